@@ -1,0 +1,35 @@
+"""What holds for every test: fixed seeds, and no state of the engine left behind."""
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+
+# The tests that read the source tree must be able to report on a package that is half written.
+READY = hasattr(torch, "manual_seed") and hasattr(torch, "get_default_dtype")
+
+
+@pytest.fixture(autouse=True)
+def _fixed_seeds() -> None:
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 - for third-party code that draws from the global stream
+    if READY:
+        torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _no_leaked_state() -> Iterator[None]:
+    """Fail the test that leaves grad mode or the default dtype changed, and restore them."""
+    if not READY:
+        yield
+        return
+    grad_enabled, dtype = torch.is_grad_enabled(), torch.get_default_dtype()
+    yield
+    leaked_grad, leaked_dtype = torch.is_grad_enabled(), torch.get_default_dtype()
+    torch.set_grad_enabled(grad_enabled)
+    torch.set_default_dtype(dtype)
+    assert leaked_grad == grad_enabled, "the test left grad mode changed"
+    assert leaked_dtype == dtype, "the test left the default dtype changed"

@@ -1,0 +1,172 @@
+"""The package is a stack of layers: a module imports only from layers above its own.
+
+Imports inside functions count; those under `if TYPE_CHECKING:` do not. Inside one layer the
+order is free, but cycles are not. Every slow or optional dependency is imported by the modules
+named for it, inside a function, and nowhere else.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "nanotorch"
+
+# Top to bottom. `nanotorch` itself re-exports what stands above it.
+LAYERS = (
+    "nanotorch._core",
+    "nanotorch.ops",
+    "nanotorch.autograd",
+    "nanotorch.nn",
+    "nanotorch.optim",
+    "nanotorch.utils.data",
+    "nanotorch.utils",
+    "nanotorch.serialization",
+    "nanotorch.compile",
+    "nanotorch.distributed",
+    "nanotorch",
+    "nanotorch.utils.tensorboard",
+    "nanotorch.train",
+)
+
+# Dependency -> the modules that may import it.
+LAZY = {
+    "google": {"nanotorch.utils.tensorboard.protos"},
+    "matplotlib": {"nanotorch.train.plots"},
+    "mpi4py": {"nanotorch.distributed.mpi"},
+    "PIL": set[str](),
+    "safetensors": {"nanotorch.serialization", "nanotorch.train.checkpoint"},
+    "tensorboard": set[str](),
+    "tensorboardX": {"nanotorch.utils.tensorboard.protos"},
+    "torch": set[str](),
+    "tqdm": {"nanotorch.train.callbacks"},
+    "yaml": {"nanotorch.train.config"},
+}
+
+Imports = list[tuple[str, bool]]
+"""Dotted names a module imports, each with whether the import stands inside a function."""
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    """Return whether `node` is `if TYPE_CHECKING:`."""
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def import_statements(
+    node: ast.AST, inside: bool = False
+) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """Yield the import statements under `node`, with whether a function surrounds them."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child, inside
+        elif is_type_checking(child):
+            assert isinstance(child, ast.If)
+            for other in child.orelse:
+                yield from import_statements(ast.Module([other], []), inside)
+        else:
+            function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from import_statements(child, inside or function)
+
+
+def imports_of(source: str, module: str, is_package: bool, modules: Iterable[str]) -> Imports:
+    """Return what the module imports; `from package import module` names the module."""
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    found: Imports = []
+    for statement, inside in import_statements(ast.parse(source)):
+        if isinstance(statement, ast.Import):
+            found += [(alias.name, inside) for alias in statement.names]
+            continue
+        parts = package[: len(package) + 1 - statement.level] if statement.level else []
+        origin = ".".join([*parts, *([statement.module] if statement.module else [])])
+        for alias in statement.names:
+            submodule = f"{origin}.{alias.name}"
+            found.append((submodule if submodule in modules else origin, inside))
+    return found
+
+
+def layer_of(module: str) -> str | None:
+    """Return the innermost layer that holds `module`; a top-level module may be a layer."""
+    holders = [name for name in LAYERS if f"{module}.".startswith(f"{name}.")]
+    inner = max(holders, key=len, default=None)
+    return None if inner == "nanotorch" and module != "nanotorch" else inner
+
+
+def violations(sources: Mapping[str, tuple[str, bool]]) -> list[str]:
+    """Return what breaks the rules in `{module: (source, is_package)}`, in plain words."""
+    problems: list[str] = []
+    edges: dict[str, set[str]] = {module: set() for module in sources}
+    for module, (source, is_package) in sources.items():
+        own = layer_of(module)
+        if own is None:
+            problems.append(f"{module} belongs to no layer")
+            continue
+        for name, inside in imports_of(source, module, is_package, sources):
+            root = name.split(".")[0]
+            if root in LAZY and (module not in LAZY[root] or not inside):
+                problems.append(f"{module} imports {name}" + ("" if inside else " at its top"))
+            if root != "nanotorch" or (other := layer_of(name)) is None:
+                continue
+            if LAYERS.index(other) > LAYERS.index(own):
+                problems.append(f"{module} imports {name}, from a layer below its own")
+            elif other == own and name in sources:
+                edges[module].add(name)
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        problems.append("modules import each other: " + " -> ".join(error.args[1]))
+    return problems
+
+
+def package_sources() -> dict[str, tuple[str, bool]]:
+    """Return `{module: (source, is_package)}` for the whole package."""
+    sources = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        sources[".".join(parts[:-1] if is_package else parts)] = (
+            path.read_text("utf-8"),
+            is_package,
+        )
+    return sources
+
+
+def test_the_package_keeps_to_its_layers() -> None:
+    assert violations(package_sources()) == []
+
+
+BAD = {
+    "from a layer below": {
+        "nanotorch.ops.shape": "from nanotorch.nn import functional",
+        "nanotorch.nn.functional": "",
+    },
+    "below its own": {"nanotorch._core.tensor": "def f():\n    from ..ops import shape"},
+    "each other": {
+        "nanotorch.nn.a": "from .b import x",
+        "nanotorch.nn.b": "def f():\n    import nanotorch.nn.a",
+    },
+    "imports nanotorch, from": {"nanotorch.optim.sgd": "import nanotorch as torch"},
+    "imports yaml at its top": {"nanotorch.train.config": "import yaml"},
+    "imports tqdm": {"nanotorch.nn.module": "def f():\n    from tqdm import tqdm"},
+    "no layer": {"nanotorch.helpers": ""},
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_a_violation_is_seen(message: str) -> None:
+    sources = {module: (source, False) for module, source in BAD[message].items()}
+    assert message in " / ".join(violations(sources))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from nanotorch._core.tensor import Tensor",
+        "from ..ops import shape",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from nanotorch.nn import Module",
+        "import numpy as np\nimport functools",
+    ],
+)
+def test_what_is_allowed_passes(source: str) -> None:
+    assert violations({"nanotorch.autograd.function": (source, False)}) == []
