@@ -1,0 +1,38 @@
+"""nanotorch: PyTorch's tensors, autograd and training on NumPy.
+
+Use it as `import nanotorch as torch`.
+"""
+
+from nanotorch import autograd as autograd
+from nanotorch import ops as ops
+from nanotorch._core.dtypes import Size as Size
+from nanotorch._core.dtypes import bool_ as bool
+from nanotorch._core.dtypes import double as double
+from nanotorch._core.dtypes import dtype as dtype
+from nanotorch._core.dtypes import finfo as finfo
+from nanotorch._core.dtypes import float16 as float16
+from nanotorch._core.dtypes import float32 as float32
+from nanotorch._core.dtypes import float64 as float64
+from nanotorch._core.dtypes import float_ as float
+from nanotorch._core.dtypes import get_default_dtype as get_default_dtype
+from nanotorch._core.dtypes import half as half
+from nanotorch._core.dtypes import iinfo as iinfo
+from nanotorch._core.dtypes import int8 as int8
+from nanotorch._core.dtypes import int16 as int16
+from nanotorch._core.dtypes import int32 as int32
+from nanotorch._core.dtypes import int64 as int64
+from nanotorch._core.dtypes import int_ as int
+from nanotorch._core.dtypes import long as long
+from nanotorch._core.dtypes import promote_types as promote_types
+from nanotorch._core.dtypes import set_default_dtype as set_default_dtype
+from nanotorch._core.dtypes import short as short
+from nanotorch._core.dtypes import uint8 as uint8
+from nanotorch._core.grad_mode import enable_grad as enable_grad
+from nanotorch._core.grad_mode import is_grad_enabled as is_grad_enabled
+from nanotorch._core.grad_mode import no_grad as no_grad
+from nanotorch._core.grad_mode import set_grad_enabled as set_grad_enabled
+from nanotorch._core.tensor import Tensor as Tensor
+from nanotorch._core.tensor import device as device
+from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
+
+__version__ = "0.1.0"

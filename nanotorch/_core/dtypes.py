@@ -1,0 +1,199 @@
+"""Data types, the default dtype, sizes, and PyTorch's rules of type promotion."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+Number = bool | int | float
+
+
+class dtype:  # noqa: N801 - PyTorch's name
+    """The type of a tensor's elements, for example ``float32``; one instance each."""
+
+    __slots__ = ("category", "char", "is_floating_point", "itemsize", "name", "numpy")
+
+    def __init__(self, name: str, char: str) -> None:
+        self.name = name
+        self.char = char
+        self.numpy = np.dtype(name)
+        self.itemsize = self.numpy.itemsize
+        self.is_floating_point = self.numpy.kind == "f"
+        self.category = 0 if name == "bool" else 2 if self.is_floating_point else 1
+
+    is_complex = False
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the type has negative values."""
+        return self.numpy.kind in "if"
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_dtype_named, (self.name,))
+
+
+def _dtype_named(name: str) -> dtype:
+    return OF_NUMPY[np.dtype(name)]
+
+
+# `char` is the name that PyTorch's error messages use.
+bool_ = dtype("bool", "Bool")
+uint8 = dtype("uint8", "Byte")
+int8 = dtype("int8", "Char")
+int16 = short = dtype("int16", "Short")
+int32 = int_ = dtype("int32", "Int")
+int64 = long = dtype("int64", "Long")
+float16 = half = dtype("float16", "Half")
+float32 = float_ = dtype("float32", "Float")
+float64 = double = dtype("float64", "Double")
+
+ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
+OF_NUMPY: dict[Any, dtype] = {d.numpy: d for d in ALL}
+
+
+def of_array(array: Any) -> dtype:
+    """The dtype of an ndarray.
+
+    Raises:
+        TypeError: for NumPy types that have no counterpart (objects, strings, ...).
+    """
+    found = OF_NUMPY.get(array.dtype)
+    if found is None:
+        supported = ", ".join(d.name for d in ALL)
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. "
+            f"The only supported types are: {supported}."
+        )
+    return found
+
+
+class _Default:
+    """The default floating-point dtype: that of `tensor([1.0])` and of integer division."""
+
+    dtype = float32
+    numpy = float32.numpy
+
+
+default = _Default()
+
+
+def get_default_dtype() -> dtype:
+    """The dtype that new floating-point tensors get; ``float32`` unless set."""
+    return default.dtype
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Set the dtype that new floating-point tensors get.
+
+    Raises:
+        TypeError: if ``d`` is not a floating-point dtype.
+    """
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError(
+            "only floating-point types are supported as the default type"
+        )
+    default.dtype = d
+    default.numpy = d.numpy
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor: a tuple of its sizes."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        count = 1
+        for size in self:
+            count *= size
+        return count
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, index: Any) -> Any:
+        part = tuple.__getitem__(self, index)
+        return Size(part) if isinstance(index, slice) else part
+
+    def __add__(self, other: Any) -> "Size":
+        return Size(tuple.__add__(self, other))
+
+
+def promote_types(a: dtype, b: dtype) -> dtype:
+    """The smallest dtype that holds both: of the higher category, or NumPy's within one.
+
+    Unlike NumPy's rule, an integer never widens a float: int64 with float32 is float32.
+    """
+    if a is b:
+        return a
+    if a.category != b.category:
+        return a if a.category > b.category else b
+    return OF_NUMPY[np.promote_types(a.numpy, b.numpy)]
+
+
+def of_number(value: Number) -> dtype:
+    """The dtype that a Python number brings to a promotion."""
+    if isinstance(value, bool):
+        return bool_
+    return int64 if isinstance(value, int) else default.dtype
+
+
+def result_type(arrays: Iterable[Any]) -> dtype:
+    """The dtype of an operation on these operands (ndarrays or Python numbers).
+
+    Arrays with dimensions come first, 0-d arrays second, Python numbers last; a later rank
+    changes the result only if its category (bool < int < float) is higher.
+    """
+    ranks: list[dtype | None] = [None, None, None]
+    for a in arrays:
+        if isinstance(a, np.ndarray):
+            rank, kind = (0 if a.ndim else 1), of_array(a)
+        else:
+            rank, kind = 2, of_number(a)
+        held = ranks[rank]
+        ranks[rank] = kind if held is None else promote_types(held, kind)
+    result: dtype | None = None
+    for held in ranks:
+        if held is not None and (result is None or held.category > result.category):
+            result = held if result is None else promote_types(result, held)
+    return result if result is not None else default.dtype
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether an in-place operation may store values of ``from_`` in a tensor of ``to``."""
+    return from_.category <= to.category
+
+
+class iinfo:  # noqa: N801 - PyTorch's name
+    """Limits of an integer dtype: ``bits``, ``min``, ``max``."""
+
+    def __init__(self, type: dtype) -> None:
+        info = np.iinfo(type.numpy)
+        self.bits, self.min, self.max, self.dtype = info.bits, int(info.min), int(info.max), type.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+class finfo:  # noqa: N801 - PyTorch's name
+    """Limits of a floating-point dtype: ``bits eps min max tiny smallest_normal resolution``."""
+
+    def __init__(self, type: dtype | None = None) -> None:
+        kind = type or default.dtype
+        info = np.finfo(kind.numpy)
+        self.bits, self.dtype = info.bits, kind.name
+        self.eps, self.min, self.max = float(info.eps), float(info.min), float(info.max)
+        self.tiny = self.smallest_normal = float(info.smallest_normal)
+        self.resolution = float(info.resolution)
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, "
+            f"dtype={self.dtype})"
+        )

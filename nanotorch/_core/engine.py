@@ -1,0 +1,341 @@
+"""The backward sweep: from the roots to the leaves, each node once, with its summed gradient.
+
+Of the nodes whose consumers have all run, the one with the highest sequence number is next, and
+an accumulator before any of them: PyTorch's order. Nothing here recurses.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.graph import AccumulateGrad, Edge, Node
+from nanotorch._core.tensor import Tensor, wrap
+
+ndarray = np.ndarray
+ACCUMULATOR = float("inf")
+
+
+def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """Sum ``g`` over the axes along which an input of ``shape`` was broadcast.
+
+    Args:
+        g: ndarray or Tensor, of a shape that ``shape`` broadcasts to.
+    """
+    added = g.ndim - len(shape)
+    axes = tuple(range(added)) + tuple(
+        added + i for i, size in enumerate(shape) if size == 1 and g.shape[added + i] != 1
+    )
+    if isinstance(g, Tensor):
+        summed = g.sum(axes, keepdim=True) if axes else g
+    else:
+        summed = np.add.reduce(g, axes, keepdims=True) if axes else g
+    return summed.reshape(shape) if added else summed
+
+
+def fit(g: Any, node: Node, position: int, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Hold the gradient for input ``position`` of ``node`` to that input's shape and dtype."""
+    if g.shape != shape:
+        sizes = zip(reversed(shape), reversed(g.shape), strict=False)
+        if len(shape) > g.ndim or any(s not in (1, n) for s, n in sizes):
+            raise RuntimeError(
+                f"Function {node.name()} returned an invalid gradient at index {position} - got "
+                f"{list(g.shape)} but expected shape compatible with {list(shape)}"
+            )
+        g = sum_to(g, shape)
+    if isinstance(g, Tensor):
+        return g if g._array.dtype is dtype else g._cast(dtype)
+    return g if g.dtype is dtype else g.astype(dtype)
+
+
+def count_consumers(roots: Iterable[Node]) -> tuple[dict[Node, int], list[Node]]:
+    """For each node behind the roots, how many edges lead to it; and all nodes, roots included."""
+    consumers: dict[Node, int] = {}
+    found = list(dict.fromkeys(roots))
+    seen = set(found)
+    for node in found:  # the list grows while the loop runs
+        for target, _ in node.next_functions:
+            if target is None:
+                continue
+            if target in seen:
+                consumers[target] = consumers.get(target, 0) + 1
+            else:
+                seen.add(target)
+                found.append(target)
+                consumers[target] = 1
+    return consumers, found
+
+
+def leading_to(targets: Iterable[Node], nodes: list[Node]) -> set[Node]:
+    """Those of ``nodes`` from which one of ``targets`` can be reached."""
+    goals = set(targets)
+    leading: set[Node] = set()
+    for node in sorted(nodes, key=lambda n: n.sequence):  # what a node leads to is older
+        if any(t in goals or t in leading for t, _ in node.next_functions):
+            leading.add(node)
+    return leading
+
+
+class Ready:
+    """The nodes that can run: the highest sequence number first, accumulators before all others.
+
+    Accumulators are all alike, so which of them comes first is up to the heap. This is the binary
+    heap of C++'s standard library, element for element, because PyTorch's engine uses that one
+    and its users see the order in their hooks.
+    """
+
+    def __init__(self) -> None:
+        self.heap: list[tuple[float, Node]] = []
+
+    def push(self, node: Node) -> None:
+        heap = self.heap
+        heap.append((node.sequence or ACCUMULATOR, node))
+        if len(heap) > 1:
+            self._rise(len(heap) - 1, heap[-1])
+
+    def pop(self) -> Node:
+        heap = self.heap
+        last = heap.pop()
+        if not heap:
+            return last[1]
+        top, hole, size = heap[0], 0, len(heap)
+        while 2 * hole + 2 < size:  # two children: the greater moves up, of equals the right one
+            child = 2 * hole + 2
+            if heap[child][0] < heap[child - 1][0]:
+                child -= 1
+            heap[hole] = heap[child]
+            hole = child
+        if 2 * hole + 1 < size:
+            heap[hole] = heap[2 * hole + 1]
+            hole = 2 * hole + 1
+        self._rise(hole, last)
+        return top[1]
+
+    def _rise(self, hole: int, item: tuple[float, Node]) -> None:
+        heap = self.heap
+        while hole and heap[(hole - 1) // 2][0] < item[0]:
+            heap[hole] = heap[(hole - 1) // 2]
+            hole = (hole - 1) // 2
+        heap[hole] = item
+
+
+class Sweep:
+    """One backward pass.
+
+    Args:
+        keep_graph: leave the saved values in place, for another pass.
+        create_graph: compute on Tensors and record it, so that gradients have a graph themselves.
+        captures: edges whose gradients are wanted; only nodes that lead to them run.
+        accumulate: let accumulators that are captured add to their leaf as well.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[tuple[Edge, Any]],
+        keep_graph: bool,
+        create_graph: bool,
+        captures: Sequence[Edge] | None = None,
+        accumulate: bool = True,
+    ) -> None:
+        self.keep_graph, self.graph = keep_graph, create_graph
+        # Per node, for each output: the gradient so far, and whether we may write into it.
+        self.waiting: dict[Node, list[Any]] = {}
+        nodes = [edge[0] for edge, _ in roots if edge[0] is not None]
+        self.consumers, found = count_consumers(nodes)
+        self.captures = None if captures is None else {edge: None for edge in captures}
+        self.needed: set[Node] | None = None
+        if captures is not None:
+            goals = {edge[0] for edge in captures if edge[0] is not None}
+            self.needed = leading_to(goals, found)
+            if accumulate:
+                self.needed |= {n for n in goals if isinstance(n, AccumulateGrad)}
+            self.goals = goals
+        for (node, number), g in roots:
+            if node is not None:
+                self.send(node, number, g, False)
+        self.ready = Ready()
+        for node in dict.fromkeys(nodes):
+            if node not in self.consumers:
+                self.ready.push(node)
+
+    def send(self, target: Node, number: int, g: Any, mine: bool) -> None:
+        """Add ``g`` to what waits for output ``number`` of ``target``."""
+        held = self.waiting.get(target)
+        if held is None:
+            held = self.waiting[target] = [None, False] * len(target.outputs)
+        k = 2 * number
+        before = held[k]
+        if before is None:
+            held[k], held[k + 1] = g, mine
+        elif held[k + 1] and before.__class__ is ndarray:
+            before += g
+        else:
+            held[k], held[k + 1] = before + g, True
+
+    def run(self) -> dict[Edge, Any]:
+        """Sweep to the end; the gradient of each captured edge, None where nothing arrived."""
+        before, mode.enabled = mode.enabled, self.graph
+        try:
+            while self.ready.heap:
+                self.visit(self.ready.pop())
+        finally:
+            mode.enabled = before
+        return self.captures or {}
+
+    def visit(self, node: Node) -> None:
+        """Run one node on the gradients that wait for it and pass the results on."""
+        held = self.waiting.pop(node, None)
+        needed = self.needed
+        if held is None:
+            grads: Sequence[Any] = (None,) * len(node.next_functions)
+        else:
+            arrived = held[0::2]
+            if node.hooks is not None:
+                held[1] = False  # a hook may have kept what it saw
+                arrived = call_tensor_hooks(node, arrived, self.graph)
+            if needed is not None and node in self.goals:
+                self.capture(node, arrived)
+            if isinstance(node, AccumulateGrad):
+                if needed is None or node in needed:
+                    self.accumulate(node, arrived[0], held[1])
+                return
+            if needed is not None and node not in needed:
+                return
+            grads = self.apply(node, arrived)
+        fresh = node.fresh_gradients
+        position = 0
+        for target, number in node.next_functions:
+            if target is not None:
+                g = grads[position]
+                if g is not None:
+                    shape, dtype = target.outputs[number]
+                    passed_on = held is not None and g is held[0]
+                    if g.shape != shape or g.dtype is not dtype:
+                        g = fit(g, node, position, shape, dtype)
+                    mine = fresh and not passed_on and g.__class__ is ndarray and g.base is None
+                    self.send(target, number, g, mine)
+                left = self.consumers[target] - 1
+                self.consumers[target] = left
+                if not left:
+                    self.ready.push(target)
+            position += 1
+
+    def apply(self, node: Node, arrived: list[Any]) -> Sequence[Any]:
+        """The node's own hooks around its formulas; frees it unless the graph is kept."""
+        hooks = node.hooks
+        if hooks is not None and hooks.before:
+            arrived = call_before_hooks(node, arrived, self.graph)
+        grads = node.apply(arrived, self.graph)
+        if len(grads) < len(node.next_functions):
+            raise RuntimeError(
+                f"Function {node.name()} returned an incorrect number of gradients (expected "
+                f"{len(node.next_functions)}, got {len(grads)})"
+            )
+        if hooks is not None and hooks.after:
+            grads = call_after_hooks(node, grads, arrived, self.graph)
+        if not self.keep_graph:
+            node.release()
+        return grads
+
+    def accumulate(self, node: AccumulateGrad, g: Any, mine: bool) -> None:
+        hooks = node.hooks
+        if hooks is not None and hooks.before:
+            (g,) = call_before_hooks(node, [g], self.graph)
+        if self.graph:
+            node.accumulate_tensor(g)
+        else:
+            node.accumulate(g, mine)
+        if hooks is not None and hooks.after:
+            call_after_hooks(node, (), [g], self.graph)
+
+    def capture(self, node: Node, arrived: list[Any]) -> None:
+        assert self.captures is not None
+        for number, g in enumerate(arrived):
+            if (node, number) in self.captures:
+                self.captures[(node, number)] = g
+
+
+def lift(g: Any) -> Any:
+    """A gradient as hooks see it: a Tensor."""
+    return g if g is None or isinstance(g, Tensor) else wrap(np.asarray(g))
+
+
+def lower(g: Any, graph: bool) -> Any:
+    """A gradient as the sweep carries it."""
+    return g if g is None or graph else g._array
+
+
+def call_tensor_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
+    """The hooks of each output's tensor in order, then its `retain_grad`."""
+    hooks = node.hooks
+    assert hooks is not None
+    for number, by_id in hooks.tensor.items():
+        for hook in list(by_id.values()):
+            if arrived[number] is None:
+                continue
+            result = hook(lift(arrived[number]))
+            if result is not None:
+                check_replacement(hook, result, lift(arrived[number]))
+                arrived[number] = lower(result, graph)
+    for number, retain in hooks.retain.items():
+        if arrived[number] is not None:
+            retain(lift(arrived[number]))
+    return arrived
+
+
+def call_before_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
+    """The node's prehooks; each may replace all the gradients that arrived."""
+    hooks = node.hooks
+    assert hooks is not None
+    for hook in list(hooks.before.values()):
+        result = hook(tuple(lift(g) for g in arrived))
+        if result is not None:
+            arrived = [lower(g, graph) for g in replacements(hook, result, len(arrived))]
+    return arrived
+
+
+def call_after_hooks(
+    node: Node, grads: Sequence[Any], arrived: list[Any], graph: bool
+) -> Sequence[Any]:
+    """The node's hooks after it ran; each may replace all the gradients it made."""
+    hooks = node.hooks
+    assert hooks is not None
+    outputs = tuple(lift(g) for g in arrived)
+    for hook in list(hooks.after.values()):
+        result = hook(tuple(lift(g) for g in grads), outputs)
+        if result is not None:
+            grads = [lower(g, graph) for g in replacements(hook, result, len(grads))]
+    return grads
+
+
+def hook_name(hook: Any) -> str:
+    """How a message names a hook."""
+    return str(getattr(hook, "__name__", type(hook).__name__))
+
+
+def replacements(hook: Any, result: Any, expected: int) -> tuple[Any, ...]:
+    """What a node's hook returned: a gradient for each of those it was given."""
+    if expected == 1 and isinstance(result, Tensor):
+        return (result,)
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) != expected:
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got "
+            f"{len(result)}, but expected {expected})"
+        )
+    return result
+
+
+def check_replacement(hook: Any, result: Any, before: Tensor) -> None:
+    """What a tensor hook returns must fit where the gradient stood."""
+    if not isinstance(result, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    if result.shape != before.shape:
+        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
+    if result.dtype is not before.dtype:
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has changed the type of value (was "
+            f"torch.{before.dtype.char}Tensor got torch.{result.dtype.char}Tensor)"
+        )

@@ -1,0 +1,137 @@
+"""Whether operations are recorded: a switch per thread, as context managers and decorators."""
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Mode(threading.local):
+    enabled = True
+
+
+mode = _Mode()
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations of this thread are recorded."""
+    return mode.enabled
+
+
+class _Switch:
+    """Sets the mode on entry and puts back on exit what stood there; also decorates functions.
+
+    A decorated generator runs each of its steps under the switch, its consumer does not.
+    """
+
+    target = True
+
+    def __enter__(self) -> Any:
+        # A stack, since one object may be entered more than once (a decorated recursion).
+        self.__dict__.setdefault("_before", []).append(mode.enabled)
+        mode.enabled = self.target
+
+    def __exit__(self, *exc: object) -> None:
+        mode.enabled = self._before.pop()  # type: ignore[attr-defined]
+
+    def __call__(self, function: F) -> F:
+        if inspect.isgeneratorfunction(function):
+            return cast(F, _switched_generator(function, self._again))
+
+        @functools.wraps(function)
+        def switched(*args: Any, **kwargs: Any) -> Any:
+            with self._again():
+                return function(*args, **kwargs)
+
+        return cast(F, switched)
+
+    def _again(self) -> "_Switch":
+        return type(self)()
+
+
+def _switched_generator(
+    function: Callable[..., Generator[Any, Any, Any]], switch: Callable[[], _Switch]
+) -> Callable[..., Generator[Any, Any, Any]]:
+    @functools.wraps(function)
+    def steps(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with switch():
+            generator = function(*args, **kwargs)
+        sent: Any = None
+        thrown: BaseException | None = None
+        try:
+            while True:
+                with switch():
+                    try:
+                        item = generator.send(sent) if thrown is None else generator.throw(thrown)
+                    except StopIteration as stop:
+                        return stop.value
+                sent, thrown = None, None
+                try:
+                    sent = yield item
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    thrown = error
+        finally:
+            with switch():
+                generator.close()
+
+    return steps
+
+
+class no_grad(_Switch):  # noqa: N801 - PyTorch's name
+    """Context manager and decorator: operations inside are not recorded."""
+
+    target = False
+
+    def __new__(cls, function: Any = None) -> Any:
+        self = super().__new__(cls)
+        return self if function is None else self(function)
+
+
+class enable_grad(_Switch):  # noqa: N801 - PyTorch's name
+    """Context manager and decorator: operations inside are recorded, even inside `no_grad`."""
+
+    target = True
+
+    def __new__(cls, function: Any = None) -> Any:
+        self = super().__new__(cls)
+        return self if function is None else self(function)
+
+
+class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
+    """Turn recording on or off, at once; as a context manager, until its end.
+
+    Args:
+        mode: whether operations are recorded from now on.
+    """
+
+    def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(
+                f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, "
+                f"not {type(mode).__name__}"
+            )
+        self.target = mode
+        self._before = [_set(mode)]
+
+    def __enter__(self) -> None:
+        # The switch was thrown by the constructor, whose earlier state is what to put back.
+        if not self._before:
+            self._before.append(mode.enabled)
+        mode.enabled = self.target
+
+    def __call__(self, function: F) -> F:
+        mode.enabled = self._before.pop()  # decorating is not yet running
+        return super().__call__(function)
+
+    def _again(self) -> "_Switch":
+        return type(self)(self.target)
+
+
+def _set(enabled: bool) -> bool:
+    before, mode.enabled = mode.enabled, enabled
+    return before

@@ -1,0 +1,194 @@
+"""The recorded graph: nodes, the accumulators of leaves, and the values nodes keep.
+
+An edge is a pair `(node, k)`: the gradient of that node's output number `k`. `(None, 0)` is the
+edge to a constant. A node's sequence number is higher than those of the nodes it leads to.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
+
+if TYPE_CHECKING:
+    from nanotorch._core.tensor import Tensor
+
+Edge = tuple["Node | None", int]
+NO_EDGE: Edge = (None, 0)
+next_sequence = itertools.count(1).__next__
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you "
+    "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+    "through the graph a second time or if you need to access saved tensors after calling "
+    "backward."
+)
+MODIFIED = (
+    "one of the variables needed for gradient computation has been modified by an inplace "
+    "operation: [torch.{type}Tensor {shape}]{origin}, is at version {now}; expected version {seen} "
+    "instead. Hint: enable anomaly detection to find the operation that failed to compute its "
+    "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+
+
+class NodeHooks:
+    """The hooks of one node, made when the first is registered."""
+
+    __slots__ = ("after", "before", "retain", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, HookDict] = {}  # by output number: Tensor.register_hook
+        self.retain: dict[int, Callable[[Any], None]] = {}  # by output number: retain_grad
+        self.before = HookDict()
+        self.after = HookDict()
+
+
+class Node:
+    """A recorded operation: turns gradients of its outputs into gradients of its inputs.
+
+    Attributes:
+        next_functions: one edge per differentiable input.
+        outputs: `(shape, dtype)` of each output, which every gradient that arrives is held to.
+        saved: what the formulas need; None once freed.
+    """
+
+    # Class attributes are the defaults: a new node sets only what differs.
+    sequence = 0
+    next_functions: tuple[Edge, ...] = ()
+    outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
+    saved: tuple[Any, ...] | None = ()
+    hooks: NodeHooks | None = None
+    # Whether `apply` returns arrays that nobody else holds (or the arriving gradient itself).
+    fresh_gradients = False
+
+    def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
+        """The gradients of the inputs, for edges that lead somewhere, from those of the outputs.
+
+        Args:
+            grads: one per output, ndarrays, or Tensors if ``graph``; None stands for zero.
+            graph: whether the computation itself is recorded, on Tensors.
+        """
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Drop the saved values; using the node again is then an error."""
+
+    def name(self) -> str:
+        """The node's class name, as PyTorch has it."""
+        return type(self).__name__
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for the user's own notes on this node."""
+        return self.__dict__.setdefault("_metadata", {})  # type: ignore[no-any-return]
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether any gradient leaves this node."""
+        return any(node is not None for node, _ in self.next_functions)
+
+    def _sequence_nr(self) -> int:
+        return self.sequence
+
+    def own_hooks(self) -> NodeHooks:
+        """The node's hooks, created on first use."""
+        if self.hooks is None:
+            self.hooks = NodeHooks()
+        return self.hooks
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node; a result replaces the former."""
+        return add_hook(self.own_hooks().after, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before this node; a result replaces them."""
+        return add_hook(self.own_hooks().before, hook)
+
+    def __call__(self, *grads: Any) -> Any:
+        """Apply the node by hand to gradients of its outputs (Tensors or None), recording it."""
+        if len(grads) != len(self.outputs):
+            raise TypeError(f"expected {len(self.outputs)} arguments, got {len(grads)} instead")
+        results = tuple(self.apply(list(grads), True))
+        return results[0] if len(results) == 1 else results
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+class AccumulateGrad(Node):
+    """The end of the graph at a leaf: adds what arrives to ``variable.grad``.
+
+    The leaf holds its accumulator weakly and the accumulator its leaf strongly, so that a graph
+    keeps its leaves and a leaf without a graph is in no reference cycle.
+    """
+
+    def __init__(self, variable: "Tensor") -> None:
+        self.variable = variable
+        array = variable._array
+        self.outputs = ((array.shape, array.dtype),)
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
+        self.accumulate(grads[0]._array if grads[0] is not None else None, False)
+        return ()
+
+    def __call__(self, *grads: Any) -> Any:
+        super().__call__(*grads)
+        return ()
+
+    def accumulate(self, grad: Any, mine: bool) -> None:
+        """Add a bare gradient to the leaf's; take it over if nobody else holds it (``mine``)."""
+        if grad is None:
+            return
+        variable = self.variable
+        held = variable._grad
+        if held is None:
+            variable._grad = variable._lift(grad if mine else np.array(grad))
+        elif held._requires_grad:
+            variable._grad = variable._lift(held._array + grad)
+        else:
+            array = held._array
+            np.add(array, grad, out=array, casting="same_kind")
+            held._cell[0] += 1
+        self.call_post_hooks()
+
+    def accumulate_tensor(self, grad: "Tensor | None") -> None:
+        """Add a recorded gradient, out of place, so that its own graph stays whole."""
+        if grad is None:
+            return
+        variable = self.variable
+        held = variable._grad
+        variable._grad = grad if held is None else held + grad  # type: ignore[operator]
+        self.call_post_hooks()
+
+    def call_post_hooks(self) -> None:
+        """Call the leaf's post-accumulate hooks in order."""
+        hooks = self.variable._post_accumulate_hooks
+        if hooks:
+            for hook in list(hooks.values()):
+                if hook(self.variable) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+def type_and_shape(array: Any) -> tuple[str, str]:
+    """How PyTorch's messages name an array: its type's name and its shape."""
+    names = {"float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long"}
+    names |= {"int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}
+    return names.get(str(array.dtype), str(array.dtype)), str(list(array.shape))
+
+
+def modified_error(array: Any, origin: tuple["Node | None", int], now: int, seen: int) -> RuntimeError:
+    """The error for a saved value that an in-place operation has changed since."""
+    kind, shape = type_and_shape(array)
+    node, number = origin
+    where = ""
+    if node is not None and not isinstance(node, AccumulateGrad):
+        where = f", which is output {number} of {node.name().removesuffix('0').removesuffix('Backward')}"
+    return RuntimeError(
+        MODIFIED.format(type=kind, shape=shape, origin=where, now=now, seen=seen)
+    )

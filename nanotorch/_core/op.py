@@ -1,0 +1,402 @@
+"""How an operation is declared, once.
+
+    @op(input=lambda g, out: g * (1.0 - out * out))
+    def tanh(input: Array) -> Array:
+        return np.tanh(input)
+
+The function is the kernel: plain NumPy. A parameter annotated `Array` is an input; every other is
+static. `op` takes one formula per differentiable input: the gradient of that input from `g`, the
+gradient of the output. **The names of a formula's parameters say what is kept for it**: `out`, an
+input, a static argument, `<input>_shape`, or an extra output named in `aux`. A formula runs on
+ndarrays in an ordinary backward pass and on Tensors when the pass is itself recorded, because
+operations called with bare arrays go straight to their kernel.
+
+From a declaration come the function, the method, the operators, the in-place method `name_`, and
+the node class, whose name is PyTorch's. Each is a small function whose source is put together in
+`op_source`; `help`, tracebacks and debuggers show it.
+"""
+
+import inspect
+import linecache
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes, op_source
+from nanotorch._core.dtypes import Number
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.graph import FREED, NO_EDGE, Edge, Node, modified_error, next_sequence
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.views import check_write, edge_of, make_view, rebase, write
+
+Array = np.ndarray
+Arrays = Sequence[np.ndarray]
+Formula = Callable[..., Any]
+
+OPS: dict[str, "Op"] = {}  # every declared operation, by the name of its kernel
+PUBLIC: dict[str, Callable[..., Any]] = {}  # what `nanotorch` exports of them
+
+BARE = (np.ndarray, np.generic)
+
+
+class OpNode(Node):
+    """The node of a declared operation; each has a subclass with its name and formulas."""
+
+    op: "Op"
+    fresh_gradients = True
+    apply_bare: Callable[[Any, Any], Sequence[Any]]
+    apply_recorded: Callable[[Any, Any], Sequence[Any]]
+
+    def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
+        if len(self.outputs) == 1:
+            g = grads[0]
+            if g is None:
+                return (None,) * len(self.next_functions)
+        else:
+            g = self._materialize(grads, graph)
+        return self.apply_recorded(g) if graph else self.apply_bare(g)
+
+    def _materialize(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
+        """The gradients of several outputs, zeros where none arrived."""
+        zeros = ((np.zeros(*meta) if g is None else g) for g, meta in zip(grads, self.outputs, strict=True))
+        return tuple(wrap(g) if graph and isinstance(g, np.ndarray) else g for g in zeros)
+
+    def release(self) -> None:
+        if self.op.keeps_values:
+            self.saved = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            return self.op.saved_value(self, name.removeprefix("_saved_"))
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
+class Op:
+    """A declaration and what was read off it.
+
+    Attributes:
+        inputs: names of the differentiable and other array parameters, in order.
+        formulas: by input name; the edges of the node are in this order.
+        recipe: names of what the formulas need, in the order of `Node.saved`.
+        aux: names of further outputs, which have no gradient.
+    """
+
+    def __init__(self, kernel: Callable[..., Any], formulas: dict[str, Formula], **options: Any) -> None:
+        self.kernel = kernel
+        self.name = kernel.__name__
+        self.signature = inspect.signature(kernel)
+        kinds = {n: p.annotation for n, p in self.signature.parameters.items()}
+        self.variadic = next((n for n, kind in kinds.items() if kind == Arrays), None)
+        self.optional = {n for n, kind in kinds.items() if kind == Array | None}
+        self.inputs = [n for n, kind in kinds.items() if kind in (Array, Arrays, Array | None)]
+        self.statics = [n for n in kinds if n not in self.inputs]
+        unknown = set(formulas) - set(self.inputs)
+        if unknown or not self.inputs:
+            raise TypeError(f"op {self.name}: formulas for {sorted(unknown)}, inputs {self.inputs}")
+        self.formulas = {n: formulas[n] for n in self.inputs if n in formulas}
+        self.node_name = options.pop("node", None) or default_node_name(self.name)
+        self.method: bool = options.pop("method", True)
+        self.public: bool = options.pop("public", True)
+        self.inplace: bool = options.pop("inplace", False)
+        self.view: bool = options.pop("view", False)
+        self.multi: bool = options.pop("multi", False)
+        self.aux: tuple[str, ...] = options.pop("aux", ())
+        self.cast: str | None = options.pop("cast", None)
+        self.dunder: str | None = options.pop("dunder", None)
+        if options:
+            raise TypeError(f"op {self.name}: unknown options {sorted(options)}")
+        self.needs = {n: list(inspect.signature(f).parameters) for n, f in self.formulas.items()}
+        self.recipe = self._read_recipe()
+        self.keeps_values = any(kind in ("input", "out", "aux") for _, kind in self.recipe)
+
+    def _read_recipe(self) -> list[tuple[str, str]]:
+        recipe: dict[str, str] = {}
+        for name in [n for needs in self.needs.values() for n in needs if n != "g"]:
+            if name == "out":
+                kind = "out"
+            elif name in self.inputs:
+                kind = "input"
+            elif name in self.aux:
+                kind = "aux"
+            elif name in self.statics:
+                kind = "static"
+            elif name.endswith("_shape") and name.removesuffix("_shape") in self.inputs:
+                kind = "shape"
+            else:
+                raise TypeError(f"op {self.name}: a formula asks for '{name}', which is nothing it has")
+            recipe[name] = kind
+        return list(recipe.items())
+
+    def saved_value(self, node: OpNode, name: str) -> Any:
+        """What the node keeps under ``name`` (PyTorch's `_saved_<name>`; its `self` is `input`)."""
+        wanted = {"self": "input", "result": "out"}.get(name, name)
+        for position, (kept, kind) in enumerate(self.recipe):
+            if kept == wanted:
+                if node.saved is None:
+                    raise RuntimeError(FREED)
+                value = node.saved[position]
+                if value is None or kind in ("static", "shape"):
+                    return value
+                return (unpack_out if kind == "out" else unpack_input)(value, node, True)
+        raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
+
+
+def default_node_name(name: str) -> str:
+    """`log_softmax` -> `LogSoftmaxBackward0`."""
+    return "".join(part.title() for part in name.strip("_").split("_")) + "Backward0"
+
+
+def op(*, node: str | None = None, **declared: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare the decorated kernel as an operation.
+
+    Args:
+        declared: a formula per differentiable input, by its name; and options:
+        node: the node's class name, where PyTorch's is not made from the function's name.
+        method, public: whether it is a method of Tensor and exported by the package (default yes).
+        inplace: also provide `name_`.
+        dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
+        view: the result shares the input's memory; with ``multi``, each of several results does.
+        aux: names of outputs after the first that have no gradient.
+        cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
+            "float" besides turns integers to the default floating-point dtype.
+    """
+    formulas = {n: f for n, f in declared.items() if callable(f)}
+    options = {n: v for n, v in declared.items() if not callable(v)}
+
+    def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
+        if kernel.__name__ in OPS:
+            raise TypeError(f"op {kernel.__name__} is declared twice")
+        o = Op(kernel, formulas, node=node, **options)
+        return build(o)
+
+    return declare
+
+
+def method(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Register a function composed of operations as a Tensor method and an export.
+
+    Args:
+        public: False for a method only.
+        name: the method's name, if it is not the function's.
+    """
+
+    def register(f: Callable[..., Any]) -> Callable[..., Any]:
+        name = options.get("name", f.__name__)
+        setattr(Tensor, name, f)
+        if options.get("public", True):
+            PUBLIC[name] = f
+        return f
+
+    return register if function is None else register(function)
+
+
+def public(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a function as an export of the package, but not as a method."""
+    PUBLIC[function.__name__] = function
+    return function
+
+
+def build(o: Op) -> Callable[..., Any]:
+    """Make the op's functions and node class and put them where they belong."""
+    OPS[o.name] = o
+    kind: Any = type(o.node_name, (OpNode,), {"op": o, "__module__": "nanotorch.autograd"})
+    namespace: dict[str, Any] = {
+        **RUNTIME,
+        "kernel": o.kernel,
+        "this_op": o,
+        "NewNode": kind,
+        **{f"grad_{n}": f for n, f in o.formulas.items()},
+        **{f"default_{n}": p.default for n, p in o.signature.parameters.items()},
+    }
+    functions = compile_source(o, op_source.forward(o), namespace)
+    function = functions[o.name]
+    function.__doc__, function.__module__ = o.kernel.__doc__, o.kernel.__module__
+    o.function = namespace["this_function"] = function
+    if o.formulas:
+        kind.apply_bare = functions["apply_bare"]
+        kind.apply_recorded = functions["apply_recorded"]
+    if o.public:
+        PUBLIC[o.name] = function
+    if o.method:
+        setattr(Tensor, o.name, function)
+    if o.inplace:
+        setattr(Tensor, f"{o.name}_", functions[f"{o.name}_"])
+        functions[f"{o.name}_"].__doc__ = f"In-place `{o.name}`: writes the result into the tensor."
+    if o.dunder:
+        install_operators(o, functions)
+    return function
+
+
+def compile_source(o: Op, source: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """Run generated source in ``namespace`` and let tracebacks and debuggers find its lines."""
+    filename = f"<nanotorch op {o.name}>"
+    exec(compile(source, filename, "exec"), namespace)
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    return namespace
+
+
+def install_operators(o: Op, functions: dict[str, Any]) -> None:
+    """`__add__`, `__radd__`, `__iadd__` and the like."""
+    function = functions[o.name]
+    if len(o.inputs) == 1:
+        setattr(Tensor, f"__{o.dunder}__", function)
+        return
+
+    def operator(self: Any, other: Any) -> Any:
+        return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def reflected(self: Any, other: Any) -> Any:
+        return function(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    setattr(Tensor, f"__{o.dunder}__", operator)
+    if o.inplace:
+        inplace = functions[f"{o.name}_"]
+
+        def augmented(self: Any, other: Any) -> Any:
+            return inplace(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+        setattr(Tensor, f"__i{o.dunder}__", augmented)
+    if f"__r{o.dunder}__" not in vars(Tensor):
+        setattr(Tensor, f"__r{o.dunder}__", reflected)
+
+
+OPERANDS = (Tensor, bool, int, float, np.generic)
+
+
+# What the generated functions call
+
+
+def constant(value: Number, kind: np.dtype) -> Tensor:
+    """A Python number as a 0-d tensor of the dtype an operation computes in; cached."""
+    key = (value, kind)
+    found = CONSTANTS.get(key)
+    if found is None or not value:  # 0.0 == -0.0, but they divide differently
+        if len(CONSTANTS) > 1000:
+            CONSTANTS.clear()
+        found = CONSTANTS[key] = wrap(np.array(value, kind))
+    return found
+
+
+CONSTANTS: dict[tuple[Number, np.dtype], Tensor] = {}
+
+
+def promote(o: Op, operands: Sequence[Any], to_float: bool) -> tuple[list[Tensor], list[Array]]:
+    """Operands as tensors, and their arrays in the dtype of the result.
+
+    Raises:
+        TypeError: for an operand that is neither a tensor nor a number.
+    """
+    held: list[Any] = []
+    for position, x in enumerate(operands):
+        if isinstance(x, Tensor):
+            held.append(x._array)
+        elif isinstance(x, np.generic):
+            held.append(x.item())
+        elif isinstance(x, (bool, int, float)):
+            held.append(x)
+        else:
+            raise not_a_tensor(o, position, x)
+    kind = dtypes.result_type(held)
+    if to_float and not kind.is_floating_point:
+        kind = dtypes.default.dtype
+    tensors = [
+        x if isinstance(x, Tensor) else constant(h, kind.numpy)
+        for x, h in zip(operands, held, strict=True)
+    ]
+    return tensors, [
+        t._array if t._array.dtype is kind.numpy else t._array.astype(kind.numpy) for t in tensors
+    ]
+
+
+def not_a_tensor(o: Op, position: int, value: Any) -> TypeError:
+    """PyTorch's message for an argument that should be a tensor."""
+    name = list(o.signature.parameters)[position]
+    kind = type(value)
+    where = f"{kind.__module__}." if kind.__module__ == "numpy" else ""
+    return TypeError(
+        f"{o.name}(): argument '{name}' (position {position + 1}) must be Tensor, "
+        f"not {where}{kind.__name__}"
+    )
+
+
+def bare(o: Op, *arguments: Any) -> Any:
+    """The kernel on bare arrays, as formulas call it outside a recorded pass."""
+    if not any(isinstance(x, BARE) or isinstance(x, (list, tuple)) for x in arguments):
+        raise not_a_tensor(o, 0, arguments[0])
+    return o.kernel(*arguments)
+
+
+def explain(o: Op, operands: Sequence[Any], error: Exception) -> Exception:
+    """An error of a kernel in PyTorch's words, where they differ from NumPy's."""
+    for name, x in zip(o.inputs, operands, strict=True):
+        if not isinstance(x, Tensor) and not (x is None and name in o.optional):
+            if name != o.variadic:
+                return not_a_tensor(o, list(o.signature.parameters).index(name), x)
+    if isinstance(error, ValueError) and o.cast and not o.variadic:
+        shapes = [x._array.shape for x in operands]
+        for i in range(1, max(map(len, shapes)) + 1):
+            sizes = [(s[-i] if i <= len(s) else 1) for s in shapes]
+            known = [s for s in sizes if s != 1]
+            if len(set(known)) > 1:
+                a, b = known[0], next(s for s in known if s != known[0])
+                return RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
+                    f"non-singleton dimension {max(map(len, shapes)) - i}"
+                )
+    return error
+
+
+def unpack_input(kept: tuple[Tensor, int], node: OpNode, graph: bool) -> Any:
+    """A saved input, if nothing has written to it since."""
+    tensor, version = kept
+    if tensor._cell[0] != version:
+        edge = tensor._edge if tensor._view is None else edge_of(tensor)
+        raise modified_error(tensor._array, edge or NO_EDGE, tensor._cell[0], version)
+    return tensor if graph else tensor._array
+
+
+def unpack_out(kept: tuple[Array, list[int], int], node: OpNode, graph: bool) -> Any:
+    """A saved output, which holds no reference to its tensor lest there be a cycle."""
+    array, cell, version = kept
+    if cell[0] != version:
+        raise modified_error(array, (node, 0), cell[0], version)
+    if not graph:
+        return array
+    out = wrap(array)
+    out._cell, out._edge, out._requires_grad = cell, (node, 0), True
+    return out
+
+
+def stand_in(tensor: Tensor) -> Tensor:
+    """A copy of a tensor that is about to be overwritten, with its history, to be saved."""
+    out = wrap(tensor._array.copy())
+    out._edge, out._requires_grad = edge_of(tensor), tensor.requires_grad
+    return out
+
+
+def freed() -> RuntimeError:
+    return RuntimeError(FREED)
+
+
+def leads(*edges: Edge) -> bool:
+    return any(node is not None for node, _ in edges)
+
+
+RUNTIME: dict[str, Any] = {
+    "np": np,
+    "ndarray": np.ndarray,
+    "asarray": np.asarray,
+    "Tensor": Tensor,
+    "new": object.__new__,
+    "mode": mode,
+    "default": dtypes.default,
+    "next_sequence": next_sequence,
+    **{
+        f.__name__: f
+        for f in (
+            bare, explain, promote, not_a_tensor, unpack_input, unpack_out, stand_in, freed, edge_of,
+            make_view, check_write, write, rebase, wrap,
+        )
+    },
+}

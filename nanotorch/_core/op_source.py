@@ -1,0 +1,278 @@
+"""The source of an operation's functions, put together from its declaration.
+
+For `mul` it reads, in short:
+
+    def mul(input, other):
+        if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+            return bare(this_op, input, other)
+        (arrays of the inputs, in their common dtype)
+        r = kernel(a_input, a_other)
+        out = (a new Tensor of r)
+        if mode.enabled and (some input requires grad):
+            e_input, e_other = edge_of(input), edge_of(other)
+            node = NewNode(); node.next_functions = (e_input, e_other)
+            node.saved = (other and its version if e_input leads somewhere, input ...)
+            out._edge = (node, 0)
+        return out
+
+    def apply_bare(node, g):  # the formulas on ndarrays
+        k_other, k_input = node.saved
+        ...
+        return (grad_input(g, other), grad_other(g, input))
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nanotorch._core.op import Op
+
+
+def forward(o: "Op") -> str:
+    """All functions of one op: the operation, its in-place form, and the formulas' callers."""
+    parts = [function(o, inplace=False)]
+    if o.inplace:
+        parts.append(function(o, inplace=True))
+    if o.formulas:
+        parts += [apply(o, graph=False), apply(o, graph=True)]
+    return "\n".join(parts)
+
+
+def function(o: "Op", *, inplace: bool) -> str:
+    """The operation as users call it."""
+    lines = [f"def {o.name}{'_' if inplace else ''}({signature(o)}):"]
+    call = ", ".join(call_arguments(o, "{}"))
+    if inplace:
+        lines.append("    check_write(input)")
+    elif o.variadic:
+        lines += [
+            f"    {o.variadic} = list({o.variadic})",
+            f"    if not any(isinstance(t, Tensor) for t in {o.variadic}): return bare(this_op, {call})",
+        ]
+    else:
+        tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
+        lines.append(f"    if {tests}: return bare(this_op, {call})")
+    lines += ["    " + line for line in arrays(o)]
+    if o.formulas and inplace:
+        lines += ["    " + line for line in before_write(o)]
+    if inplace:
+        lines += ["    write(input, r)", "    out = input", "    r = input._array"]
+    else:
+        lines += ["    " + line for line in outputs(o)]
+    if o.formulas:
+        lines += ["    " + line for line in record(o, inplace=inplace)]
+    lines.append(f"    return {'(out, ' + ', '.join('o_' + n for n in o.aux) + ')' if o.aux else 'out'}")
+    return "\n".join(lines) + "\n"
+
+
+def signature(o: "Op") -> str:
+    """The kernel's parameters, with their defaults by name."""
+    parts = []
+    keyword = False
+    for name, p in o.signature.parameters.items():
+        if p.kind is p.KEYWORD_ONLY and not keyword:
+            parts.append("*")
+            keyword = True
+        parts.append(name if p.default is p.empty else f"{name}=default_{name}")
+    return ", ".join(parts)
+
+
+def call_arguments(o: "Op", inputs: str) -> list[str]:
+    """Arguments of the kernel: inputs by the given pattern, statics by their names."""
+    parts = []
+    for name, p in o.signature.parameters.items():
+        value = inputs.format(name) if name in o.inputs else name
+        parts.append(f"{name}={value}" if p.kind is p.KEYWORD_ONLY else value)
+    return parts
+
+
+def arrays(o: "Op") -> list[str]:
+    """Take the arrays out of the inputs, bring them to one dtype, call the kernel."""
+    lines = []
+    inputs = o.inputs
+    kernel = [f"r = kernel({', '.join(call_arguments(o, 'a_{}'))})"]
+    if o.aux:
+        kernel.append(f"r, {', '.join('x_' + n for n in o.aux)} = r")
+    if o.variadic:
+        name = o.variadic
+        take = [f"{name}, a_{name} = promote(this_op, {name}, {o.cast == 'float'})"]
+    elif o.cast and len(inputs) > 1:
+        names, held = ", ".join(inputs), ", ".join("a_" + n for n in inputs)
+        same = " and ".join(f"isinstance({n}, Tensor)" for n in inputs)
+        first, *rest = inputs
+        same += "".join(f" and {first}._array.dtype is {n}._array.dtype" for n in rest)
+        if o.cast == "float":
+            same += f" and {first}._array.dtype.kind == 'f'"
+        lines += [
+            f"if {same}:",
+            *(f"    a_{n} = {n}._array" for n in inputs),
+            "else:",
+            f"    ({names}), ({held}) = promote(this_op, ({names}), {o.cast == 'float'})",
+        ]
+        take = []
+    else:
+        take = [
+            f"a_{n} = None if {n} is None else {n}._array" if n in o.optional else f"a_{n} = {n}._array"
+            for n in inputs
+        ]
+        if o.cast == "float":
+            n = inputs[0]
+            take.append(f"if a_{n}.dtype.kind != 'f': a_{n} = a_{n}.astype(default.numpy)")
+    operands = f"({', '.join(inputs)},)" if not o.variadic else f"({o.variadic},)"
+    lines += ["try:", *("    " + line for line in take + kernel)]
+    lines += [
+        "except (ValueError, AttributeError, IndexError) as error:",
+        f"    raise explain(this_op, {operands}, error) from None",
+    ]
+    if not o.multi:
+        lines.append("if r.__class__ is not ndarray: r = asarray(r)")
+    return lines
+
+
+def outputs(o: "Op") -> list[str]:
+    """Wrap what the kernel returned."""
+    if o.multi:
+        statics = "".join(f"{n}, " for n in o.statics)
+        return [
+            "out = tuple([wrap(part) for part in r])",
+            "for number, part in enumerate(out):",
+            f"    make_view(part, input, (this_function, ({statics}), number))",
+        ]
+    lines = ["out = new(Tensor); out._array = r; out._cell = [0]"]
+    if o.view:
+        statics = "".join(f"{n}, " for n in o.statics)
+        lines.append(f"make_view(out, input, (this_function, ({statics}), None))")
+    lines += [f"o_{n} = wrap(asarray(x_{n}))" for n in o.aux]
+    return lines
+
+
+def before_write(o: "Op") -> list[str]:
+    """Before an in-place write: the former history, and copies of what is saved and overwritten."""
+    lines = ["if mode.enabled:", *(f"    e_{n} = edge_of({n})" for n in o.formulas)]
+    users = [n for n, needs in o.needs.items() if "input" in needs]
+    if users:
+        wanted = " or ".join(f"e_{n}[0] is not None" for n in users)
+        lines.append(f"    before = stand_in(input) if {wanted} else None")
+    return lines
+
+
+def record(o: "Op", *, inplace: bool) -> list[str]:
+    """Make the node, if some input requires grad."""
+    names = list(o.formulas)
+    if o.variadic:
+        return record_variadic(o)
+    asks = " or ".join(f"{n}._requires_grad or {n}._view" for n in names if n not in o.optional)
+    asks += "".join(
+        f" or {n} is not None and ({n}._requires_grad or {n}._view)" for n in names if n in o.optional
+    )
+    if inplace:
+        lines = ["if mode.enabled:"]
+    else:
+        lines = [f"if mode.enabled and ({asks}):"]
+        lines += [
+            f"    e_{n} = edge_of({n})" if n not in o.optional
+            else f"    e_{n} = (None, 0) if {n} is None else edge_of({n})"
+            for n in names
+        ]
+    lines += [
+        f"    if {' or '.join(f'e_{n}[0] is not None' for n in names)}:",
+        "        node = NewNode()",
+        "        node.sequence = next_sequence()",
+        f"        node.next_functions = ({', '.join('e_' + n for n in names)},)",
+        f"        node.outputs = {out_metadata(o)}",
+    ]
+    if o.recipe:
+        lines.append(f"        node.saved = ({', '.join(saved(o, inplace=inplace))},)")
+    lines += ["        " + line for line in attach(o, inplace=inplace)]
+    return lines
+
+
+def record_variadic(o: "Op") -> list[str]:
+    """As `record`, for one input that is a sequence of tensors."""
+    n = o.variadic
+    return [
+        f"if mode.enabled and any([t._requires_grad or t._view for t in {n}]):",
+        f"    edges = tuple([edge_of(t) for t in {n}])",
+        "    if any([node is not None for node, _ in edges]):",
+        "        node = NewNode()",
+        "        node.sequence = next_sequence()",
+        "        node.next_functions = edges",
+        f"        node.outputs = {out_metadata(o)}",
+        f"        node.saved = ({', '.join(saved(o, inplace=False))},)",
+        *("        " + line for line in attach(o, inplace=False)),
+    ]
+
+
+def out_metadata(o: "Op") -> str:
+    if o.multi:
+        return "tuple([(part.shape, part.dtype) for part in r])"
+    return "((r.shape, r.dtype),)"
+
+
+def attach(o: "Op", *, inplace: bool) -> list[str]:
+    """Give the outputs their history."""
+    if inplace:
+        return ["rebase(input, node)"]
+    if o.multi:
+        return [
+            "for number, part in enumerate(out):",
+            "    part._requires_grad = True; part._edge = (node, number)",
+        ]
+    return ["out._requires_grad = True", "out._edge = (node, 0)"]
+
+
+def saved(o: "Op", *, inplace: bool) -> list[str]:
+    """What the node keeps; None for what only formulas of inputs that need no gradient ask for."""
+    values = []
+    for name, kind in o.recipe:
+        if kind == "static":
+            value = name
+        elif kind == "shape":
+            n = name.removesuffix("_shape")
+            value = f"tuple([a.shape for a in a_{n}])" if n == o.variadic else f"a_{n}.shape"
+        elif kind == "out":
+            value = "(r, out._cell, out._cell[0])"
+        elif kind == "aux":
+            value = f"(o_{name}, 0)"
+        elif inplace and name == "input":
+            value = "(before, 0)"
+        else:
+            value = f"({name}, {name}._cell[0])"
+        if kind in ("input", "out", "aux") and not o.variadic:
+            users = [n for n, needs in o.needs.items() if name in needs]
+            if len(users) < len(o.formulas) or (inplace and name == "input"):
+                wanted = " or ".join(f"e_{n}[0] is not None" for n in users)
+                value = f"{value} if {wanted} else None"
+        values.append(value)
+    return values
+
+
+def apply(o: "Op", *, graph: bool) -> str:
+    """Call the formulas of the inputs that need a gradient with what they name."""
+    lines = [f"def apply_{'recorded' if graph else 'bare'}(node, g):"]
+    if o.recipe:
+        lines += [
+            "    saved = node.saved",
+            "    if saved is None: raise freed()",
+            f"    {', '.join(n for n, _ in o.recipe)}, = saved",
+        ]
+    for name, kind in o.recipe:
+        if kind in ("input", "aux"):
+            lines.append(f"    if {name} is not None: {name} = unpack_input({name}, node, {graph})")
+        elif kind == "out":
+            lines.append(f"    if out is not None: out = unpack_out(out, node, {graph})")
+        if kind in ("input", "out") and not graph and o.cast and len(o.inputs) > 1:
+            lines.append(
+                f"    if {name} is not None and {name}.dtype is not g.dtype: "
+                f"{name} = {name}.astype(g.dtype)"
+            )
+    if o.variadic:
+        lines.append(f"    return grad_{o.variadic}({', '.join(o.needs[o.variadic])})")
+        return "\n".join(lines) + "\n"
+    calls = [f"grad_{n}({', '.join(needs)})" for n, needs in o.needs.items()]
+    if len(calls) == 1:
+        lines.append(f"    return ({calls[0]},)")
+    else:
+        lines.append("    edges = node.next_functions")
+        parts = [f"{c} if edges[{i}][0] is not None else None" for i, c in enumerate(calls)]
+        lines.append(f"    return ({', '.join(parts)})")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,586 @@
+"""The tensor: an array with a history. Its operations are declared in `nanotorch.ops`."""
+
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.dtypes import Size, dtype
+from nanotorch._core.graph import AccumulateGrad, Edge, Node
+from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
+from nanotorch._core.printing import format_tensor
+from nanotorch._core.views import View, edge_of, view_edge
+
+NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+    "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
+    "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
+    "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+    "github.com/pytorch/pytorch/pull/30531 for more information."
+)
+
+
+class Tensor:
+    """An n-dimensional array whose operations can be recorded for differentiation.
+
+    Made by `tensor`, `zeros`, `randn`, ...; `Tensor(*sizes)` gives an uninitialised one of the
+    default dtype and `Tensor(sequence)` one of that sequence's values.
+    """
+
+    # Class attributes are the defaults: a new tensor sets only what differs.
+    _array: np.ndarray  # the values; an ndarray always, for 0-d tensors too
+    _cell: list[int]  # how often this memory was written to; shared by all views of it
+    _requires_grad = False
+    _edge: Edge | None = None  # (node, output number) that made it; None for a leaf
+    _grad: "Tensor | None" = None
+    _view: View | None = None
+    _accumulator_ref: "weakref.ref[AccumulateGrad] | None" = None
+    _leaf_hooks: HookDict | None = None
+    _post_accumulate_hooks: HookDict | None = None
+    _retains_grad = False
+    # Operators of NumPy arrays leave a Tensor operand to the Tensor's own operators.
+    __array_ufunc__ = None
+    __array_priority__ = 1000
+
+    if TYPE_CHECKING:  # the methods that `ops` declares
+
+        def __getattr__(self, name: str) -> Any: ...
+
+        def __add__(self, other: Any) -> "Tensor": ...
+        def __radd__(self, other: Any) -> "Tensor": ...
+        def __sub__(self, other: Any) -> "Tensor": ...
+        def __rsub__(self, other: Any) -> "Tensor": ...
+        def __mul__(self, other: Any) -> "Tensor": ...
+        def __rmul__(self, other: Any) -> "Tensor": ...
+        def __truediv__(self, other: Any) -> "Tensor": ...
+        def __rtruediv__(self, other: Any) -> "Tensor": ...
+        def __pow__(self, other: Any) -> "Tensor": ...
+        def __rpow__(self, other: Any) -> "Tensor": ...
+        def __matmul__(self, other: Any) -> "Tensor": ...
+        def __neg__(self) -> "Tensor": ...
+        def __lt__(self, other: Any) -> "Tensor": ...
+        def __le__(self, other: Any) -> "Tensor": ...
+        def __gt__(self, other: Any) -> "Tensor": ...
+        def __ge__(self, other: Any) -> "Tensor": ...
+        def __getitem__(self, index: Any) -> "Tensor": ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+
+    def __new__(cls, *sizes: Any) -> Any:
+        self = object.__new__(cls)
+        if len(sizes) == 1 and not isinstance(sizes[0], int):
+            given = sizes[0]
+            array = given._array if isinstance(given, Tensor) else np.array(given)
+            self._array = array.astype(dtypes.default.numpy, copy=not isinstance(given, Tensor))
+        else:
+            self._array = np.empty(sizes, dtypes.default.numpy)
+        self._cell = [0]
+        return self
+
+    # What it holds
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of the dimensions."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of the elements."""
+        return dtypes.OF_NUMPY[self._array.dtype]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    @property
+    def device(self) -> "device":
+        """Always the CPU."""
+        return CPU
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self._array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._array.nbytes
+
+    @property
+    def is_cuda(self) -> bool:
+        """Always False."""
+        return False
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one of its sizes.
+
+        Raises:
+            IndexError: if there is no dimension ``dim``.
+        """
+        if dim is None:
+            return self.shape
+        return self._array.shape[normal_dim(dim, self._array.ndim)]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The steps between neighbours along each dimension, in elements."""
+        strides = tuple(s // self._array.itemsize for s in self._array.strides)
+        return strides if dim is None else strides[normal_dim(dim, len(strides))]
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._array.size
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self._array.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return int(self._array.__array_interface__["data"][0])
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in the order of the dimensions."""
+        return bool(self._array.flags.c_contiguous)
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is one of the floating-point types."""
+        return self._array.dtype.kind == "f"
+
+    def is_complex(self) -> bool:
+        """Always False."""
+        return False
+
+    def get_device(self) -> int:
+        """-1, the number of the CPU."""
+        return -1
+
+    # Its place in the graph
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded."""
+        if self._requires_grad:
+            return True
+        return self._view is not None and self._view.base._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
+        """Set whether operations on this tensor are recorded; returns it.
+
+        Raises:
+            RuntimeError: for a dtype that is not floating-point, or when turning it off for a
+                tensor that an operation made.
+        """
+        if requires_grad:
+            require_float(self._array)
+        elif self.grad_fn is not None:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        self._requires_grad = bool(requires_grad)
+        return self
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made this tensor; None for a leaf."""
+        edge = self._edge if self._view is None else view_edge(self)
+        return None if edge is None else edge[0]
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of `grad_fn` this tensor is."""
+        return 0 if self._edge is None else self._edge[1]
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        return self.grad_fn is None
+
+    @property
+    def grad(self) -> "Tensor | None":
+        """The gradient that `backward` has accumulated; None before that.
+
+        Warns:
+            UserWarning: on a non-leaf that does not retain its gradient.
+        """
+        if self._grad is None and not self._retains_grad and self.grad_fn is not None:
+            warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: "Tensor | None") -> None:
+        if value is not None:
+            self._check_new_grad(value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def _check_new_grad(self, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                "assigned grad expected to be a Tensor or None but got grad of type "
+                f"{type(value).__name__}"
+            )
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        if value._array.shape != self._array.shape:
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor "
+                f"of size '{list(self._array.shape)}'. Please ensure that the gradient and the "
+                "tensor are the same size"
+            )
+        if value.dtype is not self.dtype:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{_c_name(value)}' to a tensor with "
+                f"grad_dtype '{self.dtype.char}'. The gradient must match the tensor's grad_dtype "
+                "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute "
+                "with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. "
+                "Diverging the dtypes of a tensor and its gradient may break downstream systems "
+                "that assume they match."
+            )
+
+    def _accumulator(self) -> AccumulateGrad:
+        """The one node that adds to this leaf's gradient, as long as some graph holds it."""
+        node = None if self._accumulator_ref is None else self._accumulator_ref()
+        if node is None:
+            node = AccumulateGrad(self)
+            self._accumulator_ref = weakref.ref(node)
+            if self._leaf_hooks is not None:
+                node.own_hooks().tensor[0] = self._leaf_hooks
+        return node
+
+    @property
+    def data(self) -> "Tensor":
+        """A tensor with the same memory, no history, and version counts of its own."""
+        return wrap(self._array)
+
+    @data.setter
+    def data(self, value: "Tensor") -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError("Variable data has to be a tensor, but got " + type(value).__name__)
+        if value._array.dtype.kind != "f" and self.requires_grad:
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                "dtype"
+            )
+        self._array = value._array
+
+    def detach(self) -> "Tensor":
+        """A tensor with the same memory and no history; writes to either are seen by both."""
+        out = wrap(self._array)
+        out._cell = self._cell
+        return out
+
+    def detach_(self) -> "Tensor":
+        """Make this tensor a leaf that requires no grad; returns it.
+
+        Raises:
+            RuntimeError: for a view.
+        """
+        if self._view is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+                "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                "function in torch/optim/optimizer.py as the solution."
+            )
+        self._edge, self._requires_grad = None, False
+        return self
+
+    @property
+    def _version(self) -> int:
+        return self._cell[0]
+
+    @property
+    def _base(self) -> "Tensor | None":
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    # Hooks
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad)`` when the gradient of this tensor is known; its result replaces it.
+
+        Raises:
+            RuntimeError: if the tensor does not require grad.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node, number = edge_of(self)
+        assert node is not None
+        by_output = node.own_hooks().tensor
+        if isinstance(node, AccumulateGrad):
+            if self._leaf_hooks is None:
+                self._leaf_hooks = HookDict()
+            by_output[0] = self._leaf_hooks  # so that hooks outlive the graph
+        return add_hook(by_output.setdefault(number, HookDict()), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(tensor)`` whenever `backward` has added to this leaf's gradient.
+
+        Raises:
+            RuntimeError: if the tensor does not require grad or is not a leaf.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        if self._post_accumulate_hooks is None:
+            self._post_accumulate_hooks = HookDict()
+        return add_hook(self._post_accumulate_hooks, hook)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this tensor in ``grad`` though it is not a leaf.
+
+        Raises:
+            RuntimeError: if the tensor does not require grad.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        node, number = edge_of(self)
+        if self._retains_grad or node is None or isinstance(node, AccumulateGrad):
+            return
+        self._retains_grad = True
+        myself = weakref.ref(self)
+
+        def keep(g: Tensor) -> None:
+            tensor = myself()
+            if tensor is not None:
+                tensor._grad = g if tensor._grad is None else tensor._grad + g
+
+        node.own_hooks().retain[number] = keep
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this non-leaf keeps its gradient."""
+        return self._retains_grad
+
+    # To Python and NumPy
+
+    def item(self) -> Any:
+        """The only element, as a Python number.
+
+        Raises:
+            RuntimeError: if there is not exactly one element.
+        """
+        if self._array.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+            )
+        return self._array.item()
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers; a number for a 0-d tensor."""
+        return self._array.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The values as an ndarray on the same memory.
+
+        Args:
+            force: detach first if need be.
+
+        Raises:
+            RuntimeError: if the tensor requires grad and ``force`` is not set.
+        """
+        if self.requires_grad and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead."
+            )
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is not None and array.dtype != np.dtype(dtype):
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def cpu(self) -> "Tensor":
+        """The tensor itself: it is on the CPU."""
+        return self
+
+    def __bool__(self) -> bool:
+        if self._array.size > 1:
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        if self._array.size == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        return bool(self._array.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self._array.dtype.kind == "f" or self._array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def __len__(self) -> int:
+        if self._array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self._array.shape[0]
+
+    def __iter__(self) -> Iterator["Tensor"]:
+        if self._array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (Tensor, bool, int, float)):
+            return bool((self == element)._array.any())
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+
+    __hash__ = object.__hash__
+
+    def __format__(self, spec: str) -> str:
+        if self._array.ndim == 0 and type(self) is Tensor:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self) -> str:
+        return format_tensor(self._array, default_dtype=dtypes.default.numpy, suffixes=self._marks())
+
+    def _marks(self) -> list[str]:
+        """What stands behind the values when printed."""
+        if self.grad_fn is not None:
+            return [f"grad_fn=<{type(self.grad_fn).__name__}>"]
+        return ["requires_grad=True"] if self.requires_grad else []
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
+        if self.grad_fn is not None:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+                "because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001"
+            )
+        if id(self) in memo:
+            return memo[id(self)]  # type: ignore[no-any-return]
+        copy = object.__new__(type(self))
+        memo[id(self)] = copy
+        copy._array, copy._cell = self._array.copy(), [0]
+        copy._requires_grad = self.requires_grad
+        if self._grad is not None:
+            copy._grad = self._grad.__deepcopy__(memo)
+        return copy
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.grad_fn is not None:
+            raise RuntimeError("only leaf tensors can be pickled; use detach() first")
+        return (_rebuild, (type(self), self._array, self.requires_grad))
+
+    # For the engine
+
+    @staticmethod
+    def _lift(array: Any) -> "Tensor":
+        return wrap(np.asarray(array))
+
+    def _alias(self) -> "Tensor":
+        """A stand-in with the same memory and no history."""
+        return wrap(self._array)
+
+    def _cast(self, kind: np.dtype) -> "Tensor":
+        return self.to(dtypes.OF_NUMPY[kind])  # type: ignore[no-any-return]
+
+
+def wrap(array: np.ndarray) -> Tensor:
+    """A tensor of ``array``, without a copy."""
+    out = object.__new__(Tensor)
+    out._array = array
+    out._cell = [0]
+    return out
+
+
+def _rebuild(kind: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tensor:
+    out = object.__new__(kind)
+    out._array, out._cell = array, [0]
+    out._requires_grad = requires_grad
+    return out
+
+
+def normal_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from the front; 0-d tensors count as having one.
+
+    Raises:
+        IndexError: if it is out of range.
+    """
+    count = ndim or 1
+    if not -count <= dim < count:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], "
+            f"but got {dim})"
+        )
+    return dim % count
+
+
+def require_float(array: np.ndarray) -> None:
+    """Refuse gradients for integers and bools."""
+    if array.dtype.kind != "f":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+
+
+def _c_name(tensor: Tensor) -> str:
+    """The dtype's name in C++, which some of PyTorch's messages use."""
+    names = {"Byte": "unsigned char", "Char": "signed char", "Long": "long int", "Half": "c10::Half"}
+    char = tensor.dtype.char
+    return names.get(char, char.lower())
+
+
+class device:  # noqa: N801 - PyTorch's name
+    """Where a tensor lives; only ``cpu`` exists here.
+
+    Raises:
+        RuntimeError: for any other device.
+    """
+
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+        name = str(type)
+        if name.split(":")[0] != "cpu":
+            raise RuntimeError(f"nanotorch runs on the CPU only; there is no device '{name}'")
+        self.type = "cpu"
+        self.index = index
+
+    def __repr__(self) -> str:
+        return "device(type='cpu')"
+
+    def __str__(self) -> str:
+        return "cpu"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device)
+
+    def __hash__(self) -> int:
+        return hash("cpu")
+
+
+CPU = device()

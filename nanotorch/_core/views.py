@@ -1,0 +1,231 @@
+"""Views that share memory, and what an in-place write means for the graph.
+
+A tensor and all its views share one version cell. A view knows its base and the steps that lead
+from the base to it. After a write, the base's history includes the write (`CopySlices`), and
+every other view takes its history from the base anew when it is next asked for it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nanotorch._core.dtypes import can_cast, of_array
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.graph import NO_EDGE, AccumulateGrad, Edge, Node, next_sequence
+
+if TYPE_CHECKING:
+    from nanotorch._core.tensor import Tensor
+
+# One step from a base to a view: a function of a Tensor or ndarray, its static arguments, and
+# which of its outputs is meant (None where it has one).
+Step = tuple[Callable[..., Any], tuple[Any, ...], int | None]
+
+# How a view came about, where that forbids writing to it under grad mode.
+TRACKED, NO_GRAD, MULTI_OUTPUT, CUSTOM = "tracked", "no_grad", "multi_output", "custom"
+
+LEAF_WRITE = "a leaf Variable that requires grad is being used in an in-place operation."
+VIEW_OF_LEAF_WRITE = (
+    "a view of a leaf Variable that requires grad is being used in an in-place operation."
+)
+OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation."
+)
+NO_GRAD_VIEW_WRITE = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the no_grad block (if you "
+    "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+)
+MULTI_OUTPUT_WRITE = (
+    "Output {number} of {node} is a view and is being modified inplace. This view is the output of "
+    "a function that returns multiple views. Such functions do not allow the output views to be "
+    "modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+
+
+class View:
+    """What a view remembers: its base, the way from there, and the version it last saw."""
+
+    __slots__ = ("base", "origin", "steps", "version")
+
+    def __init__(self, base: "Tensor", steps: tuple[Step, ...], version: int, origin: str) -> None:
+        self.base, self.steps, self.version, self.origin = base, steps, version, origin
+
+
+def make_view(out: "Tensor", source: "Tensor", step: Step) -> None:
+    """Declare ``out`` a view of ``source``, which `step` makes."""
+    view = source._view
+    origin = TRACKED if mode.enabled else NO_GRAD
+    if step[2] is not None:
+        origin = MULTI_OUTPUT
+    if view is None:
+        base, steps = source, (step,)
+    else:
+        base, steps = view.base, (*view.steps, step)
+        if view.origin is not TRACKED:
+            origin = view.origin
+    out._cell = cell = source._cell
+    out._view = View(base, steps, cell[0], origin)
+
+
+def replay(steps: Sequence[Step], start: Any) -> Any:
+    """Take the steps from a base (or an ndarray of its shape) to the view."""
+    for function, arguments, number in steps:
+        start = function(start, *arguments)
+        if number is not None:
+            start = start[number]
+    return start
+
+
+def edge_of(tensor: "Tensor") -> Edge:
+    """Where the gradient of ``tensor`` goes: up to date for views, an accumulator for leaves."""
+    edge = tensor._edge if tensor._view is None else view_edge(tensor)
+    if edge is not None:
+        return edge
+    return (tensor._accumulator(), 0) if tensor.requires_grad else NO_EDGE
+
+
+def view_edge(tensor: "Tensor") -> Edge | None:
+    """The edge of a view, taken anew from its base if anything wrote to their memory since."""
+    view = tensor._view
+    assert view is not None
+    version = tensor._cell[0]
+    if version != view.version:
+        if view.base.requires_grad:
+            tensor._edge = (AsStridedBackward0(view), 0)
+            tensor._requires_grad = True
+        view.version = version
+    return tensor._edge
+
+
+class AsStridedBackward0(Node):
+    """From a view to its base in one step: the formulas of all the steps between, in turn."""
+
+    def __init__(self, view: View) -> None:
+        base = view.base
+        stand_in = base._alias()
+        stand_in._requires_grad = True
+        before, mode.enabled = mode.enabled, True
+        try:
+            out = replay(view.steps, stand_in)
+        finally:
+            mode.enabled = before
+        self.chain: list[tuple[Node, int]] = []
+        node, number = out._edge
+        self.outputs = (node.outputs[number],)
+        while not isinstance(node, AccumulateGrad):
+            self.chain.append((node, number))
+            node, number = node.next_functions[0]
+        self.sequence = next_sequence()
+        self.next_functions = (edge_of(base),)
+
+    def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
+        g = grads[0]
+        if g is None:
+            return (None,)
+        for node, number in self.chain:
+            arrived = [None] * len(node.outputs)
+            arrived[number] = g
+            g = node.apply(arrived, graph)[0]
+        return (g,)
+
+
+class CopySlices(Node):
+    """The history of a base whose view was written to: the write's node, and the rest as it was."""
+
+    def __init__(self, base: "Tensor", write: Node, steps: Sequence[Step]) -> None:
+        self.write, self.steps = write, steps
+        array = base._array
+        self.outputs = ((array.shape, array.dtype),)
+        self.next_functions = (edge_of(base), *write.next_functions[1:])
+        self.sequence = next_sequence()
+
+    def name(self) -> str:
+        return "CopySlices"
+
+    def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
+        g = grads[0]
+        if g is None:
+            return (None,) * len(self.next_functions)
+        if graph:
+            rest = g.clone()
+            part = replay(self.steps, rest)
+            through, *others = self.write.apply([part.clone()], True)
+            part.zero_() if through is None else part.copy_(through)
+        else:
+            rest = np.array(g, order="C")
+            part = replay(self.steps, rest)
+            through, *others = self.write.apply([np.array(part)], False)
+            part[...] = 0 if through is None else through
+        return (rest, *others)
+
+    def release(self) -> None:
+        self.write.release()
+
+
+def check_write(tensor: "Tensor") -> None:
+    """Refuse an in-place write that PyTorch refuses.
+
+    Raises:
+        RuntimeError: for memory that several elements share; with grad mode on, for a leaf that
+            requires grad, a view of one, and views made under `no_grad` or by `split`, `unbind`.
+    """
+    array = tensor._array
+    if 0 in array.strides and any(
+        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
+    ):
+        raise RuntimeError(OVERLAP)
+    if not mode.enabled:
+        return
+    view = tensor._view
+    if view is None:
+        if tensor._requires_grad and tensor._edge is None:
+            raise RuntimeError(LEAF_WRITE)
+        return
+    if view.origin is MULTI_OUTPUT and tensor.requires_grad:
+        node, number = view_edge(tensor) or (None, 0)
+        name = node.name().removesuffix("0").removesuffix("Backward") if node else "a function"
+        raise RuntimeError(MULTI_OUTPUT_WRITE.format(number=number, node=name))
+    if view.origin is NO_GRAD and tensor.requires_grad:
+        raise RuntimeError(NO_GRAD_VIEW_WRITE)
+    if view.base._requires_grad and view.base._edge is None:
+        raise RuntimeError(VIEW_OF_LEAF_WRITE)
+
+
+def write(tensor: "Tensor", values: np.ndarray) -> None:
+    """Store the result of an in-place operation and count the write.
+
+    Raises:
+        RuntimeError: if the result has another shape or a type that does not fit.
+    """
+    array = tensor._array
+    if values.shape != array.shape:
+        if np.broadcast_shapes(values.shape, array.shape) != array.shape:
+            raise RuntimeError(
+                f"output with shape {list(array.shape)} doesn't match the broadcast shape "
+                f"{list(values.shape)}"
+            )
+    if values.dtype is not array.dtype:
+        from_, to = of_array(values), of_array(array)
+        if not can_cast(from_, to):
+            raise RuntimeError(
+                f"result type {from_.char} can't be cast to the desired output type {to.char}"
+            )
+    array[...] = values
+    tensor._cell[0] += 1
+
+
+def rebase(tensor: "Tensor", node: Node) -> None:
+    """Make ``node``, whose first edge is the tensor's former one, its history after a write."""
+    view = tensor._view
+    if view is None:
+        tensor._edge = (node, 0)
+        tensor._requires_grad = True
+        return
+    base = view.base
+    base._edge = (CopySlices(base, node, view.steps), 0)
+    base._requires_grad = True
+    view.version = -1  # the view's own history is now its base's
+    view_edge(tensor)

@@ -1,0 +1,190 @@
+"""The functions that start a backward sweep: `backward`, `Tensor.backward`, `grad`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.engine import Sweep
+from nanotorch._core.graph import AccumulateGrad, Edge
+from nanotorch._core.op import method
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.views import edge_of
+
+Tensors = Tensor | Sequence[Tensor]
+ONES: dict[np.dtype, np.ndarray] = {}
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add to the leaves' ``grad`` the gradient of the sum of ``tensors`` with respect to them.
+
+    Args:
+        tensors: what to differentiate.
+        grad_tensors: for each, the weights of its elements, of its shape; None where it has a
+            single element.
+        retain_graph: keep the saved values for another pass; default: ``create_graph``.
+        create_graph: record the pass itself, for higher derivatives.
+        grad_variables: the former name of ``grad_tensors``.
+        inputs: accumulate into these tensors only.
+
+    Raises:
+        RuntimeError: if a weight is missing or has another shape, if a tensor does not require
+            grad, if saved values have been freed or changed in place.
+    """
+    roots = start(tensors, grad_variables if grad_tensors is None else grad_tensors, create_graph)
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        Sweep(roots, keep, create_graph).run()
+        return
+    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    edges = [edge_of(t) for t in wanted]
+    captured = Sweep(roots, keep, create_graph, edges, accumulate=True).run()
+    for tensor, edge in zip(wanted, edges, strict=True):
+        g = captured[edge]
+        if g is not None and not isinstance(edge[0], AccumulateGrad):
+            AccumulateGrad(tensor).accumulate_tensor(g if create_graph else wrap(np.array(g)))
+
+
+@method(name="backward", public=False)
+def tensor_backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add to the leaves' ``grad`` the gradient of this tensor with respect to them.
+
+    Args:
+        gradient: weights of this tensor's elements, of its shape; may be left out for a single
+            element.
+        retain_graph: keep the saved values for another pass; default: ``create_graph``.
+        create_graph: record the pass itself, for higher derivatives.
+        inputs: accumulate into these tensors only.
+
+    Raises:
+        RuntimeError: see `nanotorch.autograd.backward`.
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of the sum of ``outputs`` with respect to ``inputs``; no ``grad`` changes.
+
+    Args:
+        outputs, inputs: tensors; any tensor of the graph may be an input.
+        grad_outputs: for each output, the weights of its elements.
+        retain_graph, create_graph: as for `backward`.
+        only_inputs: accepted for PyTorch's sake; always True.
+        allow_unused: give None for inputs that ``outputs`` do not depend on.
+        is_grads_batched: ``grad_outputs`` have a leading dimension; one gradient for each.
+        materialize_grads: give zeros instead of None.
+
+    Raises:
+        RuntimeError: as for `backward`; if an input does not require grad, or is unused and that
+            is not allowed.
+    """
+    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if any(not t.requires_grad for t in wanted):
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    if materialize_grads and not allow_unused:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
+    if is_grads_batched:
+        return batched_grad(outputs, wanted, grad_outputs, create_graph, allow_unused, materialize_grads)
+    roots = start(outputs, grad_outputs, create_graph)
+    keep = create_graph if retain_graph is None else retain_graph
+    edges = [edge_of(t) for t in wanted]
+    captured = Sweep(roots, keep, create_graph, edges, accumulate=False).run()
+    results = []
+    for position, (tensor, edge) in enumerate(zip(wanted, edges, strict=True)):
+        g = captured[edge]
+        if g is None and not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {position} appears to not have been used in "
+                "the graph. Set allow_unused=True if this is the desired behavior."
+            )
+        if g is None and materialize_grads:
+            g = np.zeros_like(tensor._array)
+        results.append(g if g is None or isinstance(g, Tensor) else wrap(np.array(g)))
+    return tuple(results)
+
+
+def batched_grad(
+    outputs: Tensors,
+    inputs: list[Tensor],
+    grad_outputs: Any,
+    create_graph: bool,
+    allow_unused: bool,
+    materialize: bool,
+) -> tuple[Any, ...]:
+    """`grad` for each entry of the leading dimension of ``grad_outputs``, stacked."""
+    weights = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
+    rows = [
+        grad(outputs, inputs, [None if w is None else w[i] for w in weights], True, create_graph,
+             allow_unused=allow_unused, materialize_grads=materialize)
+        for i in range(next(len(w) for w in weights if w is not None))
+    ]  # fmt: skip
+    stack = Tensor.stack
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+
+
+def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge, Any]]:
+    """The edges where a sweep begins, each with its first gradient."""
+    roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    given = [weights] if weights is None or isinstance(weights, Tensor) else list(weights)
+    given += [None] * (len(roots) - len(given))
+    pairs = []
+    for position, root in enumerate(roots):
+        weight = first_gradient(root, given[position], position)
+        edge = edge_of(root)
+        if edge[0] is None:
+            raise RuntimeError(
+                f"element {position} of tensors does not require grad and does not have a grad_fn"
+            )
+        pairs.append((edge, weight if create_graph else weight._array))
+    return pairs
+
+
+def first_gradient(root: Tensor, weight: Tensor | None, position: int) -> Tensor:
+    """The weights of a root's elements; 1 for a single element if none are given."""
+    array = root._array
+    if weight is None:
+        if array.size != 1 and root.requires_grad:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        return wrap(np.ones_like(array))
+    if not isinstance(weight, Tensor):
+        raise TypeError(
+            f"gradients can be either Tensors or None, but got {type(weight).__name__}"
+        )
+    if weight._array.shape != array.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{position}] has a shape of {weight.shape} and "
+            f"output[{position}] has a shape of {root.shape}."
+        )
+    return weight if weight._array.dtype is array.dtype else weight._cast(array.dtype)

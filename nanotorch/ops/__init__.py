@@ -1,0 +1,11 @@
+"""The operations, by family; importing this package declares them all."""
+
+from nanotorch._core.op import PUBLIC
+from nanotorch.ops import (
+    creation,
+    elementwise,
+)
+
+__all__ = sorted(PUBLIC)  # pyright: ignore
+
+globals().update(PUBLIC)
