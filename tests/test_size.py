@@ -1,0 +1,36 @@
+"""One idea, one place: no file over 400 lines, no function over 50."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FILE_LINES, FUNCTION_LINES = 400, 50
+
+
+def too_long(name: str, source: str) -> Iterator[str]:
+    """Yield what exceeds the limits, in plain words."""
+    if (lines := len(source.splitlines())) > FILE_LINES:
+        yield f"{name} has {lines} lines"
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = node.end_lineno - node.lineno + 1 if node.end_lineno else 0
+            if lines > FUNCTION_LINES:
+                yield f"{name}: {node.name} has {lines} lines"
+
+
+def test_files_and_functions_are_short() -> None:
+    paths = [p for part in ("nanotorch", "scripts", "tests") for p in (ROOT / part).rglob("*.py")]
+    problems = [
+        problem
+        for path in sorted(paths)
+        for problem in too_long(str(path.relative_to(ROOT)), path.read_text("utf-8"))
+    ]
+    assert problems == []
+
+
+def test_what_is_too_long_is_seen() -> None:
+    body = "    x = 1\n" * FUNCTION_LINES
+    assert list(too_long("a.py", f"def f():\n{body}")) == ["a.py: f has 51 lines"]
+    assert list(too_long("a.py", "x = 1\n" * 401)) == ["a.py has 401 lines"]
+    assert list(too_long("a.py", "x = 1\n" * 400)) == []
