@@ -6,11 +6,22 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Mode(threading.local):
-    enabled = True
+    """Per thread: whether operations are recorded.
+
+    Its first use in a thread also turns off NumPy's floating-point warnings there: tensors divide
+    by zero and overflow silently, as in PyTorch, and asking NumPy for it around every kernel
+    would cost as much as a small kernel itself.
+    """
+
+    def __init__(self) -> None:
+        self.enabled = True
+        np.seterr(all="ignore")
 
 
 mode = _Mode()

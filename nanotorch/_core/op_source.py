@@ -8,7 +8,7 @@ For `mul` it reads, in short:
         (arrays of the inputs, in their common dtype)
         r = kernel(a_input, a_other)
         out = (a new Tensor of r)
-        if mode.enabled and (some input requires grad):
+        if recording and (some input requires grad):
             e_input, e_other = edge_of(input), edge_of(other)
             node = NewNode(); node.next_functions = (e_input, e_other)
             node.saved = (other and its version if e_input leads somewhere, input ...)
@@ -40,6 +40,8 @@ def forward(o: "Op") -> str:
 def function(o: "Op", *, inplace: bool) -> str:
     """The operation as users call it."""
     lines = [f"def {o.name}{'_' if inplace else ''}({signature(o)}):"]
+    if o.formulas:
+        lines.append("    recording = mode.enabled")
     call = ", ".join(call_arguments(o, "{}"))
     if inplace:
         lines.append("    check_write(input)")
@@ -147,7 +149,7 @@ def outputs(o: "Op") -> list[str]:
 
 def before_write(o: "Op") -> list[str]:
     """Before an in-place write: the former history, and copies of what is saved and overwritten."""
-    lines = ["if mode.enabled:", *(f"    e_{n} = edge_of({n})" for n in o.formulas)]
+    lines = ["if recording:", *(f"    e_{n} = edge_of({n})" for n in o.formulas)]
     users = [n for n, needs in o.needs.items() if "input" in needs]
     if users:
         wanted = " or ".join(f"e_{n}[0] is not None" for n in users)
@@ -165,9 +167,9 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
         f" or {n} is not None and ({n}._requires_grad or {n}._view)" for n in names if n in o.optional
     )
     if inplace:
-        lines = ["if mode.enabled:"]
+        lines = ["if recording:"]
     else:
-        lines = [f"if mode.enabled and ({asks}):"]
+        lines = [f"if recording and ({asks}):"]
         lines += [
             f"    e_{n} = edge_of({n})" if n not in o.optional
             else f"    e_{n} = (None, 0) if {n} is None else edge_of({n})"
@@ -190,7 +192,7 @@ def record_variadic(o: "Op") -> list[str]:
     """As `record`, for one input that is a sequence of tensors."""
     n = o.variadic
     return [
-        f"if mode.enabled and any([t._requires_grad or t._view for t in {n}]):",
+        f"if recording and any([t._requires_grad or t._view for t in {n}]):",
         f"    edges = tuple([edge_of(t) for t in {n}])",
         "    if any([node is not None for node, _ in edges]):",
         "        node = NewNode()",
@@ -237,6 +239,8 @@ def saved(o: "Op", *, inplace: bool) -> list[str]:
             value = "(before, 0)"
         else:
             value = f"({name}, {name}._cell[0])"
+            if name in o.optional:
+                value = f"(None if {name} is None else {value})"
         if kind in ("input", "out", "aux") and not o.variadic:
             users = [n for n, needs in o.needs.items() if name in needs]
             if len(users) < len(o.formulas) or (inplace and name == "input"):

@@ -2,8 +2,15 @@
 
 from nanotorch._core.op import PUBLIC
 from nanotorch.ops import (
+    activation,
+    comparison,
+    conversion,
     creation,
     elementwise,
+    extremum,
+    loss,
+    reduction,
+    rounding,
 )
 
 __all__ = sorted(PUBLIC)  # pyright: ignore

@@ -1,5 +1,7 @@
-"""Tensors from Python values, NumPy arrays, and shapes."""
+"""Tensors from Python values, NumPy arrays, shapes and ranges."""
 
+import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +10,23 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import method, public
-from nanotorch._core.tensor import Tensor, require_float, wrap
+from nanotorch._core.tensor import Tensor, device, require_float, wrap
+
+COPY_WARNING = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
+)
+
+
+def leaf(array: np.ndarray, requires_grad: bool = False, on: Any = None) -> Tensor:
+    """A new leaf of ``array``, on the one device there is."""
+    if on is not None:
+        device(on)
+    out = wrap(array)
+    if requires_grad:
+        require_float(array)
+        out._requires_grad = True
+    return out
 
 
 def numpy_dtype(dtype: DType | None) -> np.dtype:
@@ -20,22 +38,350 @@ def numpy_dtype(dtype: DType | None) -> np.dtype:
     return dtype.numpy
 
 
-def finish(array: np.ndarray, requires_grad: bool = False) -> Tensor:
-    """A new leaf of ``array``."""
-    out = wrap(array)
-    if requires_grad:
-        require_float(array)
-        out._requires_grad = True
-    return out
+# From values
 
 
-def sizes_of(size: tuple[Any, ...]) -> tuple[int, ...]:
+def check_values(data: Any) -> None:
+    """Refuse what cannot become a tensor, in PyTorch's words; without recursion."""
+    waiting = [(data, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, (str, bytes)):
+            raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
+        if isinstance(value, (list, tuple)):
+            lengths = [len(v) if isinstance(v, (list, tuple)) else -1 for v in value]
+            for length in lengths:
+                if length != lengths[0]:
+                    raise ValueError(
+                        f"expected sequence of length {lengths[0]} at dim {depth + 1} (got {length})"
+                    )
+            waiting += [(v, depth + 1) for v in reversed(value)]
+        elif not isinstance(value, (bool, int, float, np.ndarray, np.generic, Tensor)):
+            raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
+
+
+def array_of(data: Any, dtype: DType | None) -> np.ndarray:
+    """A new array of the values; Python floats give the default dtype.
+
+    Raises:
+        TypeError, ValueError, RuntimeError: for what is no regular array of numbers.
+    """
+    if isinstance(data, (np.ndarray, np.generic)):
+        array = np.array(data)
+        if dtype is None:
+            dtypes.of_array(array)
+            return array
+        return array.astype(dtype.numpy)
+    first = data
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
+    if not isinstance(data, (bool, int, float)):
+        check_values(data)
+        if isinstance(first, Tensor):
+            data = bare_values(data)
+    array = np.array(data)
+    if dtype is not None:
+        return array.astype(dtype.numpy)
+    if array.dtype.kind == "f" and not isinstance(first, (np.ndarray, np.generic, Tensor)):
+        return array.astype(dtypes.default.numpy)
+    return array
+
+
+def bare_values(data: Any) -> Any:
+    """Nested sequences with the tensors among them as arrays."""
+    if isinstance(data, Tensor):
+        return data._array
+    return [bare_values(v) for v in data] if isinstance(data, (list, tuple)) else data
+
+
+@public
+def tensor(
+    data: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A new tensor with a copy of ``data``.
+
+    Args:
+        data: a number, nested sequences of numbers, an ndarray, or a tensor.
+        dtype: default: that of ``data``; the default dtype for Python floats, int64 for ints.
+        device, pin_memory: accepted for PyTorch's sake; the only device is the CPU.
+        requires_grad: whether operations on it are recorded.
+
+    Raises:
+        TypeError, ValueError: if ``data`` is no regular array of numbers.
+        RuntimeError: if a tensor of integers is to require grad.
+    """
+    if isinstance(data, Tensor):
+        warnings.warn(COPY_WARNING, UserWarning, stacklevel=2)
+        data = data._array
+    return leaf(array_of(data, dtype), requires_grad, device)
+
+
+@public
+def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """``data`` as a tensor, on the same memory where its type allows."""
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)  # type: ignore[no-any-return]
+    if isinstance(data, np.ndarray) and (dtype is None or dtype.numpy == data.dtype):
+        return from_numpy(data)
+    return leaf(array_of(data, dtype), False, device)
+
+
+@public
+def asarray(obj: Any, *, dtype: DType | None = None, copy: bool | None = None) -> Tensor:
+    """``obj`` as a tensor; with ``copy``, on memory of its own."""
+    out = as_tensor(obj, dtype)
+    return out.clone() if copy else out  # type: ignore[no-any-return]
+
+
+@public
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor on the memory of ``ndarray``: writes to either are seen by both.
+
+    Raises:
+        TypeError: for anything else, and for types that tensors do not have.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    dtypes.of_array(ndarray)
+    return wrap(ndarray)
+
+
+# From shapes
+
+
+def shape_of(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape given as one sequence or as several numbers."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = tuple(size[0])
-    shape = tuple(int(n) for n in size)
+    shape = tuple([int(n) for n in size])
     if any(n < 0 for n in shape):
-        raise RuntimeError(
-            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
-        )
+        raise RuntimeError(f"{name}: Dimension size must be non-negative.")
     return shape
+
+
+@public
+def zeros(
+    *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of zeros of shape ``size``."""
+    return leaf(np.zeros(shape_of("zeros", size), numpy_dtype(dtype)), requires_grad, device)
+
+
+@public
+def ones(
+    *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of ones of shape ``size``."""
+    return leaf(np.ones(shape_of("ones", size), numpy_dtype(dtype)), requires_grad, device)
+
+
+@public
+def empty(
+    *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of shape ``size`` with arbitrary values."""
+    return leaf(np.empty(shape_of("empty", size), numpy_dtype(dtype)), requires_grad, device)
+
+
+@public
+def full(
+    size: Sequence[int],
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of shape ``size`` filled with one number, whose type is the default for dtype."""
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    kind = dtypes.of_number(value).numpy if dtype is None else dtype.numpy
+    return leaf(np.full(shape_of("full", (size,)), value, kind), requires_grad, device)
+
+
+def like(name: str, make: Any) -> Any:
+    """`zeros_like` and its kin: the shape and, by default, the dtype of another tensor."""
+
+    def maker(
+        input: Tensor,
+        *,
+        dtype: DType | None = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        kind = input._array.dtype if dtype is None else dtype.numpy
+        return leaf(make(input._array.shape, kind), requires_grad, device)
+
+    maker.__name__ = maker.__qualname__ = name
+    maker.__doc__ = f"A tensor of {name.removesuffix('_like')}, with the shape and dtype of ``input``."
+    return public(maker)
+
+
+zeros_like, ones_like, empty_like = (
+    like("zeros_like", np.zeros),
+    like("ones_like", np.ones),
+    like("empty_like", np.empty),
+)
+
+
+@public
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: DType | None = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor filled with one number, with the shape and dtype of ``input``."""
+    return full(
+        input._array.shape, fill_value, dtype=dtype or input.dtype, requires_grad=requires_grad
+    )
+
+
+@public
+def eye(
+    n: int, m: int | None = None, *, dtype: DType | None = None, requires_grad: bool = False
+) -> Tensor:
+    """A matrix ``(n, m)`` with ones on the diagonal; square by default."""
+    return leaf(np.eye(n, m, dtype=numpy_dtype(dtype)), requires_grad)
+
+
+# From ranges
+
+
+@public
+def arange(
+    *bounds: Any,
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from ``start`` (0) to before ``end`` in steps of ``step`` (1).
+
+    Args:
+        bounds: ``end``; ``start, end``; or ``start, end, step``.
+        dtype: default: int64 if all three are integers, else the default dtype.
+
+    Raises:
+        RuntimeError: if ``step`` is 0 or leads away from ``end``.
+    """
+    if len(bounds) == 1:
+        end = bounds[0]
+    elif bounds:
+        start, end, step = (*bounds, step)[:3]
+    start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
+    kind = numpy_dtype(dtype) if dtype is not None or not whole else np.dtype(np.int64)
+    number = math.ceil((end - start) / step)
+    if whole:
+        values = np.arange(start, start + number * step, step) if number else np.arange(0)
+    else:
+        values = start + np.arange(number) * float(step)
+    return leaf(values.astype(kind), requires_grad, device)
+
+
+@public
+def linspace(
+    start: float,
+    end: float,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
+    kind = numpy_dtype(dtype)
+    if kind.kind != "f":
+        return leaf(np.linspace(start, end, steps).astype(kind), requires_grad, device)
+    # Counted from the nearer end, so that both ends are exact in float32 too.
+    step = kind.type((end - start) / (steps - 1)) if steps > 1 else kind.type(0)
+    at = np.arange(steps, dtype=kind)
+    up, down = kind.type(start) + step * at, kind.type(end) - step * at[::-1]
+    return leaf(np.where(at < steps // 2 if steps > 1 else at == 0, up, down), requires_grad, device)
+
+
+@public
+def logspace(
+    start: float,
+    end: float,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``steps`` powers of ``base`` with exponents at equal distances."""
+    exponents = linspace(start, end, steps, dtype=dtypes.float64)._array
+    return leaf((base**exponents).astype(numpy_dtype(dtype)), requires_grad)
+
+
+@public
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """Coordinates of a grid: one tensor per axis, all of the grid's shape."""
+    axes = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    shape = [t.numel() for t in axes]
+    grids = []
+    for position, t in enumerate(axes):
+        sizes = [-1 if i == position else 1 for i in range(len(axes))]
+        grids.append(t.reshape(sizes).expand(shape))
+    if indexing == "xy":
+        grids = [g.transpose(0, 1) for g in grids]
+    return tuple(grids)
+
+
+# From a tensor, with its dtype
+
+
+@method(public=False)
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: DType | None = None, requires_grad: bool = False
+) -> Tensor:
+    """A new tensor of ``data`` with the dtype of this one."""
+    values = data._array if isinstance(data, Tensor) else data
+    return leaf(array_of(values, dtype or self.dtype), requires_grad)
+
+
+@method(public=False)
+def new_zeros(
+    self: Tensor, *size: Any, dtype: DType | None = None, requires_grad: bool = False
+) -> Tensor:
+    """Zeros of shape ``size`` with the dtype of this tensor."""
+    return zeros(*size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+
+@method(public=False)
+def new_ones(
+    self: Tensor, *size: Any, dtype: DType | None = None, requires_grad: bool = False
+) -> Tensor:
+    """Ones of shape ``size`` with the dtype of this tensor."""
+    return ones(*size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+
+@method(public=False)
+def new_empty(
+    self: Tensor, *size: Any, dtype: DType | None = None, requires_grad: bool = False
+) -> Tensor:
+    """Arbitrary values of shape ``size`` with the dtype of this tensor."""
+    return empty(*size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+
+@method(public=False)
+def new_full(
+    self: Tensor,
+    size: Sequence[int],
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """One number in shape ``size`` with the dtype of this tensor."""
+    return full(size, fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad)

@@ -1,13 +1,28 @@
-"""Elementwise operations, simple before tricky."""
+"""Elementwise operations, simple before tricky.
 
+Kernels may divide by zero and overflow: NumPy's warnings about that are off, see `grad_mode`.
+"""
+
+import math
 from typing import Any
 
 import numpy as np
 
+from nanotorch._core import dtypes
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.comparison import zero_where
 
-# Arithmetic
+LN_2, LN_10 = math.log(2.0), math.log(10.0)
+
+
+def refuse_bool(input: Array, message: str) -> None:
+    """Raise PyTorch's error for bools."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError(message)
+
+
+# Sums and products
 
 
 @op(
@@ -18,29 +33,55 @@ from nanotorch._core.tensor import Tensor
     inplace=True,
 )
 def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
-    """``input + alpha * other``, broadcasting."""
-    return input + other if alpha == 1 else input + other * input.dtype.type(alpha)
+    """``input + alpha * other``, broadcasting.
+
+    Raises:
+        RuntimeError: for a float ``alpha`` with integers.
+    """
+    if alpha == 1:
+        return input + other
+    return input + scaled(other, alpha)
 
 
 @op(
     input=lambda g: g,
     other=lambda g, alpha: g * -alpha,
     cast="promote",
-    dunder="sub",
     inplace=True,
 )
 def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``input - alpha * other``, broadcasting.
 
     Raises:
-        RuntimeError: for bools.
+        RuntimeError: for bools, and for a float ``alpha`` with integers.
     """
     if input.dtype.kind == "b":
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead."
         )
-    return input - other if alpha == 1 else input - other * input.dtype.type(alpha)
+    return input - (other if alpha == 1 else scaled(other, alpha))
+
+
+def scaled(other: Array, alpha: float) -> Array:
+    """``alpha * other`` in the dtype of ``other``."""
+    if isinstance(alpha, float) and other.dtype.kind != "f":
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    return other * other.dtype.type(alpha)
+
+
+@op(input=lambda g: -g, cast="promote", node="RsubBackward1", method=False, public=False)
+def rsub_number(input: Array, other: Array) -> Array:
+    """``other - input`` for a Python number ``other``."""
+    return other - input
+
+
+@public
+def rsub(input: Any, other: Any) -> Any:
+    """``other - input``, broadcasting."""
+    return sub(other, input) if isinstance(other, Tensor) else rsub_number(input, other)
 
 
 @op(
@@ -60,17 +101,296 @@ def mul(input: Array, other: Array) -> Array:
     other=lambda g, input, other: -g * ((input / other) / other),
     cast="float",
     inplace=True,
-    method=False,
     public=False,
     node="DivBackward0",
 )
 def true_divide(input: Array, other: Array) -> Array:
     """``input / other``, broadcasting; integers give the default floating-point dtype."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.true_divide(input, other)
+    return np.true_divide(input, other)
 
 
 @op(input=lambda g: -g, dunder="neg", inplace=True)
 def neg(input: Array) -> Array:
-    """``-input``."""
-    return -input
+    """``-input``.
+
+    Raises:
+        NotImplementedError: for bools.
+    """
+    refuse_bool(
+        input,
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+        "invert a mask, use the `~` or `logical_not()` operator instead.",
+    )
+    return np.negative(input)
+
+
+@op(input=lambda g, out: -g * out * out, cast="float", inplace=True)
+def reciprocal(input: Array) -> Array:
+    """``1 / input``."""
+    return np.reciprocal(input)
+
+
+# Powers and roots
+
+
+@op(
+    input=lambda g, input, exponent: (
+        g * 0.0 if exponent == 0 else g * (exponent * pow_number(input, exponent - 1))
+    ),
+    method=False,
+    public=False,
+    node="PowBackward0",
+)
+def pow_number(input: Array, exponent: float) -> Array:
+    """``input ** exponent`` for a Python number, which PyTorch computes apart."""
+    if input.dtype.kind != "f" and isinstance(exponent, float):
+        input = input.astype(dtypes.default.numpy)
+    if exponent == 2:
+        return input * input
+    if input.dtype.kind != "f":
+        if exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        return np.power(input, exponent)
+    special = NUMBER_POWERS.get(exponent)
+    return np.power(input, exponent) if special is None else special(input)
+
+
+NUMBER_POWERS: dict[float, Any] = {
+    0.5: np.sqrt,
+    1: np.positive,
+    3: lambda x: x * x * x,
+    -0.5: lambda x: 1 / np.sqrt(x),
+    -1: np.reciprocal,
+    -2: lambda x: 1 / (x * x),
+}
+
+
+@op(
+    input=lambda g, input, exponent: zero_where(
+        g * (exponent * pow(input, exponent - 1)), exponent == 0
+    ),
+    exponent=lambda g, input, exponent, out: zero_where(
+        g * (out * log(input)), (input == 0) & (exponent >= 0)
+    ),
+    cast="promote",
+    method=False,
+    public=False,
+    node="PowBackward1",
+)
+def pow_tensor(input: Array, exponent: Array) -> Array:
+    """``input ** exponent`` for two tensors."""
+    if exponent.dtype.kind != "f" and exponent.size and exponent.min() < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return np.power(input, exponent)
+
+
+@op(
+    exponent=lambda g, input, exponent, out: (
+        zero_where(g * (out * math.inf), exponent >= 0)
+        if input == 0
+        else g * (out * (math.log(input) if input > 0 else math.nan))
+    ),
+    method=False,
+    public=False,
+    node="PowBackward2",
+)
+def pow_base(exponent: Array, input: float) -> Array:
+    """``input ** exponent`` for a Python number ``input``."""
+    if exponent.dtype.kind != "f":
+        if isinstance(input, float):
+            exponent = exponent.astype(dtypes.default.numpy)
+        elif exponent.size and exponent.min() < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return np.power(exponent.dtype.type(input), exponent)
+
+
+@method
+def pow(input: Any, exponent: Any) -> Any:
+    """``input ** exponent``, broadcasting; one of the two may be a Python number.
+
+    Raises:
+        RuntimeError: for negative integer powers of integers.
+    """
+    if isinstance(exponent, (Tensor, np.ndarray, np.generic)):
+        if isinstance(input, (Tensor, np.ndarray, np.generic)):
+            return pow_tensor(input, exponent)
+        return pow_base(exponent, input)
+    return pow_number(input, exponent)
+
+
+@op(input=lambda g, out: g / (2 * out), cast="float", inplace=True)
+def sqrt(input: Array) -> Array:
+    """Square root; nan for negative numbers."""
+    return np.sqrt(input)
+
+
+@op(input=lambda g, out: -0.5 * g * (out * out * out), cast="float", inplace=True)
+def rsqrt(input: Array) -> Array:
+    """``1 / sqrt(input)``."""
+    return 1 / np.sqrt(input)
+
+
+@method
+def square(input: Any) -> Any:
+    """``input ** 2``."""
+    return pow_number(input, 2)
+
+
+# Exponentials and logarithms
+
+
+@op(input=lambda g, out: g * out, cast="float", inplace=True)
+def exp(input: Array) -> Array:
+    """The exponential function."""
+    return np.exp(input)
+
+
+@op(input=lambda g, out: g * out * LN_2, cast="float", inplace=True)
+def exp2(input: Array) -> Array:
+    """``2 ** input``."""
+    return np.exp2(input)
+
+
+@op(input=lambda g, out: g * (out + 1), cast="float", inplace=True)
+def expm1(input: Array) -> Array:
+    """``exp(input) - 1``, exact near 0."""
+    return np.expm1(input)
+
+
+@op(input=lambda g, input: g / input, cast="float", inplace=True)
+def log(input: Array) -> Array:
+    """Natural logarithm; -inf at 0, nan below."""
+    return np.log(input)
+
+
+@op(input=lambda g, input: g / (input * LN_2), cast="float", inplace=True)
+def log2(input: Array) -> Array:
+    """Logarithm to base 2."""
+    return np.log2(input)
+
+
+@op(input=lambda g, input: g / (input * LN_10), cast="float", inplace=True)
+def log10(input: Array) -> Array:
+    """Logarithm to base 10."""
+    return np.log10(input)
+
+
+@op(input=lambda g, input: g / (input + 1), cast="float", inplace=True, node="Log1PBackward0")
+def log1p(input: Array) -> Array:
+    """``log(1 + input)``, exact near 0."""
+    return np.log1p(input)
+
+
+# Trigonometry, angles in radians
+
+
+@op(input=lambda g, input: g * cos(input), cast="float", inplace=True)
+def sin(input: Array) -> Array:
+    """Sine."""
+    return np.sin(input)
+
+
+@op(input=lambda g, input: g * -sin(input), cast="float", inplace=True)
+def cos(input: Array) -> Array:
+    """Cosine."""
+    return np.cos(input)
+
+
+@op(input=lambda g, out: g * (1 + out * out), cast="float", inplace=True)
+def tan(input: Array) -> Array:
+    """Tangent."""
+    return np.tan(input)
+
+
+@op(input=lambda g, input: g * rsqrt(1 - input * input), cast="float", inplace=True)
+def asin(input: Array) -> Array:
+    """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
+    return np.arcsin(input)
+
+
+@op(input=lambda g, input: g * -rsqrt(1 - input * input), cast="float", inplace=True)
+def acos(input: Array) -> Array:
+    """Inverse cosine, in [0, pi]; nan outside [-1, 1]."""
+    return np.arccos(input)
+
+
+@op(input=lambda g, input: g / (input * input + 1), cast="float", inplace=True)
+def atan(input: Array) -> Array:
+    """Inverse tangent, in [-pi/2, pi/2]."""
+    return np.arctan(input)
+
+
+@op(
+    input=lambda g, input, other: g * (other / (input * input + other * other)),
+    other=lambda g, input, other: g * (-input / (input * input + other * other)),
+    cast="float",
+    inplace=True,
+)
+def atan2(input: Array, other: Array) -> Array:
+    """The angle of the point ``(other, input)``, in [-pi, pi]."""
+    return np.arctan2(input, other)
+
+
+@op(input=lambda g, input: g * cosh(input), cast="float", inplace=True)
+def sinh(input: Array) -> Array:
+    """Hyperbolic sine."""
+    return np.sinh(input)
+
+
+@op(input=lambda g, input: g * sinh(input), cast="float", inplace=True)
+def cosh(input: Array) -> Array:
+    """Hyperbolic cosine."""
+    return np.cosh(input)
+
+
+@op(input=lambda g, input: g * rsqrt(input * input + 1), cast="float", inplace=True)
+def asinh(input: Array) -> Array:
+    """Inverse hyperbolic sine."""
+    return np.arcsinh(input)
+
+
+@op(input=lambda g, input: g * rsqrt(input * input - 1), cast="float", inplace=True)
+def acosh(input: Array) -> Array:
+    """Inverse hyperbolic cosine; nan below 1."""
+    return np.arccosh(input)
+
+
+@op(input=lambda g, input: g / (1 - input * input), cast="float", inplace=True)
+def atanh(input: Array) -> Array:
+    """Inverse hyperbolic tangent; nan outside [-1, 1]."""
+    return np.arctanh(input)
+
+
+# Magnitude and sign
+
+
+@op(input=lambda g, input: g * sign(input), inplace=True, dunder="abs")
+def abs(input: Array) -> Array:
+    """Absolute value; its gradient at 0 is 0."""
+    return np.abs(input)
+
+
+@op(input=lambda g: g * 0.0, inplace=True)
+def sign(input: Array) -> Array:
+    """-1, 0 or 1."""
+    return np.sign(input) if input.dtype.kind != "b" else input.copy()
+
+
+@op(
+    input=lambda g, input, other: g * (input > other) + g * (input == other) * 0.5,
+    other=lambda g, input, other: g * (input < other) + g * (input == other) * 0.5,
+    cast="promote",
+)
+def maximum(input: Array, other: Array) -> Array:
+    """The greater of two, elementwise; nan if either is. Equal ones share the gradient."""
+    return np.maximum(input, other)
+
+
+@op(
+    input=lambda g, input, other: g * (input < other) + g * (input == other) * 0.5,
+    other=lambda g, input, other: g * (input > other) + g * (input == other) * 0.5,
+    cast="promote",
+)
+def minimum(input: Array, other: Array) -> Array:
+    """The smaller of two, elementwise; nan if either is. Equal ones share the gradient."""
+    return np.minimum(input, other)

@@ -1,0 +1,123 @@
+"""Activations, elementwise and along a dimension."""
+
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.op import Array, method, op
+from nanotorch._core.tensor import Tensor, normal_dim
+from nanotorch.ops.elementwise import exp, refuse_bool
+from nanotorch.ops.reduction import sum
+
+
+@op(input=lambda g, out: g * (1.0 - out * out), cast="float", inplace=True)
+def tanh(input: Array) -> Array:
+    """Hyperbolic tangent."""
+    return np.tanh(input)
+
+
+@op(input=lambda g, out: g * ((1.0 - out) * out), cast="float", inplace=True)
+def sigmoid(input: Array) -> Array:
+    """``1 / (1 + exp(-input))``."""
+    return 1 / (1 + np.exp(-input))
+
+
+@op(input=lambda g, out: g * (out > 0), inplace=True)
+def relu(input: Array) -> Array:
+    """``max(input, 0)``; its gradient at 0 is 0.
+
+    Raises:
+        NotImplementedError: for bools.
+    """
+    refuse_bool(input, "Boolean inputs not supported for relu")
+    return np.maximum(input, input.dtype.type(0))
+
+
+@op(
+    input=lambda g, input, negative_slope: g * ((input > 0) + negative_slope * (input <= 0)),
+    method=False,
+    public=False,
+)
+def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
+    """``input`` where positive, ``negative_slope * input`` elsewhere."""
+    return np.where(input > 0, input, input * input.dtype.type(negative_slope))
+
+
+@op(input=lambda g, input, beta, threshold: softplus_slope(g, input, beta, threshold), method=False, public=False)
+def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
+    """``log(1 + exp(beta * input)) / beta``; ``input`` itself where ``beta * input > threshold``."""
+    scaled = input * input.dtype.type(beta)
+    smooth = np.log1p(np.exp(np.minimum(scaled, threshold))) / input.dtype.type(beta)
+    return np.where(scaled > threshold, input, smooth)
+
+
+def softplus_slope(g: Any, input: Any, beta: float, threshold: float) -> Any:
+    """The gradient of `softplus`: the sigmoid below the threshold, 1 above."""
+    scaled = input * beta
+    linear = scaled > threshold
+    return g * (linear + sigmoid(scaled) * (scaled <= threshold))
+
+
+# Along a dimension. Both subtract the maximum, so that no exponential overflows.
+
+
+@op(
+    input=lambda g, out, dim: out * (g - sum(g * out, dim, True)),
+    method=False,
+    public=False,
+    node="SoftmaxBackward0",
+)
+def softmax_along(input: Array, dim: int) -> Array:
+    """``exp(input)``, divided by its sum along ``dim``."""
+    if input.dtype.kind != "f":
+        raise float_only("softmax_lastdim_kernel_impl", input)
+    if input.ndim == 0:
+        return np.ones_like(input)
+    e = np.exp(input - np.maximum.reduce(input, dim, keepdims=True, initial=-np.inf))
+    return e / np.add.reduce(e, dim, keepdims=True)
+
+
+@op(
+    input=lambda g, out, dim: g - exp(out) * sum(g, dim, True),
+    method=False,
+    public=False,
+    node="LogSoftmaxBackward0",
+)
+def log_softmax_along(input: Array, dim: int) -> Array:
+    """``input - log(sum(exp(input)))`` along ``dim``."""
+    if input.dtype.kind != "f":
+        raise float_only("log_softmax_lastdim_kernel_impl", input)
+    if input.ndim == 0:
+        return np.zeros_like(input)
+    shifted = input - np.maximum.reduce(input, dim, keepdims=True, initial=-np.inf)
+    return shifted - np.log(np.add.reduce(np.exp(shifted), dim, keepdims=True))
+
+
+def float_only(name: str, input: Array) -> NotImplementedError:
+    """PyTorch's error for a kernel that integers do not have."""
+    char = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte"}
+    return NotImplementedError(f"\"{name}\" not implemented for '{char.get(input.dtype.name, 'Bool')}'")
+
+
+@method
+def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """``exp(input)`` divided by its sum along ``dim``: positive, with sum 1.
+
+    Args:
+        dim: a dimension of ``input``.
+        dtype: compute in this dtype.
+    """
+    held = input if dtype is None else input.to(dtype)
+    return softmax_along(held, normal_dim(dim, held.ndim))  # type: ignore[no-any-return]
+
+
+@method
+def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """The logarithm of `softmax`, stable for inputs of any size.
+
+    Args:
+        dim: a dimension of ``input``.
+        dtype: compute in this dtype.
+    """
+    held = input if dtype is None else input.to(dtype)
+    return log_softmax_along(held, normal_dim(dim, held.ndim))  # type: ignore[no-any-return]

@@ -1,0 +1,188 @@
+"""Comparisons, logic and tests of values; none has a gradient but the masks made with them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.op import OPERANDS, Array, method, op, public
+from nanotorch._core.tensor import Tensor
+
+
+@op(input=lambda g, mask: zero_where(g, mask), method=False, public=False)
+def zero_where(input: Array, mask: Array) -> Array:
+    """``input`` with zeros where ``mask`` is true: what formulas put in place of inf and nan."""
+    return np.where(mask, np.zeros((), input.dtype), input)
+
+
+# Comparisons broadcast and bring their operands to a common dtype; their result is bool.
+
+
+@op(cast="promote")
+def eq(input: Array, other: Array) -> Array:
+    """``input == other``."""
+    return np.equal(input, other)
+
+
+@op(cast="promote")
+def ne(input: Array, other: Array) -> Array:
+    """``input != other``."""
+    return np.not_equal(input, other)
+
+
+@op(cast="promote")
+def lt(input: Array, other: Array) -> Array:
+    """``input < other``."""
+    return np.less(input, other)
+
+
+@op(cast="promote")
+def le(input: Array, other: Array) -> Array:
+    """``input <= other``."""
+    return np.less_equal(input, other)
+
+
+@op(cast="promote")
+def gt(input: Array, other: Array) -> Array:
+    """``input > other``."""
+    return np.greater(input, other)
+
+
+@op(cast="promote")
+def ge(input: Array, other: Array) -> Array:
+    """``input >= other``."""
+    return np.greater_equal(input, other)
+
+
+def comparison(function: Callable[..., Any], name: str) -> Any:
+    """An operator of `Tensor`: False or True for foreign types, as for any Python object."""
+
+    def compare(self: Tensor, other: Any) -> Any:
+        return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    return method(compare, name=name, public=False)
+
+
+for _operator in (eq, ne, lt, le, gt, ge):
+    comparison(_operator, f"__{_operator.__name__}__")
+
+
+# Logic: any nonzero value is true.
+
+
+@op(inplace=True, cast="promote")
+def logical_and(input: Array, other: Array) -> Array:
+    """``input and other``, elementwise."""
+    return np.logical_and(input, other)
+
+
+@op(inplace=True, cast="promote")
+def logical_or(input: Array, other: Array) -> Array:
+    """``input or other``, elementwise."""
+    return np.logical_or(input, other)
+
+
+@op(inplace=True, cast="promote")
+def logical_xor(input: Array, other: Array) -> Array:
+    """Whether exactly one of two is true, elementwise."""
+    return np.logical_xor(input, other)
+
+
+@op(inplace=True)
+def logical_not(input: Array) -> Array:
+    """``not input``, elementwise."""
+    return np.logical_not(input)
+
+
+# Bits of integers; logic of bools.
+
+
+def integral(name: str, *arrays: Array) -> None:
+    """Refuse floats in PyTorch's words."""
+    for a in arrays:
+        if a.dtype.kind == "f":
+            kind = {"float32": "Float", "float64": "Double", "float16": "Half"}[a.dtype.name]
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind}'")
+
+
+@op(inplace=True, cast="promote", dunder="and")
+def bitwise_and(input: Array, other: Array) -> Array:
+    """``input & other``."""
+    integral("bitwise_and", input, other)
+    return np.bitwise_and(input, other)
+
+
+@op(inplace=True, cast="promote", dunder="or")
+def bitwise_or(input: Array, other: Array) -> Array:
+    """``input | other``."""
+    integral("bitwise_or", input, other)
+    return np.bitwise_or(input, other)
+
+
+@op(inplace=True, cast="promote", dunder="xor")
+def bitwise_xor(input: Array, other: Array) -> Array:
+    """``input ^ other``."""
+    integral("bitwise_xor", input, other)
+    return np.bitwise_xor(input, other)
+
+
+@op(inplace=True, dunder="invert")
+def bitwise_not(input: Array) -> Array:
+    """``~input``: logical for bools.
+
+    Raises:
+        TypeError: for floats.
+    """
+    if input.dtype.kind == "f":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return np.bitwise_not(input)
+
+
+# Tests
+
+
+@op()
+def isnan(input: Array) -> Array:
+    """Whether each element is not a number."""
+    return np.isnan(input)
+
+
+@op()
+def isinf(input: Array) -> Array:
+    """Whether each element is infinite."""
+    return np.isinf(input)
+
+
+@op()
+def isfinite(input: Array) -> Array:
+    """Whether each element is neither infinite nor nan."""
+    return np.isfinite(input)
+
+
+@op(cast="promote")
+def isclose(
+    input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Array:
+    """Whether ``|input - other| <= atol + rtol * |other|``, or both are equal."""
+    return np.isclose(input, other, rtol, atol, equal_nan)
+
+
+@method
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Whether all elements are close to each other: see `isclose`."""
+    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+
+
+@method
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and values."""
+    a, b = input._array, other._array
+    return a.shape == b.shape and bool((a == b).all())
+
+
+@public
+def is_tensor(obj: Any) -> bool:
+    """Whether ``obj`` is a `Tensor`."""
+    return isinstance(obj, Tensor)

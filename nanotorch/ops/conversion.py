@@ -1,0 +1,92 @@
+"""Conversions between dtypes."""
+
+from typing import Any
+
+
+from nanotorch._core import dtypes
+from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.op import Array, method, op, public
+from nanotorch._core.tensor import Tensor, device, wrap
+
+
+@op(input=lambda g: g, method=False, public=False, node="ToCopyBackward0")
+def to_copy(input: Array, dtype: DType) -> Array:
+    """A copy in a floating-point dtype; the sweep casts its gradient back."""
+    return input.astype(dtype.numpy)
+
+
+def convert(input: Tensor, dtype: DType, copy: bool = False) -> Tensor:
+    """``input`` itself if it has the dtype already, else a copy."""
+    if dtype.numpy is input._array.dtype and not copy:
+        return input
+    if dtype.is_floating_point:
+        return to_copy(input, dtype)  # type: ignore[no-any-return]
+    return wrap(input._array.astype(dtype.numpy))
+
+
+@method(public=False)
+def to(self: Tensor, *target: Any, dtype: DType | None = None, device: Any = None,
+       non_blocking: bool = False, copy: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
+    """This tensor with another dtype; itself if nothing changes.
+
+    Args:
+        target: a dtype, a device (the CPU is the only one), or a tensor to be like.
+        copy: copy in any case.
+
+    Raises:
+        RuntimeError: for a device that is not the CPU.
+    """
+    for t in target:
+        if isinstance(t, DType):
+            dtype = t
+        elif isinstance(t, Tensor):
+            dtype = t.dtype
+        elif isinstance(t, bool):
+            continue  # non_blocking and copy by position
+        else:
+            require_cpu(t)
+    if device is not None:
+        require_cpu(device)
+    return convert(self, dtype or self.dtype, copy)
+
+
+def require_cpu(where: Any) -> None:
+    """Refuse other devices."""
+    device(where)
+
+
+@method(public=False)
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """This tensor with the dtype of ``other``."""
+    return convert(self, other.dtype)
+
+
+@method(public=False)
+def type(self: Tensor, dtype: Any = None) -> Any:
+    """The name of the tensor's type, or the tensor with another dtype."""
+    return f"torch.{self.dtype.char}Tensor" if dtype is None else convert(self, dtype)
+
+
+def cast_method(name: str, dtype: DType) -> None:
+    """`Tensor.float()` and its kin."""
+
+    def cast(self: Tensor) -> Tensor:
+        return convert(self, dtype)
+
+    cast.__name__, cast.__doc__ = name, f"This tensor with dtype {dtype.name}."
+    method(cast, public=False)
+
+
+for _name, _dtype in {
+    "bool": dtypes.bool_, "byte": dtypes.uint8, "char": dtypes.int8, "short": dtypes.int16,
+    "int": dtypes.int32, "long": dtypes.int64, "half": dtypes.float16, "float": dtypes.float32,
+    "double": dtypes.float64,
+}.items():  # fmt: skip
+    cast_method(_name, _dtype)
+
+
+@public
+def result_type(tensor1: Any, tensor2: Any) -> DType:
+    """The dtype of arithmetic between two tensors or numbers."""
+    held = [t._array if isinstance(t, Tensor) else t for t in (tensor1, tensor2)]
+    return dtypes.result_type(held)

@@ -1,0 +1,277 @@
+"""Maxima and minima, where they are, and whether any or all elements are true."""
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.op import Array, method, op
+from nanotorch._core.tensor import Tensor, normal_dim, wrap
+from nanotorch.ops.elementwise import maximum, minimum
+from nanotorch.ops.reduction import NOT_GIVEN, Dims, normal_dims, spread, sum_along
+from nanotorch.ops.shape import reshape
+
+
+class _Pair:
+    """How PyTorch prints what `max(dim)` and its like return."""
+
+    def __repr__(self) -> str:
+        fields: Any = self
+        values = ",\n".join(f"{n}={getattr(self, n)!r}" for n in fields._fields)
+        return f"torch.return_types.{type(self).__name__}(\n{values})"
+
+
+def pair(name: str) -> Any:
+    """A named tuple of ``values`` and ``indices``."""
+    return type(name, (_Pair, namedtuple(name, ["values", "indices"])), {"__slots__": ()})
+
+
+max_result, min_result = pair("max"), pair("min")
+
+
+def shared(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The gradient of an extremum, in equal shares to the elements that attain it."""
+    shape = tuple(input.shape)
+    at = (input == spread(out, shape, dim, keepdim)) * 1.0
+    return at * spread(g, shape, dim, keepdim) / sum_along(at, dim, True)
+
+
+def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
+    """Nothing is the greatest of no elements."""
+    for d in dim:
+        if input.shape[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+@op(
+    input=lambda g, input, out, dim, keepdim: shared(g, input, out, dim, keepdim),
+    method=False,
+    public=False,
+    node="AmaxBackward0",
+)
+def amax_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+    """The greatest element along dimensions."""
+    require_elements("amax", input, dim)
+    return np.maximum.reduce(input, dim, None, None, keepdim)
+
+
+@op(
+    input=lambda g, input, out, dim, keepdim: shared(g, input, out, dim, keepdim),
+    method=False,
+    public=False,
+    node="AminBackward0",
+)
+def amin_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+    """The smallest element along dimensions."""
+    require_elements("amin", input, dim)
+    return np.minimum.reduce(input, dim, None, None, keepdim)
+
+
+@method
+def amax(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
+    """The greatest element, or along ``dim``; equal ones share the gradient.
+
+    Raises:
+        IndexError: where there is no element.
+    """
+    return amax_along(input, normal_dims(dim, input.ndim), keepdim)
+
+
+@method
+def amin(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
+    """The smallest element, or along ``dim``; equal ones share the gradient.
+
+    Raises:
+        IndexError: where there is no element.
+    """
+    return amin_along(input, normal_dims(dim, input.ndim), keepdim)
+
+
+def whole(name: str, input: Array) -> tuple[int, ...]:
+    """All dimensions of an input that must have elements."""
+    if input.size == 0:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            "reduction dim with the 'dim' argument."
+        )
+    return tuple(range(input.ndim))
+
+
+@op(
+    input=lambda g, input, out: shared(g, input, out, tuple(range(input.ndim)), False),
+    method=False,
+    public=False,
+    node="MaxBackward1",
+)
+def max_all(input: Array) -> Array:
+    """The greatest of all elements."""
+    return np.maximum.reduce(input, whole("max", input))
+
+
+@op(
+    input=lambda g, input, out: shared(g, input, out, tuple(range(input.ndim)), False),
+    method=False,
+    public=False,
+    node="MinBackward1",
+)
+def min_all(input: Array) -> Array:
+    """The smallest of all elements."""
+    return np.minimum.reduce(input, whole("min", input))
+
+
+# Along one dimension, with the index of the element chosen
+
+
+@op(input=lambda g, positions, dim, size: put_along(g, positions, dim, size), method=False, public=False)
+def take_along(input: Array, positions: Array, dim: int, size: int) -> Array:
+    """One element along ``dim`` for each position; ``positions`` keeps that dimension as 1."""
+    return np.take_along_axis(input, positions, dim)
+
+
+@op(input=lambda g, positions, dim, size: take_along(g, positions, dim, size), method=False, public=False)
+def put_along(input: Array, positions: Array, dim: int, size: int) -> Array:
+    """Zeros but for one element along ``dim`` at each position: the adjoint of `take_along`."""
+    shape = list(positions.shape)
+    shape[dim] = size
+    out = np.zeros(shape, input.dtype)
+    np.put_along_axis(out, positions, input, dim)
+    return out
+
+
+def chosen_slope(g: Any, indices: Any, input_shape: tuple[int, ...], dim: int, keepdim: bool) -> Any:
+    """The gradient of an element chosen along ``dim``."""
+    if not input_shape:
+        return g * 1.0
+    if not keepdim:
+        kept = tuple(1 if d == dim else n for d, n in enumerate(input_shape))
+        g, indices = reshape(g, kept), reshape(indices, kept)
+    return put_along(g, indices, dim, input_shape[dim])
+
+
+def choose(input: Array, dim: int, keepdim: bool, find: Any, name: str) -> tuple[Array, Array]:
+    """The element that ``find`` picks along ``dim``, and its index."""
+    if input.ndim == 0:
+        return input.copy(), np.zeros((), np.int64)
+    require_elements(name, input, (dim,))
+    indices = np.expand_dims(find(input, dim), dim)
+    values = np.take_along_axis(input, indices, dim)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+@op(
+    input=lambda g, indices, input_shape, dim, keepdim: chosen_slope(
+        g, indices, input_shape, dim, keepdim
+    ),
+    aux=("indices",),
+    method=False,
+    public=False,
+    node="MaxBackward0",
+)
+def max_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The greatest element along ``dim`` and its first index."""
+    return choose(input, dim, keepdim, np.argmax, "max")
+
+
+@op(
+    input=lambda g, indices, input_shape, dim, keepdim: chosen_slope(
+        g, indices, input_shape, dim, keepdim
+    ),
+    aux=("indices",),
+    method=False,
+    public=False,
+    node="MinBackward0",
+)
+def min_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The smallest element along ``dim`` and its first index."""
+    return choose(input, dim, keepdim, np.argmin, "min")
+
+
+@method
+def max(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = False, *, other: Any = None) -> Any:
+    """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it.
+
+    Args:
+        dim: a dimension, or a tensor, for which this is `maximum`.
+
+    Raises:
+        RuntimeError, IndexError: where there is no element.
+    """
+    second = dim if isinstance(dim, Tensor) else other
+    if second is not None:
+        return maximum(input, second)
+    if dim is NOT_GIVEN:
+        return max_all(input)
+    return max_result(*max_along(input, normal_dim(dim, input.ndim), keepdim))
+
+
+@method
+def min(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = False, *, other: Any = None) -> Any:
+    """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it.
+
+    Args:
+        dim: a dimension, or a tensor, for which this is `minimum`.
+
+    Raises:
+        RuntimeError, IndexError: where there is no element.
+    """
+    second = dim if isinstance(dim, Tensor) else other
+    if second is not None:
+        return minimum(input, second)
+    if dim is NOT_GIVEN:
+        return min_all(input)
+    return min_result(*min_along(input, normal_dim(dim, input.ndim), keepdim))
+
+
+def index_of(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    """`argmax` and `argmin`."""
+    array = input._array
+    if dim is None:
+        if array.size == 0:
+            raise IndexError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+            )
+        found = np.asarray(find(array))
+        return wrap(found.reshape((1,) * array.ndim) if keepdim else found)
+    axis = normal_dim(dim, array.ndim)
+    if array.ndim == 0:
+        return wrap(np.zeros((), np.int64))
+    if array.shape[axis] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    return wrap(np.asarray(find(array, axis, keepdims=keepdim)))
+
+
+@method
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the greatest element, flat or along ``dim``; the first of equal ones."""
+    return index_of("argmax", np.argmax, input, dim, keepdim)
+
+
+@method
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the smallest element, flat or along ``dim``; the first of equal ones."""
+    return index_of("argmin", np.argmin, input, dim, keepdim)
+
+
+def truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """`any` and `all`: bool, but uint8 for uint8."""
+    out = np.asarray(reduce(input._array, normal_dims(dim, input.ndim), keepdims=keepdim))
+    return wrap(out.astype(np.uint8) if input.dtype is dtypes.uint8 else out)
+
+
+@method
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether every element is nonzero, overall or along ``dim``."""
+    return truth(np.all, input, dim, keepdim)
+
+
+@method
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether some element is nonzero, overall or along ``dim``."""
+    return truth(np.any, input, dim, keepdim)
+
+
+@method
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """The number of nonzero elements, overall or along ``dim``."""
+    return wrap(np.asarray(np.count_nonzero(input._array, normal_dims(dim, input.ndim))))

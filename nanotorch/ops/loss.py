@@ -1,0 +1,229 @@
+"""Losses that PyTorch records as one node each; `nn.functional` gives them their public faces.
+
+``reduction`` is "none", "mean" or "sum".
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.op import Array, op
+from nanotorch.ops.activation import sigmoid
+from nanotorch.ops.elementwise import log
+from nanotorch.ops.reduction import spread
+
+
+def reduced(values: Array, reduction: str) -> Array:
+    """The mean, the sum, or the values themselves."""
+    if reduction == "none":
+        return values
+    total = np.add.reduce(values, None)
+    return total / values.dtype.type(values.size) if reduction == "mean" else total
+
+
+def per_element(g: Any, shape: tuple[int, ...], reduction: str) -> Any:
+    """The gradient of each element of a loss from that of the reduced loss."""
+    if reduction == "none":
+        return g
+    if reduction == "mean":
+        g = g / (math.prod(shape) or math.nan)
+    return spread(g, tuple(shape), tuple(range(len(shape))), False)
+
+
+@op(
+    input=lambda g, input, target, reduction: (
+        per_element(g, input.shape, reduction) * (2.0 * (input - target))
+    ),
+    target=lambda g, input, target, reduction: (
+        per_element(g, input.shape, reduction) * (2.0 * (target - input))
+    ),
+    cast="promote",
+    method=False,
+    public=False,
+    node="MseLossBackward0",
+)
+def squared_error(input: Array, target: Array, reduction: str) -> Array:
+    """``(input - target) ** 2``; both of one shape."""
+    difference = input - target
+    return reduced(difference * difference, reduction)
+
+
+# Cross entropies of probabilities: the logarithm is held above -100, so that no loss is infinite.
+
+
+def cross_entropy_slope(g: Any, input: Any, target: Any, weight: Any, reduction: str) -> Any:
+    """The gradient with respect to a probability; its denominator is held above 1e-12."""
+    share = per_element(g, input.shape, reduction)
+    if weight is not None:
+        share = share * weight
+    return share * ((input - target) / at_least((1 - input) * input, 1e-12))
+
+
+@op(
+    input=lambda g, input, limit: g * (input >= limit),
+    method=False,
+    public=False,
+    node="ClampMinBackward0",
+)
+def at_least(input: Array, limit: float) -> Array:
+    """``max(input, limit)``, whose gradient passes at the limit itself."""
+    return np.maximum(input, input.dtype.type(limit))
+
+
+def target_slope(g: Any, input: Any, weight: Any, reduction: str) -> Any:
+    """The gradient with respect to the target probability."""
+    share = per_element(g, input.shape, reduction)
+    if weight is not None:
+        share = share * weight
+    return share * (log(1 - input) - log(input))
+
+
+@op(
+    input=lambda g, input, target, weight, reduction: cross_entropy_slope(
+        g, input, target, weight, reduction
+    ),
+    target=lambda g, input, weight, reduction: target_slope(g, input, weight, reduction),
+    method=False,
+    public=False,
+    node="BinaryCrossEntropyBackward0",
+)
+def bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
+    """``-weight * (target * log(input) + (1 - target) * log(1 - input))``.
+
+    Raises:
+        RuntimeError: for an ``input`` outside [0, 1].
+    """
+    if not ((input >= 0) & (input <= 1)).all():
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    floor = input.dtype.type(-100)
+    yes, no = np.maximum(np.log(input), floor), np.maximum(np.log1p(-input), floor)
+    values = (target - 1) * no - target * yes
+    return reduced(values if weight is None else values * weight, reduction)
+
+
+def logits_slope(
+    g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str
+) -> Any:
+    """The gradient with respect to a logit: ``sigmoid(input) - target``, weighted."""
+    share = per_element(g, input.shape, reduction)
+    if weight is not None:
+        share = share * weight
+    if pos_weight is None:
+        return share * (sigmoid(input) - target)
+    positive = pos_weight * target
+    return share * ((positive + 1 - target) * sigmoid(input) - positive)
+
+
+def logits_target_slope(g: Any, input: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+    """The gradient with respect to the target: ``-input``, weighted."""
+    share = per_element(g, input.shape, reduction)
+    if weight is not None:
+        share = share * weight
+    if pos_weight is None:
+        return share * -input
+    return share * (log(sigmoid(-input)) - pos_weight * log(sigmoid(input)))
+
+
+@op(
+    input=lambda g, input, target, weight, pos_weight, reduction: logits_slope(
+        g, input, target, weight, pos_weight, reduction
+    ),
+    target=lambda g, input, weight, pos_weight, reduction: logits_target_slope(
+        g, input, weight, pos_weight, reduction
+    ),
+    method=False,
+    public=False,
+    node="BinaryCrossEntropyWithLogitsBackward0",
+)
+def bce_with_logits(
+    input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
+) -> Array:
+    """`bce` of ``sigmoid(input)``, computed from the logit and so stable for any.
+
+    With ``softplus(-x) = max(-x, 0) + log1p(exp(-|x|))``, a loss is
+    ``(1 - target) * x + (1 + (pos_weight - 1) * target) * softplus(-x)``.
+    """
+    softplus = np.maximum(-input, 0) + np.log1p(np.exp(-np.abs(input)))
+    if pos_weight is not None:
+        softplus = softplus * ((pos_weight - 1) * target + 1)
+    values = (1 - target) * input + softplus
+    return reduced(values if weight is None else values * weight, reduction)
+
+
+# Negative log likelihood
+
+
+def check_classes(input: Array, target: Array, ignore_index: int) -> None:
+    """Refuse targets that are no class numbers."""
+    if target.dtype.kind not in "iu":
+        raise RuntimeError(
+            "expected target dtype to be Long or Byte, but got " + dtypes.of_array(target).char
+        )
+    wrong = (target != ignore_index) & ((target < 0) | (target >= input.shape[1]))
+    if wrong.any():
+        raise IndexError(f"Target {target[wrong].flat[0]} is out of bounds.")
+
+
+def class_weights(target: Array, weight: Array | None, ignore_index: int, kind: np.dtype) -> Array:
+    """The weight of each sample's class; 0 for ignored samples."""
+    counted = target != ignore_index
+    if weight is None:
+        return counted.astype(kind)
+    return np.where(counted, weight[np.where(counted, target, 0)], kind.type(0))
+
+
+@op(
+    input=lambda g, input_shape, target, weight, reduction, ignore_index: nll_spread(
+        g, target, weight, input_shape, reduction, ignore_index
+    ),
+    method=False,
+    public=False,
+    node="NllLossBackward0",
+)
+def nll(
+    input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
+) -> Array:
+    """``-weight[target] * input[target]`` per sample; the mean is over the weights.
+
+    Args:
+        input: log-probabilities ``(N, C, ...)``.
+        target: class numbers ``(N, ...)`` in [0, C).
+
+    Raises:
+        IndexError: for a class number out of range.
+    """
+    check_classes(input, target, ignore_index)
+    weights = class_weights(target, weight, ignore_index, input.dtype)
+    at = np.where(target == ignore_index, 0, target)[:, None]
+    values = -np.take_along_axis(input, at, 1)[:, 0] * weights
+    if reduction == "none":
+        return values
+    total = np.add.reduce(values, None)
+    return total / np.add.reduce(weights, None) if reduction == "mean" else total
+
+
+@op(
+    input=lambda g, target, weight, reduction, ignore_index: nll(
+        g, target, weight, reduction, ignore_index
+    ),
+    method=False,
+    public=False,
+)
+def nll_spread(
+    input: Array,
+    target: Array,
+    weight: Array | None,
+    shape: tuple[int, ...],
+    reduction: str,
+    ignore_index: int,
+) -> Array:
+    """The gradient of `nll`: minus each sample's share at its class. Linear, and `nll` its adjoint."""
+    weights = class_weights(target, weight, ignore_index, input.dtype)
+    if reduction == "mean":
+        weights = weights / np.add.reduce(weights, None)
+    out = np.zeros(shape, input.dtype)
+    at = np.where(target == ignore_index, 0, target)[:, None]
+    np.put_along_axis(out, at, -(input * weights)[:, None], 1)
+    return out

@@ -1,0 +1,392 @@
+"""Reductions: over all dimensions, or over those given by ``dim``."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.op import Array, method, op
+from nanotorch._core.tensor import Tensor, normal_dim
+from nanotorch.ops.comparison import zero_where
+from nanotorch.ops.elementwise import exp
+from nanotorch.ops.shape import reshape, transpose, unsqueeze
+
+Dims = int | Sequence[int] | None
+
+
+def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
+    """Dimensions counted from the front; None or an empty sequence stands for all.
+
+    Raises:
+        IndexError: for a dimension out of range.
+        RuntimeError: for one that is named twice.
+    """
+    if isinstance(dim, int):
+        dims: tuple[int, ...] = (normal_dim(dim, ndim),)
+    elif dim is None or len(dim) == 0:
+        return tuple(range(ndim))
+    else:
+        dims = tuple(normal_dim(d, ndim) for d in dim)
+    for position, d in enumerate(dims):
+        if d in dims[:position]:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return dims if ndim else ()
+
+
+@op(
+    input=lambda g, dim, keepdim: sum_along(g, dim, keepdim),
+    method=False,
+    public=False,
+    node="ExpandBackward0",
+)
+def spread(input: Array, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Array:
+    """A reduced array of ``shape`` again, repeated along ``dim``: the adjoint of a sum."""
+    if not keepdim:
+        input = input.reshape(tuple([1 if d in dim else n for d, n in enumerate(shape)]))
+    out = np.empty(shape, input.dtype)
+    out[...] = input
+    return out
+
+
+# Sums
+
+
+def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
+    """The type of a sum or product: 64-bit for integers and bools."""
+    if dtype is not None:
+        return dtype.numpy
+    return input.dtype if input.dtype.kind == "f" else np.dtype(np.int64)
+
+
+@op(
+    input=lambda g, input_shape: spread(g, input_shape, tuple(range(len(input_shape))), False),
+    method=False,
+    public=False,
+    node="SumBackward0",
+)
+def sum_all(input: Array, dtype: DType | None = None) -> Array:
+    """The sum of all elements."""
+    return np.add.reduce(input, None, sum_dtype(input, dtype))
+
+
+@op(
+    input=lambda g, input_shape, dim, keepdim: spread(g, input_shape, dim, keepdim),
+    method=False,
+    public=False,
+    node="SumBackward1",
+)
+def sum_along(
+    input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
+) -> Array:
+    """The sum along dimensions."""
+    return np.add.reduce(input, dim, sum_dtype(input, dtype), None, keepdim)
+
+
+NOT_GIVEN: Any = object()
+
+
+@method
+def sum(
+    input: Any,
+    dim: Dims = NOT_GIVEN,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = NOT_GIVEN,
+    keepdims: bool = False,
+) -> Any:
+    """The sum of all elements, or along ``dim``.
+
+    Args:
+        dim: a dimension or several; None and () stand for all.
+        keepdim: keep reduced dimensions with size 1.
+        dtype: of the result; default: int64 for integers and bools, else that of ``input``.
+        axis, keepdims: NumPy's names for ``dim`` and ``keepdim``.
+
+    Raises:
+        IndexError: for a dimension out of range.
+    """
+    dim = axis if dim is NOT_GIVEN else dim
+    if dim is NOT_GIVEN:
+        return sum_all(input, dtype)
+    return sum_along(input, normal_dims(dim, input.ndim), keepdim or keepdims, dtype)
+
+
+def count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
+    """How many elements go into one result."""
+    product = 1
+    for d in dim:
+        product *= shape[d]
+    return product
+
+
+def require_mean_dtype(input: Array, dtype: DType | None) -> None:
+    """A mean of integers needs to be told its dtype."""
+    if dtype is None and input.dtype.kind != "f":
+        raise NotImplementedError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            f"complex dtype. Got: {dtypes.of_array(input).char}"
+        )
+
+
+@op(
+    input=lambda g, input_shape: spread(
+        g / (count(input_shape, tuple(range(len(input_shape)))) or math.nan),
+        input_shape, tuple(range(len(input_shape))), False,
+    ),
+    method=False,
+    public=False,
+    node="MeanBackward0",
+)  # fmt: skip
+def mean_all(input: Array, dtype: DType | None = None) -> Array:
+    """The mean of all elements."""
+    require_mean_dtype(input, dtype)
+    kind = input.dtype if dtype is None else dtype.numpy
+    return np.true_divide(np.add.reduce(input, None, kind), input.size, dtype=kind)
+
+
+@op(
+    input=lambda g, input_shape, dim, keepdim: spread(
+        g / (count(input_shape, dim) or math.nan), input_shape, dim, keepdim
+    ),
+    method=False,
+    public=False,
+    node="MeanBackward1",
+)
+def mean_along(
+    input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
+) -> Array:
+    """The mean along dimensions."""
+    require_mean_dtype(input, dtype)
+    kind = input.dtype if dtype is None else dtype.numpy
+    total = np.add.reduce(input, dim, kind, None, keepdim)
+    return np.true_divide(total, count(input.shape, dim), dtype=kind)
+
+
+@method
+def mean(
+    input: Any,
+    dim: Dims = NOT_GIVEN,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: Dims = NOT_GIVEN,
+    keepdims: bool = False,
+) -> Any:
+    """The mean of all elements, or along ``dim``; arguments as for `sum`.
+
+    Raises:
+        NotImplementedError: for integers, unless ``dtype`` is given.
+    """
+    dim = axis if dim is NOT_GIVEN else dim
+    if dim is NOT_GIVEN:
+        return mean_all(input, dtype)
+    return mean_along(input, normal_dims(dim, input.ndim), keepdim or keepdims, dtype)
+
+
+@op(input=lambda g, dim: reverse_cumsum(g, dim), method=False, public=False, node="CumsumBackward0")
+def cumsum_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
+    """Running sums along one dimension."""
+    kind = sum_dtype(input, dtype)
+    return np.cumsum(input, dim, kind) if input.ndim else input.astype(kind)
+
+
+@op(input=lambda g, dim: cumsum_along(g, dim), method=False, public=False)
+def reverse_cumsum(input: Array, dim: int) -> Array:
+    """Running sums from the end: the adjoint of `cumsum`."""
+    return np.flip(np.cumsum(np.flip(input, dim), dim), dim).copy() if input.ndim else input.copy()
+
+
+@method
+def cumsum(input: Any, dim: int, *, dtype: DType | None = None) -> Any:
+    """Running sums along ``dim``; integers give int64."""
+    return cumsum_along(input, normal_dim(dim, input.ndim), dtype)
+
+
+# Products
+
+
+@op(
+    input=lambda g, input, dim, keepdim: (
+        spread(g, input.shape, dim, keepdim) * product_of_others(input, dim)
+    ),
+    method=False,
+    public=False,
+    node="ProdBackward0",
+)
+def prod_along(
+    input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
+) -> Array:
+    """The product along dimensions."""
+    return np.multiply.reduce(input, dim, sum_dtype(input, dtype), None, keepdim)
+
+
+def product_of_others(input: Any, dim: tuple[int, ...]) -> Any:
+    """For each element, the product of the other elements along ``dim``."""
+    if len(dim) == 1:
+        return transpose(others(transpose(input, dim[0], -1)), dim[0], -1)
+    return reshape(others(reshape(input, (input.shape and -1 or 1,))), tuple(input.shape))
+
+
+@op(input=lambda g, input: others_slope(g, input), method=False, public=False)
+def others(input: Array) -> Array:
+    """For each element, the product of the others along the last dimension, without a division."""
+    ones = np.ones((*input.shape[:-1], 1), input.dtype)
+    before = np.cumprod(np.concatenate([ones, input[..., :-1]], -1), -1)
+    after = np.cumprod(np.concatenate([ones, input[..., :0:-1]], -1), -1)[..., ::-1]
+    return before * after
+
+
+def others_slope(g: Any, input: Any) -> Any:
+    """The gradient of `others`: each of its n results is a product along a row of n - 1."""
+    shares = unsqueeze(g, -1) * others(rows_without_one(input))
+    return sum_along(without_diagonal(shares), (input.ndim - 1,), False)
+
+
+@op(
+    input=lambda g: sum_along(without_diagonal(g), (g.ndim - 2,), False),
+    method=False,
+    public=False,
+)
+def rows_without_one(input: Array) -> Array:
+    """``(..., n)`` -> ``(..., n, n)``: row i is ``input`` with a 1 in the place of element i."""
+    n = input.shape[-1]
+    rows = np.repeat(input[..., None, :], n, -2)
+    rows[..., np.arange(n), np.arange(n)] = 1
+    return rows
+
+
+@op(input=lambda g: without_diagonal(g), method=False, public=False)
+def without_diagonal(input: Array) -> Array:
+    """Zeros on the diagonal of the last two dimensions."""
+    out = input.copy()
+    at = np.arange(input.shape[-1])
+    out[..., at, at] = 0
+    return out
+
+
+@method
+def prod(
+    input: Any, dim: int = NOT_GIVEN, keepdim: bool = False, *, dtype: DType | None = None
+) -> Any:
+    """The product of all elements, or along one dimension; integers give int64."""
+    every = dim is NOT_GIVEN
+    dims = normal_dims(None if every else dim, input.ndim)
+    return prod_along(input, dims, keepdim, dtype)
+
+
+# Spread
+
+
+def require_float_input(input: Array) -> None:
+    """A variance of integers is not defined."""
+    if input.dtype.kind != "f":
+        raise NotImplementedError("std and var only support floating point and complex dtypes")
+
+
+def variance_slope(g: Any, input: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
+    """``2 / (n - correction) * (input - mean)``, for each result's share."""
+    n = max(count(input.shape, dim) - correction, 0)
+    centred = input - mean_along(input, dim, True)
+    return spread(g, tuple(input.shape), dim, keepdim) * centred * (2 / n if n else math.nan)
+
+
+@op(
+    input=lambda g, input, dim, keepdim, correction: variance_slope(
+        g, input, dim, keepdim, correction
+    ),
+    method=False,
+    public=False,
+    node="VarBackward0",
+)
+def var_along(input: Array, dim: tuple[int, ...], keepdim: bool, correction: float) -> Array:
+    """The variance along dimensions."""
+    require_float_input(input)
+    n = count(input.shape, dim)
+    centred = input - np.true_divide(np.add.reduce(input, dim, None, None, True), n)
+    squares = np.add.reduce(centred * centred, dim, None, None, keepdim)
+    return np.true_divide(squares, input.dtype.type(max(n - correction, 0)))
+
+
+@op(
+    input=lambda g, input, out, dim, keepdim, correction: variance_slope(
+        zero_where(g / (out * 2), out == 0), input, dim, keepdim, correction
+    ),
+    method=False,
+    public=False,
+    node="StdBackward0",
+)
+def std_along(input: Array, dim: tuple[int, ...], keepdim: bool, correction: float) -> Array:
+    """The standard deviation along dimensions."""
+    return np.sqrt(var_along(input, dim, keepdim, correction))
+
+
+def spread_arguments(
+    input: Tensor, dim: Any, unbiased: bool, keepdim: bool, correction: float | None
+) -> tuple[tuple[int, ...], bool, float]:
+    """The arguments of `var` and `std`, whose first may be ``unbiased`` alone."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    dims = normal_dims(None if dim is NOT_GIVEN else dim, input.ndim)
+    return dims, keepdim, float(unbiased) if correction is None else correction
+
+
+@method
+def var(
+    input: Tensor,
+    dim: Any = NOT_GIVEN,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The variance of all elements, or along ``dim``.
+
+    Args:
+        unbiased: divide by n - 1 rather than by n.
+        correction: what to subtract from n; overrides ``unbiased``.
+
+    Raises:
+        NotImplementedError: for integers.
+    """
+    return var_along(input, *spread_arguments(input, dim, unbiased, keepdim, correction))  # type: ignore[no-any-return]
+
+
+@method
+def std(
+    input: Tensor,
+    dim: Any = NOT_GIVEN,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The standard deviation: the square root of `var`, with the same arguments."""
+    return std_along(input, *spread_arguments(input, dim, unbiased, keepdim, correction))  # type: ignore[no-any-return]
+
+
+@op(
+    input=lambda g, input, out, dim, keepdim: (
+        spread(g, tuple(input.shape), dim, keepdim)
+        * exp(input - spread(out, tuple(input.shape), dim, keepdim))
+    ),
+    cast="float",
+    method=False,
+    public=False,
+    node="LogsumexpBackward0",
+)
+def logsumexp_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+    """``log(sum(exp(input)))`` along dimensions, without overflow."""
+    top = np.maximum.reduce(input, dim, None, None, True, -np.inf)
+    top = np.where(np.isfinite(top), top, input.dtype.type(0))
+    total = np.log(np.add.reduce(np.exp(input - top), dim, None, None, keepdim))
+    return total + top.reshape(total.shape)
+
+
+@method
+def logsumexp(input: Any, dim: Dims, keepdim: bool = False) -> Any:
+    """``log(sum(exp(input)))`` along ``dim``, for inputs of any size."""
+    return logsumexp_along(input, normal_dims(dim, input.ndim), keepdim)
