@@ -49,25 +49,23 @@ def fit(g: Any, node: Node, position: int, shape: tuple[int, ...], dtype: Any) -
     return g if g.dtype is dtype else g.astype(dtype)
 
 
-def count_consumers(roots: Iterable[Node]) -> tuple[dict[Node, int], list[Node]]:
-    """For each node behind the roots, how many edges lead to it; and all nodes, roots included."""
-    consumers: dict[Node, int] = {}
-    found = list(dict.fromkeys(roots))
-    seen = set(found)
+def count_consumers(roots: Iterable[Node]) -> dict[Node, int]:
+    """For every node behind the roots, and the roots themselves, how many edges lead to it."""
+    consumers = dict.fromkeys(roots, 0)
+    found = list(consumers)
     for node in found:  # the list grows while the loop runs
         for target, _ in node.next_functions:
             if target is None:
                 continue
-            if target in seen:
-                consumers[target] = consumers.get(target, 0) + 1
+            if target in consumers:
+                consumers[target] += 1
             else:
-                seen.add(target)
-                found.append(target)
                 consumers[target] = 1
-    return consumers, found
+                found.append(target)
+    return consumers
 
 
-def leading_to(targets: Iterable[Node], nodes: list[Node]) -> set[Node]:
+def leading_to(targets: Iterable[Node], nodes: Iterable[Node]) -> set[Node]:
     """Those of ``nodes`` from which one of ``targets`` can be reached."""
     goals = set(targets)
     leading: set[Node] = set()
@@ -141,23 +139,20 @@ class Sweep:
         self.keep_graph, self.graph = keep_graph, create_graph
         # Per node, for each output: the gradient so far, and whether we may write into it.
         self.waiting: dict[Node, list[Any]] = {}
-        nodes = [edge[0] for edge, _ in roots if edge[0] is not None]
-        self.consumers, found = count_consumers(nodes)
-        self.captures = None if captures is None else {edge: None for edge in captures}
+        self.consumers = count_consumers([edge[0] for edge, _ in roots if edge[0] is not None])
+        self.captures = None if captures is None else dict.fromkeys(captures)
         self.needed: set[Node] | None = None
         if captures is not None:
-            goals = {edge[0] for edge in captures if edge[0] is not None}
-            self.needed = leading_to(goals, found)
+            self.goals = {edge[0] for edge in captures if edge[0] is not None}
+            self.needed = leading_to(self.goals, self.consumers)
             if accumulate:
-                self.needed |= {n for n in goals if isinstance(n, AccumulateGrad)}
-            self.goals = goals
+                self.needed |= {n for n in self.goals if isinstance(n, AccumulateGrad)}
+        self.ready = Ready()
         for (node, number), g in roots:
             if node is not None:
+                if node not in self.waiting and not self.consumers[node]:
+                    self.ready.push(node)
                 self.send(node, number, g, False)
-        self.ready = Ready()
-        for node in dict.fromkeys(nodes):
-            if node not in self.consumers:
-                self.ready.push(node)
 
     def send(self, target: Node, number: int, g: Any, mine: bool) -> None:
         """Add ``g`` to what waits for output ``number`` of ``target``."""
@@ -175,70 +170,79 @@ class Sweep:
 
     def run(self) -> dict[Edge, Any]:
         """Sweep to the end; the gradient of each captured edge, None where nothing arrived."""
-        before, mode.enabled = mode.enabled, self.graph
+        graph, keep_graph, everything = self.graph, self.keep_graph, self.needed is None
+        ready, waiting = self.ready, self.waiting
+        before, mode.enabled = mode.enabled, graph
         try:
-            while self.ready.heap:
-                self.visit(self.ready.pop())
+            while ready.heap:
+                node = ready.pop()
+                held = waiting.pop(node, None)
+                if held is None:
+                    self.pass_on(node, None, None)
+                elif not everything or node.hooks is not None:
+                    self.visit(node, held)
+                elif node.sequence:
+                    grads = node.apply(held[0::2], graph)
+                    if not keep_graph:
+                        node.release()
+                    self.pass_on(node, grads, held[0])
+                else:
+                    self.accumulate(node, held[0], held[1])
         finally:
             mode.enabled = before
         return self.captures or {}
 
-    def visit(self, node: Node) -> None:
-        """Run one node on the gradients that wait for it and pass the results on."""
-        held = self.waiting.pop(node, None)
-        needed = self.needed
-        if held is None:
-            grads: Sequence[Any] = (None,) * len(node.next_functions)
-        else:
-            arrived = held[0::2]
-            if node.hooks is not None:
-                held[1] = False  # a hook may have kept what it saw
-                arrived = call_tensor_hooks(node, arrived, self.graph)
-            if needed is not None and node in self.goals:
-                self.capture(node, arrived)
-            if isinstance(node, AccumulateGrad):
-                if needed is None or node in needed:
-                    self.accumulate(node, arrived[0], held[1])
-                return
-            if needed is not None and node not in needed:
-                return
-            grads = self.apply(node, arrived)
-        fresh = node.fresh_gradients
-        position = 0
-        for target, number in node.next_functions:
-            if target is not None:
-                g = grads[position]
-                if g is not None:
-                    shape, dtype = target.outputs[number]
-                    passed_on = held is not None and g is held[0]
-                    if g.shape != shape or g.dtype is not dtype:
-                        g = fit(g, node, position, shape, dtype)
-                    mine = fresh and not passed_on and g.__class__ is ndarray and g.base is None
-                    self.send(target, number, g, mine)
-                left = self.consumers[target] - 1
-                self.consumers[target] = left
-                if not left:
-                    self.ready.push(target)
-            position += 1
-
-    def apply(self, node: Node, arrived: list[Any]) -> Sequence[Any]:
-        """The node's own hooks around its formulas; frees it unless the graph is kept."""
-        hooks = node.hooks
-        if hooks is not None and hooks.before:
-            arrived = call_before_hooks(node, arrived, self.graph)
-        grads = node.apply(arrived, self.graph)
-        if len(grads) < len(node.next_functions):
+    def pass_on(self, node: Node, grads: Sequence[Any] | None, arrived: Any) -> None:
+        """Send a node's gradients along its edges; None where nothing had arrived at the node."""
+        if grads is not None and len(grads) < len(node.next_functions):
             raise RuntimeError(
                 f"Function {node.name()} returned an incorrect number of gradients (expected "
                 f"{len(node.next_functions)}, got {len(grads)})"
             )
+        fresh, consumers, position = node.fresh_gradients, self.consumers, -1
+        for target, number in node.next_functions:
+            position += 1
+            if target is None:
+                continue
+            if grads is not None and (g := grads[position]) is not None:
+                shape, dtype = target.outputs[number]
+                passed_through = g is arrived
+                if g.shape != shape or g.dtype is not dtype:
+                    g = fit(g, node, position, shape, dtype)
+                mine = fresh and not passed_through and g.__class__ is ndarray and g.base is None
+                self.send(target, number, g, mine)
+            left = consumers[target] = consumers[target] - 1
+            if not left:
+                self.ready.push(target)
+
+    def visit(self, node: Node, held: list[Any]) -> None:
+        """Run one node that has hooks, or whose gradient may be wanted or not wanted at all."""
+        arrived, mine, needed = held[0::2], held[1], self.needed
+        if node.hooks is not None:
+            mine = False  # a hook may have kept what it saw
+            arrived = call_tensor_hooks(node, arrived, self.graph)
+        if needed is not None:
+            if node in self.goals:
+                self.capture(node, arrived)
+            if node not in needed:
+                if not isinstance(node, AccumulateGrad):
+                    self.pass_on(node, None, None)
+                return
+        if isinstance(node, AccumulateGrad):
+            self.accumulate(node, arrived[0], mine)
+            return
+        hooks = node.hooks
+        if hooks is not None and hooks.before:
+            arrived = call_before_hooks(node, arrived, self.graph)
+        grads = node.apply(arrived, self.graph)
         if hooks is not None and hooks.after:
             grads = call_after_hooks(node, grads, arrived, self.graph)
         if not self.keep_graph:
             node.release()
-        return grads
+        self.pass_on(node, grads, arrived[0])
 
-    def accumulate(self, node: AccumulateGrad, g: Any, mine: bool) -> None:
+    def accumulate(self, node: Any, g: Any, mine: bool) -> None:
+        """Run an accumulator, with the node's own hooks around it."""
         hooks = node.hooks
         if hooks is not None and hooks.before:
             (g,) = call_before_hooks(node, [g], self.graph)

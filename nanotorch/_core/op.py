@@ -182,7 +182,7 @@ def method(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """
 
     def register(f: Callable[..., Any]) -> Callable[..., Any]:
-        name = options.get("name", f.__name__)
+        name = options.get("name") or f.__name__
         setattr(Tensor, name, f)
         if options.get("public", True):
             PUBLIC[name] = f

@@ -12,7 +12,6 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of
 
 Tensors = Tensor | Sequence[Tensor]
-ONES: dict[np.dtype, np.ndarray] = {}
 
 
 def backward(
@@ -177,7 +176,7 @@ def first_gradient(root: Tensor, weight: Tensor | None, position: int) -> Tensor
     if weight is None:
         if array.size != 1 and root.requires_grad:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return wrap(np.ones_like(array))
+        return wrap(np.ones(array.shape, array.dtype))
     if not isinstance(weight, Tensor):
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(weight).__name__}"
