@@ -3,6 +3,9 @@
 Use it as `import nanotorch as torch`.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from nanotorch import autograd as autograd
 from nanotorch import ops as ops
 from nanotorch._core.dtypes import Size as Size
@@ -36,3 +39,7 @@ from nanotorch._core.tensor import device as device
 from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
 
 __version__ = "0.1.0"
+
+if _TYPE_CHECKING:  # operations are registered by their declarations, which types cannot follow
+
+    def __getattr__(name: str) -> _Any: ...

@@ -1,4 +1,4 @@
-"""Time operations and training steps of nanotorch beside hand-written NumPy, and torch if installed.
+"""Time operations and training steps of nanotorch beside NumPy by hand, and torch if installed.
 
     python scripts/bench.py                 # everything, as a table of microseconds and ratios
     python scripts/bench.py --only steps    # training steps only
@@ -24,7 +24,7 @@ from typing import Any
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-import numpy as np
+import numpy as np  # noqa: E402 - after the thread limits
 
 Step = Callable[[], Any]
 ROUNDS = 15
@@ -100,7 +100,8 @@ def classification(torch: Any) -> Step:
     """Binary classifier 2-16-16-1 with tanh, 64 rows, cross entropy of logits."""
     x, y = (torch.tensor(a) for a in data(64, 2))
     nn = torch.nn
-    model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1))
+    layers = [nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1)]
+    model = nn.Sequential(*layers)
     fill(torch, model, weights((16, 2), (16,), (16, 16), (16,), (1, 16), (1,)))
     return training(torch, model, nn.BCEWithLogitsLoss(), x, y)
 
@@ -258,20 +259,18 @@ def chain_both_numpy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
-OPS: dict[str, Any] = {
-    name: operation(name, on, bare)
-    for name, on, bare in [
-        ("mul", lambda torch, x, y: x * y, np.multiply),
-        ("mul, grad", lambda torch, x, y: x * y, np.multiply),
-        ("add number, grad", lambda torch, x, y: x + 2.0, lambda a, b: a + np.float32(2)),
-        ("exp, grad", lambda torch, x, y: torch.exp(x), lambda a, b: np.exp(a)),
-        ("matmul, grad", lambda torch, x, y: x @ y, np.matmul),
-        ("sum, grad", lambda torch, x, y: x.sum(), lambda a, b: np.add.reduce(a, None)),
-        ("row x[2], grad", lambda torch, x, y: x[2], lambda a, b: a[2]),
-        ("10 x mul, grad", chain, chain_numpy),
-        ("10 x mul, grad + backward", chain, chain_both_numpy),
-    ]
-}
+WORKLOADS: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = [
+    ("mul", lambda torch, x, y: x * y, np.multiply),
+    ("mul, grad", lambda torch, x, y: x * y, np.multiply),
+    ("add number, grad", lambda torch, x, y: x + 2.0, lambda a, b: a + np.float32(2)),
+    ("exp, grad", lambda torch, x, y: torch.exp(x), lambda a, b: np.exp(a)),
+    ("matmul, grad", lambda torch, x, y: x @ y, np.matmul),
+    ("sum, grad", lambda torch, x, y: x.sum(), lambda a, b: np.add.reduce(a, None)),
+    ("row x[2], grad", lambda torch, x, y: x[2], lambda a, b: a[2]),
+    ("10 x mul, grad", chain, chain_numpy),
+    ("10 x mul, grad + backward", chain, chain_both_numpy),
+]
+OPS = {name: operation(name, on, bare) for name, on, bare in WORKLOADS}
 
 
 def value(result: Any) -> np.ndarray:

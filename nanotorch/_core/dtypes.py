@@ -92,11 +92,11 @@ def set_default_dtype(d: dtype) -> None:
         TypeError: if ``d`` is not a floating-point dtype.
     """
     if not isinstance(d, dtype):
-        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
-    if not d.is_floating_point:
         raise TypeError(
-            "only floating-point types are supported as the default type"
+            "invalid dtype object: only floating-point types are supported as the default type"
         )
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
     default.dtype = d
     default.numpy = d.numpy
 
@@ -174,7 +174,12 @@ class iinfo:  # noqa: N801 - PyTorch's name
 
     def __init__(self, type: dtype) -> None:
         info = np.iinfo(type.numpy)
-        self.bits, self.min, self.max, self.dtype = info.bits, int(info.min), int(info.max), type.name
+        self.bits, self.min, self.max, self.dtype = (
+            info.bits,
+            int(info.min),
+            int(info.max),
+            type.name,
+        )
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -83,7 +83,7 @@ class Node:
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dict for the user's own notes on this node."""
-        return self.__dict__.setdefault("_metadata", {})  # type: ignore[no-any-return]
+        return self.__dict__.setdefault("_metadata", {})
 
     @property
     def requires_grad(self) -> bool:
@@ -100,7 +100,7 @@ class Node:
         return self.hooks
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after this node; a result replaces the former."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node; a result replaces the first."""
         return add_hook(self.own_hooks().after, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -163,7 +163,7 @@ class AccumulateGrad(Node):
             return
         variable = self.variable
         held = variable._grad
-        variable._grad = grad if held is None else held + grad  # type: ignore[operator]
+        variable._grad = grad if held is None else held + grad
         self.call_post_hooks()
 
     def call_post_hooks(self) -> None:
@@ -182,13 +182,14 @@ def type_and_shape(array: Any) -> tuple[str, str]:
     return names.get(str(array.dtype), str(array.dtype)), str(list(array.shape))
 
 
-def modified_error(array: Any, origin: tuple["Node | None", int], now: int, seen: int) -> RuntimeError:
+def modified_error(
+    array: Any, origin: tuple["Node | None", int], now: int, seen: int
+) -> RuntimeError:
     """The error for a saved value that an in-place operation has changed since."""
     kind, shape = type_and_shape(array)
     node, number = origin
     where = ""
     if node is not None and not isinstance(node, AccumulateGrad):
-        where = f", which is output {number} of {node.name().removesuffix('0').removesuffix('Backward')}"
-    return RuntimeError(
-        MODIFIED.format(type=kind, shape=shape, origin=where, now=now, seen=seen)
-    )
+        name = node.name().rstrip("0123456789").removesuffix("Backward")
+        where = f", which is output {number} of {name}"
+    return RuntimeError(MODIFIED.format(type=kind, shape=shape, origin=where, now=now, seen=seen))

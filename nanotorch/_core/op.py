@@ -19,7 +19,7 @@ the node class, whose name is PyTorch's. Each is a small function whose source i
 import inspect
 import linecache
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -33,11 +33,10 @@ from nanotorch._core.views import check_write, edge_of, make_view, rebase, write
 Array = np.ndarray
 Arrays = Sequence[np.ndarray]
 Formula = Callable[..., Any]
+F = TypeVar("F")
 
 OPS: dict[str, "Op"] = {}  # every declared operation, by the name of its kernel
 PUBLIC: dict[str, Callable[..., Any]] = {}  # what `nanotorch` exports of them
-
-BARE = (np.ndarray, np.generic)
 
 
 class OpNode(Node):
@@ -45,8 +44,8 @@ class OpNode(Node):
 
     op: "Op"
     fresh_gradients = True
-    apply_bare: Callable[[Any, Any], Sequence[Any]]
-    apply_recorded: Callable[[Any, Any], Sequence[Any]]
+    apply_bare: Any  # methods made from the formulas: `g -> gradients of the inputs`
+    apply_recorded: Any
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
         if len(self.outputs) == 1:
@@ -59,7 +58,9 @@ class OpNode(Node):
 
     def _materialize(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
         """The gradients of several outputs, zeros where none arrived."""
-        zeros = ((np.zeros(*meta) if g is None else g) for g, meta in zip(grads, self.outputs, strict=True))
+        zeros = (
+            np.zeros(*meta) if g is None else g for g, meta in zip(grads, self.outputs, strict=True)
+        )
         return tuple(wrap(g) if graph and isinstance(g, np.ndarray) else g for g in zeros)
 
     def release(self) -> None:
@@ -82,7 +83,9 @@ class Op:
         aux: names of further outputs, which have no gradient.
     """
 
-    def __init__(self, kernel: Callable[..., Any], formulas: dict[str, Formula], **options: Any) -> None:
+    def __init__(
+        self, kernel: Callable[..., Any], formulas: dict[str, Formula], **options: Any
+    ) -> None:
         self.kernel = kernel
         self.name = kernel.__name__
         self.signature = inspect.signature(kernel)
@@ -124,7 +127,7 @@ class Op:
             elif name.endswith("_shape") and name.removesuffix("_shape") in self.inputs:
                 kind = "shape"
             else:
-                raise TypeError(f"op {self.name}: a formula asks for '{name}', which is nothing it has")
+                raise TypeError(f"op {self.name}: a formula asks for '{name}', which it has not")
             recipe[name] = kind
         return list(recipe.items())
 
@@ -147,7 +150,9 @@ def default_node_name(name: str) -> str:
     return "".join(part.title() for part in name.strip("_").split("_")) + "Backward0"
 
 
-def op(*, node: str | None = None, **declared: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def op(
+    *, node: str | None = None, **declared: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated kernel as an operation.
 
     Args:
@@ -173,7 +178,15 @@ def op(*, node: str | None = None, **declared: Any) -> Callable[[Callable[..., A
     return declare
 
 
-def method(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+@overload
+def method(function: F, *, public: bool = True, name: str | None = None) -> F: ...
+
+
+@overload
+def method(*, public: bool = True, name: str | None = None) -> Callable[[F], F]: ...
+
+
+def method(function: Any = None, *, public: bool = True, name: str | None = None) -> Any:
     """Register a function composed of operations as a Tensor method and an export.
 
     Args:
@@ -181,19 +194,19 @@ def method(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         name: the method's name, if it is not the function's.
     """
 
-    def register(f: Callable[..., Any]) -> Callable[..., Any]:
-        name = options.get("name") or f.__name__
-        setattr(Tensor, name, f)
-        if options.get("public", True):
-            PUBLIC[name] = f
+    def register(f: Any) -> Any:
+        known_as = name or f.__name__
+        setattr(Tensor, known_as, f)
+        if public:
+            PUBLIC[known_as] = f
         return f
 
     return register if function is None else register(function)
 
 
-def public(function: Callable[..., Any]) -> Callable[..., Any]:
+def public(function: F) -> F:
     """Register a function as an export of the package, but not as a method."""
-    PUBLIC[function.__name__] = function
+    PUBLIC[getattr(function, "__name__", "")] = function  # type: ignore[assignment]
     return function
 
 
@@ -212,7 +225,7 @@ def build(o: Op) -> Callable[..., Any]:
     functions = compile_source(o, op_source.forward(o), namespace)
     function = functions[o.name]
     function.__doc__, function.__module__ = o.kernel.__doc__, o.kernel.__module__
-    o.function = namespace["this_function"] = function
+    namespace["this_function"] = function
     if o.formulas:
         kind.apply_bare = functions["apply_bare"]
         kind.apply_recorded = functions["apply_recorded"]
@@ -222,7 +235,7 @@ def build(o: Op) -> Callable[..., Any]:
         setattr(Tensor, o.name, function)
     if o.inplace:
         setattr(Tensor, f"{o.name}_", functions[f"{o.name}_"])
-        functions[f"{o.name}_"].__doc__ = f"In-place `{o.name}`: writes the result into the tensor."
+        functions[f"{o.name}_"].__doc__ = f"In-place `{o.name}`: writes its result into the tensor."
     if o.dunder:
         install_operators(o, functions)
     return function
@@ -322,7 +335,7 @@ def not_a_tensor(o: Op, position: int, value: Any) -> TypeError:
 
 def bare(o: Op, *arguments: Any) -> Any:
     """The kernel on bare arrays, as formulas call it outside a recorded pass."""
-    if not any(isinstance(x, BARE) or isinstance(x, (list, tuple)) for x in arguments):
+    if not any(isinstance(x, (np.ndarray, np.generic, list, tuple)) for x in arguments):
         raise not_a_tensor(o, 0, arguments[0])
     return o.kernel(*arguments)
 
@@ -330,9 +343,9 @@ def bare(o: Op, *arguments: Any) -> Any:
 def explain(o: Op, operands: Sequence[Any], error: Exception) -> Exception:
     """An error of a kernel in PyTorch's words, where they differ from NumPy's."""
     for name, x in zip(o.inputs, operands, strict=True):
-        if not isinstance(x, Tensor) and not (x is None and name in o.optional):
-            if name != o.variadic:
-                return not_a_tensor(o, list(o.signature.parameters).index(name), x)
+        absent = name == o.variadic or (x is None and name in o.optional)
+        if not absent and not isinstance(x, Tensor):
+            return not_a_tensor(o, list(o.signature.parameters).index(name), x)
     if isinstance(error, ValueError) and o.cast and not o.variadic:
         shapes = [x._array.shape for x in operands]
         for i in range(1, max(map(len, shapes)) + 1):
@@ -395,8 +408,20 @@ RUNTIME: dict[str, Any] = {
     **{
         f.__name__: f
         for f in (
-            bare, explain, promote, not_a_tensor, unpack_input, unpack_out, stand_in, freed, edge_of,
-            make_view, check_write, write, rebase, wrap,
+            bare,
+            explain,
+            promote,
+            not_a_tensor,
+            unpack_input,
+            unpack_out,
+            stand_in,
+            freed,
+            edge_of,
+            make_view,
+            check_write,
+            write,
+            rebase,
+            wrap,
         )
     },
 }

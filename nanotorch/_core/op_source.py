@@ -48,7 +48,8 @@ def function(o: "Op", *, inplace: bool) -> str:
     elif o.variadic:
         lines += [
             f"    {o.variadic} = list({o.variadic})",
-            f"    if not any(isinstance(t, Tensor) for t in {o.variadic}): return bare(this_op, {call})",
+            f"    if not any(isinstance(t, Tensor) for t in {o.variadic}):",
+            f"        return bare(this_op, {call})",
         ]
     else:
         tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
@@ -62,7 +63,9 @@ def function(o: "Op", *, inplace: bool) -> str:
         lines += ["    " + line for line in outputs(o)]
     if o.formulas:
         lines += ["    " + line for line in record(o, inplace=inplace)]
-    lines.append(f"    return {'(out, ' + ', '.join('o_' + n for n in o.aux) + ')' if o.aux else 'out'}")
+    lines.append(
+        f"    return {'(out, ' + ', '.join('o_' + n for n in o.aux) + ')' if o.aux else 'out'}"
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -113,7 +116,9 @@ def arrays(o: "Op") -> list[str]:
         take = []
     else:
         take = [
-            f"a_{n} = None if {n} is None else {n}._array" if n in o.optional else f"a_{n} = {n}._array"
+            f"a_{n} = None if {n} is None else {n}._array"
+            if n in o.optional
+            else f"a_{n} = {n}._array"
             for n in inputs
         ]
         if o.cast == "float":
@@ -164,14 +169,17 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
         return record_variadic(o)
     asks = " or ".join(f"{n}._requires_grad or {n}._view" for n in names if n not in o.optional)
     asks += "".join(
-        f" or {n} is not None and ({n}._requires_grad or {n}._view)" for n in names if n in o.optional
+        f" or {n} is not None and ({n}._requires_grad or {n}._view)"
+        for n in names
+        if n in o.optional
     )
     if inplace:
         lines = ["if recording:"]
     else:
         lines = [f"if recording and ({asks}):"]
         lines += [
-            f"    e_{n} = edge_of({n})" if n not in o.optional
+            f"    e_{n} = edge_of({n})"
+            if n not in o.optional
             else f"    e_{n} = (None, 0) if {n} is None else edge_of({n})"
             for n in names
         ]

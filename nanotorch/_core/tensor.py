@@ -2,7 +2,7 @@
 
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -454,7 +454,7 @@ class Tensor:
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, bool, int, float)):
-            return bool((self == element)._array.any())
+            return bool(self.eq(element)._array.any())
         raise RuntimeError(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
             f"{type(element)}."
@@ -468,7 +468,9 @@ class Tensor:
         return object.__format__(self, spec)
 
     def __repr__(self) -> str:
-        return format_tensor(self._array, default_dtype=dtypes.default.numpy, suffixes=self._marks())
+        return format_tensor(
+            self._array, default_dtype=dtypes.default.numpy, suffixes=self._marks()
+        )
 
     def _marks(self) -> list[str]:
         """What stands behind the values when printed."""
@@ -485,7 +487,7 @@ class Tensor:
                 "https://github.com/pytorch/pytorch/pull/103001"
             )
         if id(self) in memo:
-            return memo[id(self)]  # type: ignore[no-any-return]
+            return memo[id(self)]
         copy = object.__new__(type(self))
         memo[id(self)] = copy
         copy._array, copy._cell = self._array.copy(), [0]
@@ -510,7 +512,7 @@ class Tensor:
         return wrap(self._array)
 
     def _cast(self, kind: np.dtype) -> "Tensor":
-        return self.to(dtypes.OF_NUMPY[kind])  # type: ignore[no-any-return]
+        return self.to(dtypes.OF_NUMPY[kind])
 
 
 def wrap(array: np.ndarray) -> Tensor:
@@ -551,8 +553,9 @@ def require_float(array: np.ndarray) -> None:
 
 def _c_name(tensor: Tensor) -> str:
     """The dtype's name in C++, which some of PyTorch's messages use."""
-    names = {"Byte": "unsigned char", "Char": "signed char", "Long": "long int", "Half": "c10::Half"}
     char = tensor.dtype.char
+    names = {"Byte": "unsigned char", "Char": "signed char", "Long": "long int"}
+    names["Half"] = "c10::Half"
     return names.get(char, char.lower())
 
 

@@ -60,9 +60,9 @@ def make_view(out: "Tensor", source: "Tensor", step: Step) -> None:
     origin = TRACKED if mode.enabled else NO_GRAD
     if step[2] is not None:
         origin = MULTI_OUTPUT
-    if view is None:
-        base, steps = source, (step,)
-    else:
+    base: Tensor = source
+    steps: tuple[Step, ...] = (step,)
+    if view is not None:
         base, steps = view.base, (*view.steps, step)
         if view.origin is not TRACKED:
             origin = view.origin
@@ -201,12 +201,11 @@ def write(tensor: "Tensor", values: np.ndarray) -> None:
         RuntimeError: if the result has another shape or a type that does not fit.
     """
     array = tensor._array
-    if values.shape != array.shape:
-        if np.broadcast_shapes(values.shape, array.shape) != array.shape:
-            raise RuntimeError(
-                f"output with shape {list(array.shape)} doesn't match the broadcast shape "
-                f"{list(values.shape)}"
-            )
+    if np.broadcast_shapes(values.shape, array.shape) != array.shape:
+        raise RuntimeError(
+            f"output with shape {list(array.shape)} doesn't match the broadcast shape "
+            f"{list(values.shape)}"
+        )
     if values.dtype is not array.dtype:
         from_, to = of_array(values), of_array(array)
         if not can_cast(from_, to):

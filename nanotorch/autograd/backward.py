@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch import ops
 from nanotorch._core.engine import Sweep
 from nanotorch._core.graph import AccumulateGrad, Edge
 from nanotorch._core.op import method
@@ -115,7 +116,9 @@ def grad(
             "allow_unused=False."
         )
     if is_grads_batched:
-        return batched_grad(outputs, wanted, grad_outputs, create_graph, allow_unused, materialize_grads)
+        return batched_grad(
+            outputs, wanted, grad_outputs, create_graph, allow_unused, materialize_grads
+        )
     roots = start(outputs, grad_outputs, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
     edges = [edge_of(t) for t in wanted]
@@ -145,12 +148,19 @@ def batched_grad(
     """`grad` for each entry of the leading dimension of ``grad_outputs``, stacked."""
     weights = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
     rows = [
-        grad(outputs, inputs, [None if w is None else w[i] for w in weights], True, create_graph,
-             allow_unused=allow_unused, materialize_grads=materialize)
+        grad(
+            outputs,
+            inputs,
+            [None if w is None else w[i] for w in weights],
+            retain_graph=True,
+            create_graph=create_graph,
+            allow_unused=allow_unused,
+            materialize_grads=materialize,
+        )
         for i in range(next(len(w) for w in weights if w is not None))
-    ]  # fmt: skip
-    stack = Tensor.stack
-    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+    ]
+    columns = zip(*rows, strict=True)
+    return tuple(None if column[0] is None else ops.stack(column) for column in columns)
 
 
 def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge, Any]]:
@@ -178,9 +188,7 @@ def first_gradient(root: Tensor, weight: Tensor | None, position: int) -> Tensor
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         return wrap(np.ones(array.shape, array.dtype))
     if not isinstance(weight, Tensor):
-        raise TypeError(
-            f"gradients can be either Tensors or None, but got {type(weight).__name__}"
-        )
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
     if weight._array.shape != array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{position}] has a shape of {weight.shape} and "

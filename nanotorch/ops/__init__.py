@@ -1,18 +1,21 @@
 """The operations, by family; importing this package declares them all."""
 
-from nanotorch._core.op import PUBLIC
-from nanotorch.ops import (
-    activation,
-    comparison,
-    conversion,
-    creation,
-    elementwise,
-    extremum,
-    loss,
-    reduction,
-    rounding,
-)
+from typing import TYPE_CHECKING, Any
 
-__all__ = sorted(PUBLIC)  # pyright: ignore
+from nanotorch._core.op import PUBLIC
+from nanotorch.ops import activation as activation
+from nanotorch.ops import comparison as comparison
+from nanotorch.ops import conversion as conversion
+from nanotorch.ops import creation as creation
+from nanotorch.ops import elementwise as elementwise
+from nanotorch.ops import extremum as extremum
+from nanotorch.ops import loss as loss
+from nanotorch.ops import reduction as reduction
+from nanotorch.ops import rounding as rounding
 
 globals().update(PUBLIC)
+__all__ = sorted(PUBLIC)
+
+if TYPE_CHECKING:  # operations are registered by their declarations, which types cannot follow
+
+    def __getattr__(name: str) -> Any: ...

@@ -43,9 +43,13 @@ def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
     return np.where(input > 0, input, input * input.dtype.type(negative_slope))
 
 
-@op(input=lambda g, input, beta, threshold: softplus_slope(g, input, beta, threshold), method=False, public=False)
+@op(
+    input=lambda g, input, beta, threshold: softplus_slope(g, input, beta, threshold),
+    method=False,
+    public=False,
+)
 def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
-    """``log(1 + exp(beta * input)) / beta``; ``input`` itself where ``beta * input > threshold``."""
+    """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
     scaled = input * input.dtype.type(beta)
     smooth = np.log1p(np.exp(np.minimum(scaled, threshold))) / input.dtype.type(beta)
     return np.where(scaled > threshold, input, smooth)
@@ -96,7 +100,9 @@ def log_softmax_along(input: Array, dim: int) -> Array:
 def float_only(name: str, input: Array) -> NotImplementedError:
     """PyTorch's error for a kernel that integers do not have."""
     char = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte"}
-    return NotImplementedError(f"\"{name}\" not implemented for '{char.get(input.dtype.name, 'Bool')}'")
+    return NotImplementedError(
+        f"\"{name}\" not implemented for '{char.get(input.dtype.name, 'Bool')}'"
+    )
 
 
 @method
@@ -108,7 +114,7 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         dtype: compute in this dtype.
     """
     held = input if dtype is None else input.to(dtype)
-    return softmax_along(held, normal_dim(dim, held.ndim))  # type: ignore[no-any-return]
+    return softmax_along(held, normal_dim(dim, held.ndim))
 
 
 @method
@@ -120,4 +126,4 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         dtype: compute in this dtype.
     """
     held = input if dtype is None else input.to(dtype)
-    return log_softmax_along(held, normal_dim(dim, held.ndim))  # type: ignore[no-any-return]
+    return log_softmax_along(held, normal_dim(dim, held.ndim))

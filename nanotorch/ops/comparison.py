@@ -134,7 +134,9 @@ def bitwise_not(input: Array) -> Array:
         TypeError: for floats.
     """
     if input.dtype.kind == "f":
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
     return np.bitwise_not(input)
 
 

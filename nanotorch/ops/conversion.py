@@ -2,7 +2,6 @@
 
 from typing import Any
 
-
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import Array, method, op, public
@@ -20,13 +19,20 @@ def convert(input: Tensor, dtype: DType, copy: bool = False) -> Tensor:
     if dtype.numpy is input._array.dtype and not copy:
         return input
     if dtype.is_floating_point:
-        return to_copy(input, dtype)  # type: ignore[no-any-return]
+        return to_copy(input, dtype)
     return wrap(input._array.astype(dtype.numpy))
 
 
 @method(public=False)
-def to(self: Tensor, *target: Any, dtype: DType | None = None, device: Any = None,
-       non_blocking: bool = False, copy: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
+def to(
+    self: Tensor,
+    *target: Any,
+    dtype: DType | None = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """This tensor with another dtype; itself if nothing changes.
 
     Args:

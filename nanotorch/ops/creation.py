@@ -53,7 +53,8 @@ def check_values(data: Any) -> None:
             for length in lengths:
                 if length != lengths[0]:
                     raise ValueError(
-                        f"expected sequence of length {lengths[0]} at dim {depth + 1} (got {length})"
+                        f"expected sequence of length {lengths[0]} at dim {depth + 1} "
+                        f"(got {length})"
                     )
             waiting += [(v, depth + 1) for v in reversed(value)]
         elif not isinstance(value, (bool, int, float, np.ndarray, np.generic, Tensor)):
@@ -125,7 +126,7 @@ def tensor(
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """``data`` as a tensor, on the same memory where its type allows."""
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)  # type: ignore[no-any-return]
+        return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or dtype.numpy == data.dtype):
         return from_numpy(data)
     return leaf(array_of(data, dtype), False, device)
@@ -135,7 +136,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
 def asarray(obj: Any, *, dtype: DType | None = None, copy: bool | None = None) -> Tensor:
     """``obj`` as a tensor; with ``copy``, on memory of its own."""
     out = as_tensor(obj, dtype)
-    return out.clone() if copy else out  # type: ignore[no-any-return]
+    return out.clone() if copy else out
 
 
 @public
@@ -218,7 +219,9 @@ def like(name: str, make: Any) -> Any:
         return leaf(make(input._array.shape, kind), requires_grad, device)
 
     maker.__name__ = maker.__qualname__ = name
-    maker.__doc__ = f"A tensor of {name.removesuffix('_like')}, with the shape and dtype of ``input``."
+    maker.__doc__ = (
+        f"A tensor of {name.removesuffix('_like')}, with the shape and dtype of ``input``."
+    )
     return public(maker)
 
 
@@ -306,7 +309,9 @@ def linspace(
     step = kind.type((end - start) / (steps - 1)) if steps > 1 else kind.type(0)
     at = np.arange(steps, dtype=kind)
     up, down = kind.type(start) + step * at, kind.type(end) - step * at[::-1]
-    return leaf(np.where(at < steps // 2 if steps > 1 else at == 0, up, down), requires_grad, device)
+    return leaf(
+        np.where(at < steps // 2 if steps > 1 else at == 0, up, down), requires_grad, device
+    )
 
 
 @public

@@ -167,7 +167,7 @@ NUMBER_POWERS: dict[float, Any] = {
 
 @op(
     input=lambda g, input, exponent: zero_where(
-        g * (exponent * pow(input, exponent - 1)), exponent == 0
+        g * (exponent * pow_tensor(input, exponent - 1)), exponent == 0
     ),
     exponent=lambda g, input, exponent, out: zero_where(
         g * (out * log(input)), (input == 0) & (exponent >= 0)
@@ -194,7 +194,7 @@ def pow_tensor(input: Array, exponent: Array) -> Array:
     public=False,
     node="PowBackward2",
 )
-def pow_base(exponent: Array, input: float) -> Array:
+def pow_base(exponent: Array, input: Any) -> Array:
     """``input ** exponent`` for a Python number ``input``."""
     if exponent.dtype.kind != "f":
         if isinstance(input, float):

@@ -1,6 +1,7 @@
 """Maxima and minima, where they are, and whether any or all elements are true."""
 
 from collections import namedtuple
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ def pair(name: str) -> Any:
     return type(name, (_Pair, namedtuple(name, ["values", "indices"])), {"__slots__": ()})
 
 
+maximum_of_all: Callable[..., Any] = np.maximum.reduce
+minimum_of_all: Callable[..., Any] = np.minimum.reduce
 max_result, min_result = pair("max"), pair("min")
 
 
@@ -53,7 +56,7 @@ def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
 def amax_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """The greatest element along dimensions."""
     require_elements("amax", input, dim)
-    return np.maximum.reduce(input, dim, None, None, keepdim)
+    return maximum_of_all(input, dim, None, None, keepdim)
 
 
 @op(
@@ -65,7 +68,7 @@ def amax_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
 def amin_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """The smallest element along dimensions."""
     require_elements("amin", input, dim)
-    return np.minimum.reduce(input, dim, None, None, keepdim)
+    return minimum_of_all(input, dim, None, None, keepdim)
 
 
 @method
@@ -106,7 +109,7 @@ def whole(name: str, input: Array) -> tuple[int, ...]:
 )
 def max_all(input: Array) -> Array:
     """The greatest of all elements."""
-    return np.maximum.reduce(input, whole("max", input))
+    return maximum_of_all(input, whole("max", input))
 
 
 @op(
@@ -117,19 +120,27 @@ def max_all(input: Array) -> Array:
 )
 def min_all(input: Array) -> Array:
     """The smallest of all elements."""
-    return np.minimum.reduce(input, whole("min", input))
+    return minimum_of_all(input, whole("min", input))
 
 
 # Along one dimension, with the index of the element chosen
 
 
-@op(input=lambda g, positions, dim, size: put_along(g, positions, dim, size), method=False, public=False)
+@op(
+    input=lambda g, positions, dim, size: put_along(g, positions, dim, size),
+    method=False,
+    public=False,
+)
 def take_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     """One element along ``dim`` for each position; ``positions`` keeps that dimension as 1."""
     return np.take_along_axis(input, positions, dim)
 
 
-@op(input=lambda g, positions, dim, size: take_along(g, positions, dim, size), method=False, public=False)
+@op(
+    input=lambda g, positions, dim, size: take_along(g, positions, dim, size),
+    method=False,
+    public=False,
+)
 def put_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     """Zeros but for one element along ``dim`` at each position: the adjoint of `take_along`."""
     shape = list(positions.shape)
@@ -139,7 +150,9 @@ def put_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     return out
 
 
-def chosen_slope(g: Any, indices: Any, input_shape: tuple[int, ...], dim: int, keepdim: bool) -> Any:
+def chosen_slope(
+    g: Any, indices: Any, input_shape: tuple[int, ...], dim: int, keepdim: bool
+) -> Any:
     """The gradient of an element chosen along ``dim``."""
     if not input_shape:
         return g * 1.0

@@ -219,7 +219,7 @@ def nll_spread(
     reduction: str,
     ignore_index: int,
 ) -> Array:
-    """The gradient of `nll`: minus each sample's share at its class. Linear, and `nll` its adjoint."""
+    """The gradient of `nll`: minus each sample's share at its class; `nll` is its adjoint."""
     weights = class_weights(target, weight, ignore_index, input.dtype)
     if reduction == "mean":
         weights = weights / np.add.reduce(weights, None)

@@ -1,7 +1,7 @@
 """Reductions: over all dimensions, or over those given by ``dim``."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,10 @@ from nanotorch.ops.elementwise import exp
 from nanotorch.ops.shape import reshape, transpose, unsqueeze
 
 Dims = int | Sequence[int] | None
+# (array, axes, dtype, out, keepdims, initial): faster than `np.sum` and its kin, which wrap them.
+add_all: Callable[..., Any] = np.add.reduce
+multiply_all: Callable[..., Any] = np.multiply.reduce
+maximum_of_all: Callable[..., Any] = np.maximum.reduce
 
 
 def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
@@ -69,7 +73,7 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
 )
 def sum_all(input: Array, dtype: DType | None = None) -> Array:
     """The sum of all elements."""
-    return np.add.reduce(input, None, sum_dtype(input, dtype))
+    return add_all(input, None, sum_dtype(input, dtype))
 
 
 @op(
@@ -82,7 +86,7 @@ def sum_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
 ) -> Array:
     """The sum along dimensions."""
-    return np.add.reduce(input, dim, sum_dtype(input, dtype), None, keepdim)
+    return add_all(input, dim, sum_dtype(input, dtype), None, keepdim)
 
 
 NOT_GIVEN: Any = object()
@@ -145,7 +149,7 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtype.numpy
-    return np.true_divide(np.add.reduce(input, None, kind), input.size, dtype=kind)
+    return np.true_divide(add_all(input, None, kind), input.size, dtype=kind)
 
 
 @op(
@@ -162,7 +166,7 @@ def mean_along(
     """The mean along dimensions."""
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtype.numpy
-    total = np.add.reduce(input, dim, kind, None, keepdim)
+    total = add_all(input, dim, kind, None, keepdim)
     return np.true_divide(total, count(input.shape, dim), dtype=kind)
 
 
@@ -221,14 +225,14 @@ def prod_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
 ) -> Array:
     """The product along dimensions."""
-    return np.multiply.reduce(input, dim, sum_dtype(input, dtype), None, keepdim)
+    return multiply_all(input, dim, sum_dtype(input, dtype), None, keepdim)
 
 
 def product_of_others(input: Any, dim: tuple[int, ...]) -> Any:
     """For each element, the product of the other elements along ``dim``."""
     if len(dim) == 1:
         return transpose(others(transpose(input, dim[0], -1)), dim[0], -1)
-    return reshape(others(reshape(input, (input.shape and -1 or 1,))), tuple(input.shape))
+    return reshape(others(reshape(input, (-1,))), tuple(input.shape))
 
 
 @op(input=lambda g, input: others_slope(g, input), method=False, public=False)
@@ -287,7 +291,9 @@ def require_float_input(input: Array) -> None:
         raise NotImplementedError("std and var only support floating point and complex dtypes")
 
 
-def variance_slope(g: Any, input: Any, dim: tuple[int, ...], keepdim: bool, correction: float) -> Any:
+def variance_slope(
+    g: Any, input: Any, dim: tuple[int, ...], keepdim: bool, correction: float
+) -> Any:
     """``2 / (n - correction) * (input - mean)``, for each result's share."""
     n = max(count(input.shape, dim) - correction, 0)
     centred = input - mean_along(input, dim, True)
@@ -306,8 +312,8 @@ def var_along(input: Array, dim: tuple[int, ...], keepdim: bool, correction: flo
     """The variance along dimensions."""
     require_float_input(input)
     n = count(input.shape, dim)
-    centred = input - np.true_divide(np.add.reduce(input, dim, None, None, True), n)
-    squares = np.add.reduce(centred * centred, dim, None, None, keepdim)
+    centred = input - np.true_divide(add_all(input, dim, None, None, True), n)
+    squares = add_all(centred * centred, dim, None, None, keepdim)
     return np.true_divide(squares, input.dtype.type(max(n - correction, 0)))
 
 
@@ -352,7 +358,7 @@ def var(
     Raises:
         NotImplementedError: for integers.
     """
-    return var_along(input, *spread_arguments(input, dim, unbiased, keepdim, correction))  # type: ignore[no-any-return]
+    return var_along(input, *spread_arguments(input, dim, unbiased, keepdim, correction))
 
 
 @method
@@ -365,7 +371,7 @@ def std(
     correction: float | None = None,
 ) -> Tensor:
     """The standard deviation: the square root of `var`, with the same arguments."""
-    return std_along(input, *spread_arguments(input, dim, unbiased, keepdim, correction))  # type: ignore[no-any-return]
+    return std_along(input, *spread_arguments(input, dim, unbiased, keepdim, correction))
 
 
 @op(
@@ -380,9 +386,9 @@ def std(
 )
 def logsumexp_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """``log(sum(exp(input)))`` along dimensions, without overflow."""
-    top = np.maximum.reduce(input, dim, None, None, True, -np.inf)
+    top = maximum_of_all(input, dim, None, None, True, -np.inf)
     top = np.where(np.isfinite(top), top, input.dtype.type(0))
-    total = np.log(np.add.reduce(np.exp(input - top), dim, None, None, keepdim))
+    total = np.log(add_all(np.exp(input - top), dim, None, None, keepdim))
     return total + top.reshape(total.shape)
 
 

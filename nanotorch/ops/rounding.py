@@ -7,8 +7,7 @@ import numpy as np
 
 from nanotorch._core.op import OPERANDS, Array, method, op
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.comparison import zero_where
-from nanotorch.ops.elementwise import pow, reciprocal, rsub, sub, true_divide
+from nanotorch.ops.elementwise import maximum, minimum, pow, reciprocal, rsub, sub, true_divide
 
 
 @op(input=lambda g: g * 0.0, inplace=True)
@@ -137,15 +136,13 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 @method
 def div_(self: Tensor, other: Any) -> Tensor:
     """In-place `div`."""
-    return self.true_divide_(other)  # type: ignore[no-any-return]
+    return self.true_divide_(other)
 
 
 # Limits
 
 
-def inside(
-    input: Any, min: float | None, max: float | None
-) -> Any:
+def inside(input: Any, min: float | None, max: float | None) -> Any:
     """Where a clamped value may still move: strictly between the limits."""
     if min is None:
         return input < max
@@ -208,9 +205,9 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         if min is None:
-            return Tensor.minimum(input, max)
+            return minimum(input, max)
         if max is None:
-            return Tensor.maximum(input, min)
+            return maximum(input, min)
         return clamp_tensors(input, min, max)
     return clamp_numbers(input, min, max)
 
@@ -220,7 +217,7 @@ def clamp_(self: Tensor, min: float | None = None, max: float | None = None) -> 
     """In-place `clamp` with limits that are Python numbers."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    return self.clamp_numbers_(min, max)  # type: ignore[no-any-return]
+    return self.clamp_numbers_(min, max)
 
 
 method(clamp, name="clip")
