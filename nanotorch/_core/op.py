@@ -48,12 +48,12 @@ class OpNode(Node):
     apply_recorded: Any
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-        if len(self.outputs) == 1:
+        if self.op.multi:
+            g: Any = self._materialize(grads, graph)
+        else:
             g = grads[0]
             if g is None:
                 return (None,) * len(self.next_functions)
-        else:
-            g = self._materialize(grads, graph)
         return self.apply_recorded(g) if graph else self.apply_bare(g)
 
     def _materialize(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:

@@ -8,10 +8,16 @@ from nanotorch.ops import comparison as comparison
 from nanotorch.ops import conversion as conversion
 from nanotorch.ops import creation as creation
 from nanotorch.ops import elementwise as elementwise
+from nanotorch.ops import expanding as expanding
 from nanotorch.ops import extremum as extremum
+from nanotorch.ops import joining as joining
 from nanotorch.ops import loss as loss
+from nanotorch.ops import memory as memory
+from nanotorch.ops import order as order
 from nanotorch.ops import reduction as reduction
 from nanotorch.ops import rounding as rounding
+from nanotorch.ops import shape as shape
+from nanotorch.ops import slicing as slicing
 
 globals().update(PUBLIC)
 __all__ = sorted(PUBLIC)

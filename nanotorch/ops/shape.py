@@ -1,0 +1,343 @@
+"""The same elements in another shape, or with their dimensions in another order: mostly views."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.op import Array, method, op
+from nanotorch._core.tensor import Tensor, normal_dim, wrap
+from nanotorch.ops.memory import contiguous
+
+WHOLE: Any = slice(None)
+
+
+def ints(name: str, argument: str, given: tuple[Any, ...]) -> tuple[int, ...]:
+    """Numbers given as one sequence or one by one.
+
+    Raises:
+        TypeError: if one of them is not an integer.
+    """
+    if len(given) == 1 and isinstance(given[0], (tuple, list)):
+        given = tuple(given[0])
+    if {*map(type, given)} == {int}:
+        return given
+    try:
+        return tuple([operator.index(n) for n in given])
+    except TypeError:
+        wrong = next(n for n in given if not hasattr(n, "__index__"))
+        raise TypeError(
+            f"{name}(): argument '{argument}' (position 1) must be tuple of ints, "
+            f"not {type(wrong).__name__}"
+        ) from None
+
+
+# Another shape, the same order of elements
+
+
+def unfit(input: Array, size: tuple[int, ...]) -> RuntimeError:
+    """Why ``input`` cannot be seen in the shape ``size``."""
+    unknown = [n for n in size if n < 0]
+    for position, n in enumerate(size):
+        if n < -1:
+            return RuntimeError(
+                f"invalid shape dimension {n} at index {position} of shape {list(size)}"
+            )
+    if len(unknown) > 1:
+        return RuntimeError("only one dimension can be inferred")
+    known = 1
+    for n in size:
+        known *= n if n >= 0 else 1
+    if unknown and known == 0 and input.size == 0:
+        return RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified "
+            "dimension size -1 can be any value and is ambiguous"
+        )
+    if known != input.size and not (unknown and known and input.size % known == 0):
+        return RuntimeError(f"shape '{list(size)}' is invalid for input of size {input.size}")
+    return RuntimeError(
+        "view size is not compatible with input tensor's size and stride (at least one dimension "
+        "spans across two contiguous subspaces). Use .reshape(...) instead."
+    )
+
+
+def seen_as(input: Array, size: tuple[int, ...]) -> Array:
+    """The same memory in another shape.
+
+    Raises:
+        RuntimeError: if the sizes do not fit or the memory is not laid out for them.
+    """
+    if size and min(size) < -1:  # NumPy takes any negative size for -1
+        raise unfit(input, size)
+    try:
+        return input.reshape(size, copy=False)
+    except ValueError:
+        raise unfit(input, size) from None
+
+
+@op(
+    input=lambda g, input_shape: reshape(g, input_shape),
+    view=True,
+    method=False,
+    public=False,
+    node="ViewBackward0",
+)
+def view_in(input: Array, size: tuple[int, ...]) -> Array:
+    """The same elements in another shape."""
+    return seen_as(input, size)
+
+
+@op(
+    input=lambda g, input_shape: reshape(g, input_shape),
+    view=True,
+    method=False,
+    public=False,
+    node="ReshapeAliasBackward0",
+)
+def reshape_alias(input: Array, size: tuple[int, ...]) -> Array:
+    """As `view_in`, for a source whose elements do not lie in memory in order."""
+    return seen_as(input, size)
+
+
+@op(
+    input=lambda g, input_shape: reshape(g, input_shape),
+    method=False,
+    public=False,
+    node="UnsafeViewBackward0",
+)
+def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
+    """A fresh tensor, which nobody else sees, in another shape: no view in the graph's eyes."""
+    return seen_as(input, size)
+
+
+@method(public=False)
+def view(self: Tensor, *shape: Any, size: Sequence[int] | None = None) -> Tensor:
+    """The same memory in another shape; -1 stands for what is left.
+
+    Args:
+        shape: sizes, or a dtype of equal or other width to read the same bytes as.
+
+    Raises:
+        RuntimeError: if the sizes do not fit the elements or their layout in memory.
+    """
+    if len(shape) == 1 and isinstance(shape[0], DType):
+        out = wrap(self._array.view(shape[0].numpy))
+        out._cell = self._cell
+        return out
+    return view_in(self, ints("view", "size", shape if size is None else (size,)))
+
+
+def reshape(input: Any, *shape: Any, **named: Any) -> Any:
+    """The same elements in another shape: a view where the layout in memory allows, else a copy.
+
+    Raises:
+        RuntimeError: if the sizes do not fit.
+    """
+    size = ints("reshape", "shape", (named["shape"],) if named else shape)
+    if not isinstance(input, Tensor):
+        return input.reshape(size)
+    array = input._array
+    if array.flags.c_contiguous:
+        return view_in(input, size)
+    if size and min(size) < -1:
+        raise unfit(array, size)
+    try:
+        array.reshape(size, copy=False)
+    except ValueError:
+        return unsafe_view(contiguous(input), size)
+    return reshape_alias(input, size)
+
+
+method(reshape)  # after the definition, which formulas above refer to
+
+
+@method(public=False)
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """`view` in the shape of ``other``."""
+    return view(self, other.shape)
+
+
+@method(public=False)
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """`reshape` to the shape of ``other``."""
+    return reshape(self, other.shape)
+
+
+@method
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Dimensions ``start_dim`` to ``end_dim`` made one.
+
+    Raises:
+        RuntimeError: if ``start_dim`` comes after ``end_dim``.
+    """
+    shape = input.shape
+    start, end = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(input, 1)
+    if start == end:
+        return input
+    return reshape(input, (*shape[:start], shape[start : end + 1].numel(), *shape[end + 1 :]))
+
+
+@method
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """Dimension ``dim`` in the shape ``sizes``, one of which may be -1.
+
+    Raises:
+        RuntimeError: if the sizes do not multiply to that dimension's.
+    """
+    dim = normal_dim(dim, input.ndim)
+    sizes = ints("unflatten", "sizes", (sizes,))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    n, known = input.shape[dim], 1
+    for s in sizes:
+        known *= abs(s)
+    if n % known if -1 in sizes and known else n != known:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
+            f"({n}) in the input tensor"
+        )
+    return view(input, (*input.shape[:dim], *sizes, *input.shape[dim + 1 :]))
+
+
+@method
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension."""
+    return view(contiguous(input), -1)
+
+
+# Dimensions of size 1
+
+
+@op(
+    input=lambda g, input_shape: reshape(g, input_shape),
+    view=True,
+    method=False,
+    public=False,
+    node="SqueezeBackward0",
+)
+def squeeze_all(input: Array) -> Array:
+    """Without any dimension of size 1."""
+    return input.squeeze()
+
+
+@op(
+    input=lambda g, input_shape: reshape(g, input_shape),
+    view=True,
+    method=False,
+    public=False,
+    node="SqueezeBackward1",
+)
+def squeeze_one(input: Array, dim: int) -> Array:
+    """Without one dimension, if it has size 1."""
+    dim = normal_dim(dim, input.ndim)
+    return input.squeeze(dim) if input.ndim and input.shape[dim] == 1 else input[...]
+
+
+@op(
+    input=lambda g, input_shape: reshape(g, input_shape),
+    view=True,
+    method=False,
+    public=False,
+    node="SqueezeBackward2",
+)
+def squeeze_several(input: Array, dim: tuple[int, ...]) -> Array:
+    """Without those of several dimensions that have size 1."""
+    dims = distinct_dims(dim, input.ndim)
+    return input.squeeze(tuple([d for d in dims if input.ndim and input.shape[d] == 1]))
+
+
+def distinct_dims(dim: Sequence[int], ndim: int) -> tuple[int, ...]:
+    """Dimensions counted from the front.
+
+    Raises:
+        RuntimeError: if one is named twice.
+    """
+    dims = tuple([normal_dim(d, ndim) for d in dim])
+    for position, d in enumerate(dims):
+        if d in dims[:position]:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return dims
+
+
+@method
+def squeeze(input: Any, *dims: Any, dim: int | Sequence[int] | None = None) -> Any:
+    """Without dimensions of size 1: without all of them, or those among ``dim``."""
+    if dim is None:
+        if not dims:
+            return squeeze_all(input)
+        dim = dims[0] if len(dims) == 1 else dims
+    return squeeze_one(input, dim) if isinstance(dim, int) else squeeze_several(input, tuple(dim))
+
+
+@op(input=lambda g, dim: squeeze_one(g, dim), view=True)
+def unsqueeze(input: Array, dim: int) -> Array:
+    """With a new dimension of size 1 at ``dim``."""
+    dim = normal_dim(dim, input.ndim + 1)
+    return input[(WHOLE,) * dim + (None,)]
+
+
+# Dimensions in another order
+
+
+@op(input=lambda g, dim0, dim1: transpose(g, dim0, dim1), view=True)
+def transpose(input: Array, dim0: int, dim1: int) -> Array:
+    """With two dimensions swapped."""
+    dim0, dim1 = normal_dim(dim0, input.ndim), normal_dim(dim1, input.ndim)
+    return input.swapaxes(dim0, dim1) if input.ndim else input[...]
+
+
+@op(input=lambda g: t(g), view=True)
+def t(input: Array) -> Array:
+    """The transpose of a matrix; vectors and 0-d tensors as they are.
+
+    Raises:
+        RuntimeError: for more dimensions.
+    """
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return input.T
+
+
+def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """The order of dimensions that undoes ``dims``."""
+    order = [0] * len(dims)
+    for position, d in enumerate(dims):
+        order[d] = position
+    return tuple(order)
+
+
+@op(
+    input=lambda g, dims: permute_to(g, inverse(dims)),
+    view=True,
+    method=False,
+    public=False,
+    node="PermuteBackward0",
+)
+def permute_to(input: Array, dims: tuple[int, ...]) -> Array:
+    """With the dimensions in the order ``dims``."""
+    if len(dims) != input.ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not "
+            f"equal to len(dims) = {len(dims)}"
+        )
+    try:
+        return input.transpose(dims)
+    except ValueError:
+        for d in dims:
+            normal_dim(d, input.ndim)
+        raise RuntimeError("permute(): duplicate dims are not allowed.") from None
+
+
+@method
+def permute(input: Any, *order: Any, dims: Sequence[int] | None = None) -> Any:
+    """With the dimensions in the order ``dims``.
+
+    Raises:
+        RuntimeError: unless each dimension is named once.
+    """
+    return permute_to(input, ints("permute", "dims", order if dims is None else (dims,)))
