@@ -69,7 +69,7 @@ def leading_to(targets: Iterable[Node], nodes: Iterable[Node]) -> set[Node]:
     """Those of ``nodes`` from which one of ``targets`` can be reached."""
     goals = set(targets)
     leading: set[Node] = set()
-    for node in sorted(nodes, key=lambda n: n.sequence):  # what a node leads to is older
+    for node in sorted(nodes, key=lambda n: n._sequence):  # what a node leads to is older
         if any(t in goals or t in leading for t, _ in node.next_functions):
             leading.add(node)
     return leading
@@ -88,7 +88,7 @@ class Ready:
 
     def push(self, node: Node) -> None:
         heap = self.heap
-        heap.append((node.sequence or ACCUMULATOR, node))
+        heap.append((node._sequence or ACCUMULATOR, node))
         if len(heap) > 1:
             self._rise(len(heap) - 1, heap[-1])
 
@@ -158,7 +158,7 @@ class Sweep:
         """Add ``g`` to what waits for output ``number`` of ``target``."""
         held = self.waiting.get(target)
         if held is None:
-            held = self.waiting[target] = [None, False] * len(target.outputs)
+            held = self.waiting[target] = [None, False] * len(target._outputs)
         k = 2 * number
         before = held[k]
         if before is None:
@@ -179,12 +179,12 @@ class Sweep:
                 held = waiting.pop(node, None)
                 if held is None:
                     self.pass_on(node, None, None)
-                elif not everything or node.hooks is not None:
+                elif not everything or node._hooks is not None:
                     self.visit(node, held)
-                elif node.sequence:
+                elif node._sequence:
                     grads = node.apply(held[0::2], graph)
                     if not keep_graph:
-                        node.release()
+                        node._release()
                     self.pass_on(node, grads, held[0])
                 else:
                     self.accumulate(node, held[0], held[1])
@@ -205,7 +205,7 @@ class Sweep:
             if target is None:
                 continue
             if grads is not None and (g := grads[position]) is not None:
-                shape, dtype = target.outputs[number]
+                shape, dtype = target._outputs[number]
                 passed_through = g is arrived
                 if g.shape != shape or g.dtype is not dtype:
                     g = fit(g, node, position, shape, dtype)
@@ -218,7 +218,7 @@ class Sweep:
     def visit(self, node: Node, held: list[Any]) -> None:
         """Run one node that has hooks, or whose gradient may be wanted or not wanted at all."""
         arrived, mine, needed = held[0::2], held[1], self.needed
-        if node.hooks is not None:
+        if node._hooks is not None:
             mine = False  # a hook may have kept what it saw
             arrived = call_tensor_hooks(node, arrived, self.graph)
         if needed is not None:
@@ -231,19 +231,19 @@ class Sweep:
         if isinstance(node, AccumulateGrad):
             self.accumulate(node, arrived[0], mine)
             return
-        hooks = node.hooks
+        hooks = node._hooks
         if hooks is not None and hooks.before:
             arrived = call_before_hooks(node, arrived, self.graph)
         grads = node.apply(arrived, self.graph)
         if hooks is not None and hooks.after:
             grads = call_after_hooks(node, grads, arrived, self.graph)
         if not self.keep_graph:
-            node.release()
+            node._release()
         self.pass_on(node, grads, arrived[0])
 
     def accumulate(self, node: Any, g: Any, mine: bool) -> None:
         """Run an accumulator, with the node's own hooks around it."""
-        hooks = node.hooks
+        hooks = node._hooks
         if hooks is not None and hooks.before:
             (g,) = call_before_hooks(node, [g], self.graph)
         if self.graph:
@@ -272,7 +272,7 @@ def lower(g: Any, graph: bool) -> Any:
 
 def call_tensor_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
     """The hooks of each output's tensor in order, then its `retain_grad`."""
-    hooks = node.hooks
+    hooks = node._hooks
     assert hooks is not None
     for number, by_id in hooks.tensor.items():
         for hook in list(by_id.values()):
@@ -290,7 +290,7 @@ def call_tensor_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
 
 def call_before_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
     """The node's prehooks; each may replace all the gradients that arrived."""
-    hooks = node.hooks
+    hooks = node._hooks
     assert hooks is not None
     for hook in list(hooks.before.values()):
         result = hook(tuple(lift(g) for g in arrived))
@@ -303,7 +303,7 @@ def call_after_hooks(
     node: Node, grads: Sequence[Any], arrived: list[Any], graph: bool
 ) -> Sequence[Any]:
     """The node's hooks after it ran; each may replace all the gradients it made."""
-    hooks = node.hooks
+    hooks = node._hooks
     assert hooks is not None
     outputs = tuple(lift(g) for g in arrived)
     for hook in list(hooks.after.values()):

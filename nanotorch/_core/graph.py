@@ -51,16 +51,17 @@ class Node:
 
     Attributes:
         next_functions: one edge per differentiable input.
-        outputs: `(shape, dtype)` of each output, which every gradient that arrives is held to.
-        saved: what the formulas need; None once freed.
+        _outputs: `(shape, dtype)` of each output, which every gradient that arrives is held to.
+        _saved: what the formulas need; None once freed.
     """
 
-    # Class attributes are the defaults: a new node sets only what differs.
-    sequence = 0
+    # Class attributes are the defaults: a new node sets only what differs. What is the engine's own
+    # has an underscore, since users of `autograd.Function` put attributes of theirs on its nodes.
+    _sequence = 0
     next_functions: tuple[Edge, ...] = ()
-    outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
-    saved: tuple[Any, ...] | None = ()
-    hooks: NodeHooks | None = None
+    _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
+    _saved: tuple[Any, ...] | None = ()
+    _hooks: NodeHooks | None = None
     # Whether `apply` returns arrays that nobody else holds (or the arriving gradient itself).
     fresh_gradients = False
 
@@ -73,7 +74,7 @@ class Node:
         """
         raise NotImplementedError
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Drop the saved values; using the node again is then an error."""
 
     def name(self) -> str:
@@ -91,13 +92,13 @@ class Node:
         return any(node is not None for node, _ in self.next_functions)
 
     def _sequence_nr(self) -> int:
-        return self.sequence
+        return self._sequence
 
     def own_hooks(self) -> NodeHooks:
         """The node's hooks, created on first use."""
-        if self.hooks is None:
-            self.hooks = NodeHooks()
-        return self.hooks
+        if self._hooks is None:
+            self._hooks = NodeHooks()
+        return self._hooks
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node; a result replaces the first."""
@@ -109,8 +110,8 @@ class Node:
 
     def __call__(self, *grads: Any) -> Any:
         """Apply the node by hand to gradients of its outputs (Tensors or None), recording it."""
-        if len(grads) != len(self.outputs):
-            raise TypeError(f"expected {len(self.outputs)} arguments, got {len(grads)} instead")
+        if len(grads) != len(self._outputs):
+            raise TypeError(f"expected {len(self._outputs)} arguments, got {len(grads)} instead")
         results = tuple(self.apply(list(grads), True))
         return results[0] if len(results) == 1 else results
 
@@ -128,7 +129,7 @@ class AccumulateGrad(Node):
     def __init__(self, variable: "Tensor") -> None:
         self.variable = variable
         array = variable._array
-        self.outputs = ((array.shape, array.dtype),)
+        self._outputs = ((array.shape, array.dtype),)
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"

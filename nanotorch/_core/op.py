@@ -59,13 +59,13 @@ class OpNode(Node):
     def _materialize(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
         """The gradients of several outputs, zeros where none arrived."""
         zeros = (
-            np.zeros(*meta) if g is None else g for g, meta in zip(grads, self.outputs, strict=True)
+            np.zeros(*meta) if g is None else g for g, meta in zip(grads, self._outputs, strict=True)
         )
         return tuple(wrap(g) if graph and isinstance(g, np.ndarray) else g for g in zeros)
 
-    def release(self) -> None:
+    def _release(self) -> None:
         if self.op.keeps_values:
-            self.saved = None
+            self._saved = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
@@ -79,7 +79,7 @@ class Op:
     Attributes:
         inputs: names of the differentiable and other array parameters, in order.
         formulas: by input name; the edges of the node are in this order.
-        recipe: names of what the formulas need, in the order of `Node.saved`.
+        recipe: names of what the formulas need, in the order of `Node._saved`.
         aux: names of further outputs, which have no gradient.
     """
 
@@ -136,9 +136,9 @@ class Op:
         wanted = {"self": "input", "result": "out"}.get(name, name)
         for position, (kept, kind) in enumerate(self.recipe):
             if kept == wanted:
-                if node.saved is None:
+                if node._saved is None:
                     raise RuntimeError(FREED)
-                value = node.saved[position]
+                value = node._saved[position]
                 if value is None or kind in ("static", "shape"):
                     return value
                 return (unpack_out if kind == "out" else unpack_input)(value, node, True)

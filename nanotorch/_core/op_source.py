@@ -11,12 +11,12 @@ For `mul` it reads, in short:
         if recording and (some input requires grad):
             e_input, e_other = edge_of(input), edge_of(other)
             node = NewNode(); node.next_functions = (e_input, e_other)
-            node.saved = (other and its version if e_input leads somewhere, input ...)
+            node._saved = (other and its version if e_input leads somewhere, input ...)
             out._edge = (node, 0)
         return out
 
     def apply_bare(node, g):  # the formulas on ndarrays
-        k_other, k_input = node.saved
+        k_other, k_input = node._saved
         ...
         return (grad_input(g, other), grad_other(g, input))
 """
@@ -186,12 +186,12 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
     lines += [
         f"    if {' or '.join(f'e_{n}[0] is not None' for n in names)}:",
         "        node = NewNode()",
-        "        node.sequence = next_sequence()",
+        "        node._sequence = next_sequence()",
         f"        node.next_functions = ({', '.join('e_' + n for n in names)},)",
-        f"        node.outputs = {out_metadata(o)}",
+        f"        node._outputs = {out_metadata(o)}",
     ]
     if o.recipe:
-        lines.append(f"        node.saved = ({', '.join(saved(o, inplace=inplace))},)")
+        lines.append(f"        node._saved = ({', '.join(saved(o, inplace=inplace))},)")
     lines += ["        " + line for line in attach(o, inplace=inplace)]
     return lines
 
@@ -204,10 +204,10 @@ def record_variadic(o: "Op") -> list[str]:
         f"    edges = tuple([edge_of(t) for t in {n}])",
         "    if any([node is not None for node, _ in edges]):",
         "        node = NewNode()",
-        "        node.sequence = next_sequence()",
+        "        node._sequence = next_sequence()",
         "        node.next_functions = edges",
-        f"        node.outputs = {out_metadata(o)}",
-        f"        node.saved = ({', '.join(saved(o, inplace=False))},)",
+        f"        node._outputs = {out_metadata(o)}",
+        f"        node._saved = ({', '.join(saved(o, inplace=False))},)",
         *("        " + line for line in attach(o, inplace=False)),
     ]
 
@@ -263,7 +263,7 @@ def apply(o: "Op", *, graph: bool) -> str:
     lines = [f"def apply_{'recorded' if graph else 'bare'}(node, g):"]
     if o.recipe:
         lines += [
-            "    saved = node.saved",
+            "    saved = node._saved",
             "    if saved is None: raise freed()",
             f"    {', '.join(n for n, _ in o.recipe)}, = saved",
         ]

@@ -114,11 +114,11 @@ class AsStridedBackward0(Node):
             mode.enabled = before
         self.chain: list[tuple[Node, int]] = []
         node, number = out._edge
-        self.outputs = (node.outputs[number],)
+        self._outputs = (node._outputs[number],)
         while not isinstance(node, AccumulateGrad):
             self.chain.append((node, number))
             node, number = node.next_functions[0]
-        self.sequence = next_sequence()
+        self._sequence = next_sequence()
         self.next_functions = (edge_of(base),)
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
@@ -126,7 +126,7 @@ class AsStridedBackward0(Node):
         if g is None:
             return (None,)
         for node, number in self.chain:
-            arrived = [None] * len(node.outputs)
+            arrived = [None] * len(node._outputs)
             arrived[number] = g
             g = node.apply(arrived, graph)[0]
         return (g,)
@@ -138,9 +138,9 @@ class CopySlices(Node):
     def __init__(self, base: "Tensor", write: Node, steps: Sequence[Step]) -> None:
         self.write, self.steps = write, steps
         array = base._array
-        self.outputs = ((array.shape, array.dtype),)
+        self._outputs = ((array.shape, array.dtype),)
         self.next_functions = (edge_of(base), *write.next_functions[1:])
-        self.sequence = next_sequence()
+        self._sequence = next_sequence()
 
     def name(self) -> str:
         return "CopySlices"
@@ -161,8 +161,8 @@ class CopySlices(Node):
             part[...] = 0 if through is None else through
         return (rest, *others)
 
-    def release(self) -> None:
-        self.write.release()
+    def _release(self) -> None:
+        self.write._release()
 
 
 def check_write(tensor: "Tensor") -> None:
