@@ -34,8 +34,8 @@ from nanotorch._core.grad_mode import enable_grad as enable_grad
 from nanotorch._core.grad_mode import is_grad_enabled as is_grad_enabled
 from nanotorch._core.grad_mode import no_grad as no_grad
 from nanotorch._core.grad_mode import set_grad_enabled as set_grad_enabled
+from nanotorch._core.layout import device as device
 from nanotorch._core.tensor import Tensor as Tensor
-from nanotorch._core.tensor import device as device
 from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
 
 __version__ = "0.1.0"

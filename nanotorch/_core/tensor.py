@@ -2,16 +2,16 @@
 
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.dtypes import Size, dtype
+from nanotorch._core.exchange import Exchange
 from nanotorch._core.graph import AccumulateGrad, Edge, Node
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
-from nanotorch._core.printing import format_tensor
+from nanotorch._core.layout import Layout
 from nanotorch._core.views import View, edge_of, view_edge
 
 NON_LEAF_GRAD = (
@@ -23,7 +23,7 @@ NON_LEAF_GRAD = (
 )
 
 
-class Tensor:
+class Tensor(Layout, Exchange):
     """An n-dimensional array whose operations can be recorded for differentiation.
 
     Made by `tensor`, `zeros`, `randn`, ...; `Tensor(*sizes)` gives an uninitialised one of the
@@ -78,94 +78,6 @@ class Tensor:
             self._array = np.empty(sizes, dtypes.default.numpy)
         self._cell = [0]
         return self
-
-    # What it holds
-
-    @property
-    def shape(self) -> Size:
-        """The sizes of the dimensions."""
-        return Size(self._array.shape)
-
-    @property
-    def dtype(self) -> dtype:
-        """The type of the elements."""
-        return dtypes.OF_NUMPY[self._array.dtype]
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return self._array.ndim
-
-    @property
-    def device(self) -> "device":
-        """Always the CPU."""
-        return CPU
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes per element."""
-        return self._array.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return self._array.nbytes
-
-    @property
-    def is_cuda(self) -> bool:
-        """Always False."""
-        return False
-
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or one of its sizes.
-
-        Raises:
-            IndexError: if there is no dimension ``dim``.
-        """
-        if dim is None:
-            return self.shape
-        return self._array.shape[normal_dim(dim, self._array.ndim)]
-
-    def stride(self, dim: int | None = None) -> Any:
-        """The steps between neighbours along each dimension, in elements."""
-        strides = tuple(s // self._array.itemsize for s in self._array.strides)
-        return strides if dim is None else strides[normal_dim(dim, len(strides))]
-
-    def dim(self) -> int:
-        """The number of dimensions."""
-        return self._array.ndim
-
-    ndimension = dim
-
-    def numel(self) -> int:
-        """The number of elements."""
-        return self._array.size
-
-    nelement = numel
-
-    def element_size(self) -> int:
-        """Bytes per element."""
-        return self._array.itemsize
-
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return int(self._array.__array_interface__["data"][0])
-
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in memory in the order of the dimensions."""
-        return bool(self._array.flags.c_contiguous)
-
-    def is_floating_point(self) -> bool:
-        """Whether the dtype is one of the floating-point types."""
-        return self._array.dtype.kind == "f"
-
-    def is_complex(self) -> bool:
-        """Always False."""
-        return False
-
-    def get_device(self) -> int:
-        """-1, the number of the CPU."""
-        return -1
 
     # Its place in the graph
 
@@ -380,127 +292,6 @@ class Tensor:
         """Whether this non-leaf keeps its gradient."""
         return self._retains_grad
 
-    # To Python and NumPy
-
-    def item(self) -> Any:
-        """The only element, as a Python number.
-
-        Raises:
-            RuntimeError: if there is not exactly one element.
-        """
-        if self._array.size != 1:
-            raise RuntimeError(
-                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
-            )
-        return self._array.item()
-
-    def tolist(self) -> Any:
-        """The values as nested lists of Python numbers; a number for a 0-d tensor."""
-        return self._array.tolist()
-
-    def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The values as an ndarray on the same memory.
-
-        Args:
-            force: detach first if need be.
-
-        Raises:
-            RuntimeError: if the tensor requires grad and ``force`` is not set.
-        """
-        if self.requires_grad and not force:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
-                "instead."
-            )
-        return self._array
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
-        if dtype is not None and array.dtype != np.dtype(dtype):
-            return array.astype(dtype)
-        return array.copy() if copy else array
-
-    def cpu(self) -> "Tensor":
-        """The tensor itself: it is on the CPU."""
-        return self
-
-    def __bool__(self) -> bool:
-        if self._array.size > 1:
-            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-        if self._array.size == 0:
-            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-        return bool(self._array.item())
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __index__(self) -> int:
-        if self._array.dtype.kind == "f" or self._array.size != 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self._array.item())
-
-    def __len__(self) -> int:
-        if self._array.ndim == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return self._array.shape[0]
-
-    def __iter__(self) -> Iterator["Tensor"]:
-        if self._array.ndim == 0:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
-
-    def __contains__(self, element: Any) -> bool:
-        if isinstance(element, (Tensor, bool, int, float)):
-            return bool(self.eq(element)._array.any())
-        raise RuntimeError(
-            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
-            f"{type(element)}."
-        )
-
-    __hash__ = object.__hash__
-
-    def __format__(self, spec: str) -> str:
-        if self._array.ndim == 0 and type(self) is Tensor:
-            return format(self.item(), spec)
-        return object.__format__(self, spec)
-
-    def __repr__(self) -> str:
-        return format_tensor(
-            self._array, default_dtype=dtypes.default.numpy, suffixes=self._marks()
-        )
-
-    def _marks(self) -> list[str]:
-        """What stands behind the values when printed."""
-        if self.grad_fn is not None:
-            return [f"grad_fn=<{type(self.grad_fn).__name__}>"]
-        return ["requires_grad=True"] if self.requires_grad else []
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
-        if self.grad_fn is not None:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
-                "because of a torch.nn.utils.weight_norm usage, see "
-                "https://github.com/pytorch/pytorch/pull/103001"
-            )
-        if id(self) in memo:
-            return memo[id(self)]
-        copy = object.__new__(type(self))
-        memo[id(self)] = copy
-        copy._array, copy._cell = self._array.copy(), [0]
-        copy._requires_grad = self.requires_grad
-        if self._grad is not None:
-            copy._grad = self._grad.__deepcopy__(memo)
-        return copy
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        if self.grad_fn is not None:
-            raise RuntimeError("only leaf tensors can be pickled; use detach() first")
-        return (_rebuild, (type(self), self._array, self.requires_grad))
-
     # For the engine
 
     @staticmethod
@@ -523,28 +314,6 @@ def wrap(array: np.ndarray) -> Tensor:
     return out
 
 
-def _rebuild(kind: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tensor:
-    out = object.__new__(kind)
-    out._array, out._cell = array, [0]
-    out._requires_grad = requires_grad
-    return out
-
-
-def normal_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from the front; 0-d tensors count as having one.
-
-    Raises:
-        IndexError: if it is out of range.
-    """
-    count = ndim or 1
-    if not -count <= dim < count:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], "
-            f"but got {dim})"
-        )
-    return dim % count
-
-
 def require_float(array: np.ndarray) -> None:
     """Refuse gradients for integers and bools."""
     if array.dtype.kind != "f":
@@ -557,33 +326,3 @@ def _c_name(tensor: Tensor) -> str:
     names = {"Byte": "unsigned char", "Char": "signed char", "Long": "long int"}
     names["Half"] = "c10::Half"
     return names.get(char, char.lower())
-
-
-class device:  # noqa: N801 - PyTorch's name
-    """Where a tensor lives; only ``cpu`` exists here.
-
-    Raises:
-        RuntimeError: for any other device.
-    """
-
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
-        name = str(type)
-        if name.split(":")[0] != "cpu":
-            raise RuntimeError(f"nanotorch runs on the CPU only; there is no device '{name}'")
-        self.type = "cpu"
-        self.index = index
-
-    def __repr__(self) -> str:
-        return "device(type='cpu')"
-
-    def __str__(self) -> str:
-        return "cpu"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device)
-
-    def __hash__(self) -> int:
-        return hash("cpu")
-
-
-CPU = device()

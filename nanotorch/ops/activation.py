@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.tensor import Tensor, normal_dim
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.elementwise import exp, refuse_bool
 from nanotorch.ops.reduction import sum
 

@@ -4,8 +4,9 @@ from typing import Any
 
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.layout import device
 from nanotorch._core.op import Array, method, op, public
-from nanotorch._core.tensor import Tensor, device, wrap
+from nanotorch._core.tensor import Tensor, wrap
 
 
 @op(input=lambda g: g, method=False, public=False, node="ToCopyBackward0")

@@ -9,8 +9,9 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.layout import device
 from nanotorch._core.op import method, public
-from nanotorch._core.tensor import Tensor, device, require_float, wrap
+from nanotorch._core.tensor import Tensor, require_float, wrap
 
 COPY_WARNING = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "

@@ -8,8 +8,9 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import sum_to
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op, public
-from nanotorch._core.tensor import Tensor, normal_dim
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.memory import contiguous_format
 from nanotorch.ops.shape import distinct_dims, ints, reshape, unsqueeze, view
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.tensor import Tensor, normal_dim, wrap
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.elementwise import maximum, minimum
 from nanotorch.ops.reduction import NOT_GIVEN, Dims, normal_dims, spread, sum_along
 from nanotorch.ops.shape import reshape

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, Arrays, method, op, public
-from nanotorch._core.tensor import Tensor, normal_dim
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.shape import ints, reshape, unsqueeze
 from nanotorch.ops.slicing import slice_along
 

@@ -3,8 +3,9 @@
 import warnings
 from typing import Any
 
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import method
-from nanotorch._core.tensor import Tensor, normal_dim
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.memory import alias
 from nanotorch.ops.shape import permute_to, transpose
 

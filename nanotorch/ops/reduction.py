@@ -8,8 +8,9 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.tensor import Tensor, normal_dim
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.shape import reshape, transpose, unsqueeze

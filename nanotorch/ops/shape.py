@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.tensor import Tensor, normal_dim, wrap
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.memory import contiguous
 
 WHOLE: Any = slice(None)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.tensor import Tensor, normal_dim
+from nanotorch._core.tensor import Tensor
 
 WHOLE: Any = slice(None)
 

@@ -1,0 +1,146 @@
+"""Tensors as Python and NumPy see them: numbers, lists, arrays, text, copies, pickles."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.printing import format_tensor
+
+
+class Exchange:
+    """The part of `Tensor` that speaks Python's and NumPy's protocols."""
+
+    _array: np.ndarray
+    _cell: list[int]
+    _grad: Any
+    _requires_grad: bool
+    requires_grad: Any
+    grad_fn: Any
+
+    def item(self) -> Any:
+        """The only element, as a Python number.
+
+        Raises:
+            RuntimeError: if there is not exactly one element.
+        """
+        if self._array.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+            )
+        return self._array.item()
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers; a number for a 0-d tensor."""
+        return self._array.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The values as an ndarray on the same memory.
+
+        Args:
+            force: detach first if need be.
+
+        Raises:
+            RuntimeError: if the tensor requires grad and ``force`` is not set.
+        """
+        if self.requires_grad and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead."
+            )
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is not None and array.dtype != np.dtype(dtype):
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def cpu(self) -> Any:
+        """The tensor itself: it is on the CPU."""
+        return self
+
+    def __bool__(self) -> bool:
+        if self._array.size > 1:
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        if self._array.size == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        return bool(self._array.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self._array.dtype.kind == "f" or self._array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def __len__(self) -> int:
+        if self._array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self._array.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))  # type: ignore[attr-defined]
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (Exchange, bool, int, float)):
+            return bool(self.eq(element)._array.any())  # type: ignore[attr-defined]
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+
+    __hash__ = object.__hash__
+
+    def __format__(self, spec: str) -> str:
+        if self._array.ndim == 0 and type(self).__name__ == "Tensor":
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self) -> str:
+        return format_tensor(
+            self._array, default_dtype=dtypes.default.numpy, suffixes=self._marks()
+        )
+
+    def _marks(self) -> list[str]:
+        """What stands behind the values when printed."""
+        if self.grad_fn is not None:
+            return [f"grad_fn=<{type(self.grad_fn).__name__}>"]
+        return ["requires_grad=True"] if self.requires_grad else []
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if self.grad_fn is not None:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+                "because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001"
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        copy = object.__new__(type(self))
+        memo[id(self)] = copy
+        copy._array, copy._cell = self._array.copy(), [0]
+        copy._requires_grad = self.requires_grad
+        if self._grad is not None:
+            copy._grad = self._grad.__deepcopy__(memo)
+        return copy
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.grad_fn is not None:
+            raise RuntimeError("only leaf tensors can be pickled; use detach() first")
+        return (_rebuild, (type(self), self._array, self.requires_grad))
+
+
+def _rebuild(kind: type[Any], array: np.ndarray, requires_grad: bool) -> Any:
+    out = object.__new__(kind)
+    out._array, out._cell = array, [0]
+    out._requires_grad = requires_grad
+    return out

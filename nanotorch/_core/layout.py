@@ -1,0 +1,145 @@
+"""What a tensor's array is like: shape, dtype, strides, where it lives."""
+
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.dtypes import Size, dtype
+
+
+class device:  # noqa: N801 - PyTorch's name
+    """Where a tensor lives; only ``cpu`` exists here.
+
+    Raises:
+        RuntimeError: for any other device.
+    """
+
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+        name = str(type)
+        if name.split(":")[0] != "cpu":
+            raise RuntimeError(f"nanotorch runs on the CPU only; there is no device '{name}'")
+        self.type = "cpu"
+        self.index = index
+
+    def __repr__(self) -> str:
+        return "device(type='cpu')"
+
+    def __str__(self) -> str:
+        return "cpu"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device)
+
+    def __hash__(self) -> int:
+        return hash("cpu")
+
+
+CPU = device()
+
+
+def normal_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from the front; 0-d tensors count as having one.
+
+    Raises:
+        IndexError: if it is out of range.
+    """
+    count = ndim or 1
+    if not -count <= dim < count:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], "
+            f"but got {dim})"
+        )
+    return dim % count
+
+
+class Layout:
+    """The part of `Tensor` that describes its array."""
+
+    _array: np.ndarray
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of the dimensions."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of the elements."""
+        return dtypes.OF_NUMPY[self._array.dtype]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    @property
+    def device(self) -> "device":
+        """Always the CPU."""
+        return CPU
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self._array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._array.nbytes
+
+    @property
+    def is_cuda(self) -> bool:
+        """Always False."""
+        return False
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one of its sizes.
+
+        Raises:
+            IndexError: if there is no dimension ``dim``.
+        """
+        if dim is None:
+            return self.shape
+        return self._array.shape[normal_dim(dim, self._array.ndim)]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The steps between neighbours along each dimension, in elements."""
+        strides = tuple(s // self._array.itemsize for s in self._array.strides)
+        return strides if dim is None else strides[normal_dim(dim, len(strides))]
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._array.size
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self._array.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return int(self._array.__array_interface__["data"][0])
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in the order of the dimensions."""
+        return bool(self._array.flags.c_contiguous)
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is one of the floating-point types."""
+        return self._array.dtype.kind == "f"
+
+    def is_complex(self) -> bool:
+        """Always False."""
+        return False
+
+    def get_device(self) -> int:
+        """-1, the number of the CPU."""
+        return -1

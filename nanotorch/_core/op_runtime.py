@@ -1,0 +1,161 @@
+"""What the generated functions of operations call: promotion, saved values, and errors."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.dtypes import Number
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.graph import FREED, NO_EDGE, Node, modified_error, next_sequence
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.views import check_write, edge_of, make_view, rebase, write
+
+if TYPE_CHECKING:
+    from nanotorch._core.op import Op
+
+Array = np.ndarray
+
+
+def constant(value: Number, kind: np.dtype) -> Tensor:
+    """A Python number as a 0-d tensor of the dtype an operation computes in; cached."""
+    key = (value, kind)
+    found = CONSTANTS.get(key)
+    if found is None or not value:  # 0.0 == -0.0, but they divide differently
+        if len(CONSTANTS) > 1000:
+            CONSTANTS.clear()
+        found = CONSTANTS[key] = wrap(np.array(value, kind))
+    return found
+
+
+CONSTANTS: dict[tuple[Number, np.dtype], Tensor] = {}
+
+
+def promote(o: "Op", operands: Sequence[Any], to_float: bool) -> tuple[list[Tensor], list[Array]]:
+    """Operands as tensors, and their arrays in the dtype of the result.
+
+    Raises:
+        TypeError: for an operand that is neither a tensor nor a number.
+    """
+    held: list[Any] = []
+    for position, x in enumerate(operands):
+        if isinstance(x, Tensor):
+            held.append(x._array)
+        elif isinstance(x, np.generic):
+            held.append(x.item())
+        elif isinstance(x, (bool, int, float)):
+            held.append(x)
+        else:
+            raise not_a_tensor(o, position, x)
+    kind = dtypes.result_type(held)
+    if to_float and not kind.is_floating_point:
+        kind = dtypes.default.dtype
+    tensors = [
+        x if isinstance(x, Tensor) else constant(h, kind.numpy)
+        for x, h in zip(operands, held, strict=True)
+    ]
+    return tensors, [
+        t._array if t._array.dtype is kind.numpy else t._array.astype(kind.numpy) for t in tensors
+    ]
+
+
+def not_a_tensor(o: "Op", position: int, value: Any) -> TypeError:
+    """PyTorch's message for an argument that should be a tensor."""
+    name = list(o.signature.parameters)[position]
+    kind = type(value)
+    where = f"{kind.__module__}." if kind.__module__ == "numpy" else ""
+    return TypeError(
+        f"{o.name}(): argument '{name}' (position {position + 1}) must be Tensor, "
+        f"not {where}{kind.__name__}"
+    )
+
+
+def bare(o: "Op", *arguments: Any) -> Any:
+    """The kernel on bare arrays, as formulas call it outside a recorded pass."""
+    if not any(isinstance(x, (np.ndarray, np.generic, list, tuple)) for x in arguments):
+        raise not_a_tensor(o, 0, arguments[0])
+    return o.kernel(*arguments)
+
+
+def explain(o: "Op", operands: Sequence[Any], error: Exception) -> Exception:
+    """An error of a kernel in PyTorch's words, where they differ from NumPy's."""
+    for name, x in zip(o.inputs, operands, strict=True):
+        absent = name == o.variadic or (x is None and name in o.optional)
+        if not absent and not isinstance(x, Tensor):
+            return not_a_tensor(o, list(o.signature.parameters).index(name), x)
+    if isinstance(error, ValueError) and o.cast and not o.variadic:
+        shapes = [x._array.shape for x in operands]
+        for i in range(1, max(map(len, shapes)) + 1):
+            sizes = [(s[-i] if i <= len(s) else 1) for s in shapes]
+            known = [s for s in sizes if s != 1]
+            if len(set(known)) > 1:
+                a, b = known[0], next(s for s in known if s != known[0])
+                return RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
+                    f"non-singleton dimension {max(map(len, shapes)) - i}"
+                )
+    return error
+
+
+def unpack_input(kept: tuple[Tensor, int], node: Node, graph: bool) -> Any:
+    """A saved input, if nothing has written to it since."""
+    tensor, version = kept
+    if tensor._cell[0] != version:
+        edge = tensor._edge if tensor._view is None else edge_of(tensor)
+        raise modified_error(tensor._array, edge or NO_EDGE, tensor._cell[0], version)
+    return tensor if graph else tensor._array
+
+
+def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool) -> Any:
+    """A saved output, which holds no reference to its tensor lest there be a cycle."""
+    array, cell, version = kept
+    if cell[0] != version:
+        raise modified_error(array, (node, 0), cell[0], version)
+    if not graph:
+        return array
+    out = wrap(array)
+    out._cell, out._edge, out._requires_grad = cell, (node, 0), True
+    return out
+
+
+def stand_in(tensor: Tensor) -> Tensor:
+    """A copy of a tensor that is about to be overwritten, with its history, to be saved."""
+    out = wrap(tensor._array.copy())
+    out._edge, out._requires_grad = edge_of(tensor), tensor.requires_grad
+    return out
+
+
+def freed() -> RuntimeError:
+    return RuntimeError(FREED)
+
+
+RUNTIME: dict[str, Any] = {
+    "np": np,
+    "ndarray": np.ndarray,
+    "asarray": np.asarray,
+    "Tensor": Tensor,
+    "new": object.__new__,
+    "mode": mode,
+    "default": dtypes.default,
+    "next_sequence": next_sequence,
+    **{
+        f.__name__: f
+        for f in (
+            bare,
+            explain,
+            promote,
+            not_a_tensor,
+            unpack_input,
+            unpack_out,
+            stand_in,
+            freed,
+            edge_of,
+            make_view,
+            check_write,
+            write,
+            rebase,
+            wrap,
+        )
+    },
+}
