@@ -63,6 +63,10 @@ class OpNode(Node):
         )
         return tuple(wrap(g) if graph and isinstance(g, np.ndarray) else g for g in zeros)
 
+    def name(self) -> str:
+        """The node's class name, as PyTorch has it, with its namespace where that has one."""
+        return self.op.node_name
+
     def _release(self) -> None:
         if self.op.keeps_values:
             self._saved = None
@@ -213,7 +217,8 @@ def public(function: F) -> F:
 def build(o: Op) -> Callable[..., Any]:
     """Make the op's functions and node class and put them where they belong."""
     OPS[o.name] = o
-    kind: Any = type(o.node_name, (OpNode,), {"op": o, "__module__": "nanotorch.autograd"})
+    class_name = o.node_name.rpartition("::")[2]
+    kind: Any = type(class_name, (OpNode,), {"op": o, "__module__": "nanotorch.autograd"})
     namespace: dict[str, Any] = {
         **RUNTIME,
         "kernel": o.kernel,

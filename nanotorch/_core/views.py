@@ -143,7 +143,7 @@ class CopySlices(Node):
         self._sequence = next_sequence()
 
     def name(self) -> str:
-        return "CopySlices"
+        return "torch::autograd::CopySlices"
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
         g = grads[0]
@@ -173,7 +173,7 @@ def check_write(tensor: "Tensor") -> None:
             requires grad, a view of one, and views made under `no_grad` or by `split`, `unbind`.
     """
     array = tensor._array
-    if 0 in array.strides and any(
+    if 0 in array.strides and array.size and any(
         stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
     ):
         raise RuntimeError(OVERLAP)
@@ -201,7 +201,8 @@ def write(tensor: "Tensor", values: np.ndarray) -> None:
         RuntimeError: if the result has another shape or a type that does not fit.
     """
     array = tensor._array
-    if np.broadcast_shapes(values.shape, array.shape) != array.shape:
+    same = values.shape == array.shape
+    if not same and np.broadcast_shapes(values.shape, array.shape) != array.shape:
         raise RuntimeError(
             f"output with shape {list(array.shape)} doesn't match the broadcast shape "
             f"{list(values.shape)}"

@@ -10,10 +10,14 @@ from nanotorch.ops import creation as creation
 from nanotorch.ops import elementwise as elementwise
 from nanotorch.ops import expanding as expanding
 from nanotorch.ops import extremum as extremum
+from nanotorch.ops import generator as generator
+from nanotorch.ops import inplace as inplace
 from nanotorch.ops import joining as joining
 from nanotorch.ops import loss as loss
 from nanotorch.ops import memory as memory
 from nanotorch.ops import order as order
+from nanotorch.ops import random as random
+from nanotorch.ops import random_fill as random_fill
 from nanotorch.ops import reduction as reduction
 from nanotorch.ops import rounding as rounding
 from nanotorch.ops import shape as shape

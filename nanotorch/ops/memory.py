@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from nanotorch._core.op import PUBLIC, Array, method, op
 from nanotorch._core.tensor import Tensor
 
@@ -44,3 +46,92 @@ def contiguous(self: Tensor, memory_format: Any = contiguous_format) -> Tensor:
     if self._array.flags.c_contiguous:
         return self
     return clone(self, memory_format=contiguous_format)
+
+
+# Any view of the whole memory
+
+Layout = tuple[tuple[int, ...], tuple[int, ...], int]  # sizes, strides and offset, in elements
+
+
+def whole_memory(array: Array) -> np.ndarray:
+    """All bytes of the memory that ``array`` is a view of."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array.ravel("K").view(np.uint8)
+
+
+def layout_of(array: Array) -> Layout:
+    """Where the elements of ``array`` lie in its memory."""
+    start = address(array) - address(whole_memory(array))
+    strides = tuple([s // array.itemsize for s in array.strides])
+    return array.shape, strides, start // array.itemsize
+
+
+def address(array: Array) -> int:
+    """Where the first element lies."""
+    return int(array.__array_interface__["data"][0])
+
+
+def places(layout: Layout) -> np.ndarray:
+    """For each element its place in memory."""
+    sizes, strides, offset = layout
+    at = np.full(sizes, offset)
+    for d, (n, stride) in enumerate(zip(sizes, strides, strict=True)):
+        at += (np.arange(n) * stride).reshape((n,) + (1,) * (len(sizes) - d - 1))
+    return at
+
+
+@op(
+    input=lambda g, layout, source: relaid(g, layout, source),
+    view=True,
+    method=False,
+    public=False,
+    node="AsStridedBackward0",
+)
+def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
+    """A view of given layout of the memory of ``input``, which has the layout ``source``."""
+    sizes, strides, offset = layout
+    memory, item = whole_memory(input), input.itemsize
+    reach = 1 + offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+    if 0 not in sizes and reach * item > memory.nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset}, "
+            f"and itemsize {item} requiring a storage size of {reach * item} are out of bounds for "
+            f"storage of size {memory.nbytes}"
+        )
+    start = offset * item if 0 not in sizes else 0
+    return np.ndarray(sizes, input.dtype, memory, start, tuple([s * item for s in strides]))
+
+
+@op(g=lambda g, layout, source: relaid(g, source, layout), method=False, public=False)
+def relaid(g: Array, layout: Layout, source: Layout) -> Array:
+    """Add up ``g``, laid out as ``layout``, in blank memory, and read it as ``source``."""
+    to, from_ = places(layout), places(source)
+    memory = np.zeros(max(to.max(initial=0), from_.max(initial=0)) + 1, g.dtype)
+    np.add.at(memory, to, g)
+    return memory[from_]
+
+
+@method
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of the tensor's memory with given sizes, strides and first element.
+
+    Args:
+        storage_offset: counted from the beginning of the memory; default: the tensor's own.
+
+    Raises:
+        RuntimeError: for a layout that is not valid or leads out of the memory.
+    """
+    own = layout_of(input._array)
+    offset = own[2] if storage_offset is None else storage_offset
+    layout = (tuple(size), tuple(stride), offset)
+    if len(layout[0]) != len(layout[1]):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(s < 0 for s in layout[1]):
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{list(layout[1])}"
+        )
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    return strided_view(input, layout, own)

@@ -1,0 +1,213 @@
+"""Writes into a tensor's own memory: `copy_`, `fill_`, `zero_`, and in-place views.
+
+A kernel declared with ``inplace=True`` usually computes a result, which is then written to the
+tensor. Those below write to the array they are given and return it, since no result stands apart.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.dtypes import Number
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.op import Array, method, op
+from nanotorch._core.tensor import Tensor
+from nanotorch._core.views import LEAF_WRITE, VIEW_OF_LEAF_WRITE
+from nanotorch.ops.memory import as_strided
+from nanotorch.ops.reduction import sum_all
+from nanotorch.ops.shape import squeeze, t, transpose, unsqueeze
+
+
+def writer(**declared: Any) -> Callable[[Any], Any]:
+    """Declare a kernel that writes to its first argument; what is returned is the in-place form."""
+
+    def declare(kernel: Any) -> Any:
+        op(inplace=True, method=False, public=False, **declared)(kernel)
+        return getattr(Tensor, f"{kernel.__name__}_")
+
+    return declare
+
+
+@op(method=False, public=False)
+def blank(input: Array) -> Array:
+    """Zeros where ``input`` has values: the gradient of what was overwritten."""
+    return np.zeros(input.shape, input.dtype)
+
+
+# Copies
+
+
+@writer(input=lambda g: blank(g), other=lambda g: g, node="torch::autograd::CopyBackwards")
+def copied_into(input: Array, other: Array) -> Array:
+    """Write ``other`` into ``input``, broadcasting and converting."""
+    if other.ndim > input.ndim:
+        shape = (*other.shape[: other.ndim - input.ndim], *input.shape)
+        raise RuntimeError(
+            f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
+    try:
+        np.copyto(input, other, casting="unsafe")
+    except ValueError:
+        raise cannot_copy(input.shape, other.shape) from None
+    return input
+
+
+def cannot_copy(into: tuple[int, ...], shape: tuple[int, ...]) -> RuntimeError:
+    """Why values of ``shape`` cannot be written to a tensor of the shape ``into``."""
+    for d in range(-1, -len(shape) - 1, -1):
+        if shape[d] not in (1, into[d]):
+            if into[d] == 1:
+                break
+            return RuntimeError(
+                f"The size of tensor a ({into[d]}) must match the size of tensor b ({shape[d]}) at "
+                f"non-singleton dimension {len(into) + d}"
+            )
+    full = np.broadcast_shapes(into, shape)
+    return RuntimeError(
+        f"output with shape {list(into)} doesn't match the broadcast shape {list(full)}"
+    )
+
+
+@method(public=False)
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Write the values of ``other`` into this tensor, broadcasting and converting.
+
+    Raises:
+        RuntimeError: if the shapes do not fit, or the tensor must not be written to.
+    """
+    if isinstance(other, (bool, int, float)):
+        other = Tensor._lift(number_in(other, self._array.dtype))
+    return copied_into(self, other)
+
+
+# Numbers
+
+
+C_NAMES = {
+    "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
+    "float16": "c10::Half", "float32": "float",
+}  # fmt: skip
+
+
+def number_in(value: Number, kind: np.dtype) -> Any:
+    """A Python number in another type: towards zero for integers, which may not overflow.
+
+    Raises:
+        RuntimeError: for a number beyond the limits of the type.
+    """
+    if kind.kind == "f":
+        fits = not math.isfinite(value) or abs(value) <= np.finfo(kind).max
+    elif kind.kind == "b":
+        fits = True
+    else:
+        info = np.iinfo(kind)
+        # PyTorch lets unsigned types wrap around below zero.
+        low = info.min if info.min else -int(info.max)
+        fits = math.isfinite(value) and low <= int(value) <= info.max
+    if not fits:
+        raise RuntimeError(
+            f"value cannot be converted to type {C_NAMES[kind.name]} without overflow"
+        )
+    if kind.kind == "u" and value < 0:
+        return kind.type(int(value) % (int(np.iinfo(kind).max) + 1))
+    return kind.type(value)
+
+
+@writer(input=lambda g: blank(g), node="FillBackward2")
+def filled_with_number(input: Array, value: Number) -> Array:
+    """Write a Python number everywhere."""
+    input.fill(number_in(value, input.dtype))
+    return input
+
+
+@writer(input=lambda g: blank(g), value=lambda g: sum_all(g), node="FillBackward3")
+def filled_with_tensor(input: Array, value: Array) -> Array:
+    """Write the value of a 0-d tensor everywhere."""
+    if value.ndim:
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.ndim} dimensions."
+        )
+    np.copyto(input, value, casting="unsafe")
+    return input
+
+
+@method(public=False)
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write a number, or the value of a 0-d tensor, everywhere.
+
+    Raises:
+        RuntimeError: if it does not fit the dtype, or the tensor must not be written to.
+    """
+    if isinstance(value, Tensor):
+        return filled_with_tensor(self, value)
+    if not isinstance(value, (bool, int, float, np.generic)):
+        raise TypeError(
+            f"fill_(): argument 'value' (position 1) must be Number, not {type(value).__name__}"
+        )
+    return filled_with_number(self, value)
+
+
+@writer(input=lambda g: blank(g))
+def zero(input: Array) -> Array:
+    """Write zeros."""
+    input.fill(0)
+    return input
+
+
+@method(public=False)
+def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
+    """Write a number where all indices are equal.
+
+    Args:
+        wrap: in a matrix of more rows than columns, begin anew below the diagonal's end.
+
+    Raises:
+        RuntimeError: unless there are two dimensions, or more of one size.
+    """
+    shape, ndim = self._array.shape, self.ndim
+    if ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if ndim > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    stride = sum(self.stride())
+    as_strided(self, (min(shape),), (stride,)).fill_(fill_value)
+    if wrap and ndim == 2 and shape[0] > shape[1] + 1:
+        below = self[shape[1] + 1 :]
+        fill_diagonal_(below, fill_value, wrap=True)
+    return self
+
+
+# Views in place of their source
+
+
+def become(self: Tensor, view: Any) -> Tensor:
+    """Make ``self`` what its ``view`` is; the memory stays."""
+    self._array = view._array
+    if self._view is not None:
+        self._view = view._view
+    self._edge = view._edge
+    self._cell[0] += 1
+    return self
+
+
+def inplace_view(function: Any) -> None:
+    """`transpose_` and its kin: the tensor becomes its own view."""
+
+    def replaced(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if mode.enabled and self.requires_grad:
+            base = self if self._view is None else self._view.base
+            if base._edge is None and base._requires_grad:
+                raise RuntimeError(LEAF_WRITE if base is self else VIEW_OF_LEAF_WRITE)
+        return become(self, function(self, *args, **kwargs))
+
+    name = function.__name__
+    replaced.__name__ = replaced.__qualname__ = f"{name}_"
+    replaced.__doc__ = f"In-place `{name}`."
+    method(replaced, public=False)
+
+
+for _function in (t, transpose, squeeze, unsqueeze):
+    inplace_view(_function)
