@@ -1,0 +1,56 @@
+"""The one place that imports tensorboardX, and only when something is written."""
+
+import functools
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+
+@functools.cache
+def protos() -> SimpleNamespace:
+    """Return the messages and builders of tensorboardX that this package uses."""
+    with _without_torch():
+        from tensorboardX import RecordWriter, summary, utils
+        from tensorboardX.proto import (
+            attr_value_pb2,
+            event_pb2,
+            graph_pb2,
+            node_def_pb2,
+            summary_pb2,
+            tensor_pb2,
+            tensor_shape_pb2,
+            types_pb2,
+            versions_pb2,
+        )
+    return SimpleNamespace(
+        AttrValue=attr_value_pb2.AttrValue,
+        DataType=types_pb2.DataType,
+        Event=event_pb2.Event,
+        GraphDef=graph_pb2.GraphDef,
+        NodeDef=node_def_pb2.NodeDef,
+        RecordWriter=RecordWriter,
+        SessionLog=event_pb2.SessionLog,
+        Summary=summary_pb2.Summary,
+        SummaryMetadata=summary_pb2.SummaryMetadata,
+        TaggedRunMetadata=event_pb2.TaggedRunMetadata,
+        TensorProto=tensor_pb2.TensorProto,
+        TensorShapeProto=tensor_shape_pb2.TensorShapeProto,
+        VersionDef=versions_pb2.VersionDef,
+        figure_to_image=utils.figure_to_image,
+        summary=summary,
+    )
+
+
+@contextmanager
+def _without_torch() -> Iterator[None]:
+    # tensorboardX imports an installed PyTorch for the name of one type in its annotations,
+    # which takes seconds. A None in sys.modules makes that import fail, and tensorboardX go on.
+    if "torch" in sys.modules:
+        yield
+        return
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["torch"]

@@ -1,0 +1,58 @@
+"""TensorFlow's `RunMetadata` with the time and memory of each operation, in protobuf's encoding.
+
+tensorboardX has no classes for these messages. The numbers are those of the fields in TensorFlow's
+`config.proto` and `step_stats.proto`; there is nothing else to know of them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+STEP_STATS = 1  # in RunMetadata
+DEV_STATS = 1  # in StepStats
+DEVICE, NODE_STATS = 1, 2  # in DeviceStepStats
+NODE_NAME, ALL_START_MICROS, OP_END_REL_MICROS, ALL_END_REL_MICROS, MEMORY = 1, 2, 4, 5, 6
+ALLOCATOR_NAME, TOTAL_BYTES = 1, 2  # in AllocatorMemoryUsed
+
+
+@dataclass(frozen=True)
+class OpStats:
+    """The cost of one operation."""
+
+    name: str
+    nanoseconds: int
+    bytes: int
+
+
+def run_metadata(stats: Iterable[OpStats]) -> bytes:
+    """Return a serialised `RunMetadata` in which the operations ran one after another."""
+    device, start = field(DEVICE, b"/device:CPU:0"), 0
+    for op in stats:
+        micros = max(1, round(op.nanoseconds / 1000))  # TensorBoard takes 0 for "not measured"
+        used = field(ALLOCATOR_NAME, b"cpu") + field(TOTAL_BYTES, op.bytes)
+        device += field(
+            NODE_STATS,
+            field(NODE_NAME, op.name.encode())
+            + field(ALL_START_MICROS, start)
+            + field(OP_END_REL_MICROS, micros)
+            + field(ALL_END_REL_MICROS, micros)
+            + field(MEMORY, used),
+        )
+        start += micros
+    return field(STEP_STATS, field(DEV_STATS, device))
+
+
+def field(number: int, value: int | bytes) -> bytes:
+    """Encode one field: an integer, or bytes with their length."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def varint(value: int) -> bytes:
+    """Encode an integer seven bits at a time, the low ones first."""
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)

@@ -1,0 +1,49 @@
+"""An event file's records, read without the library that wrote them."""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+
+
+def masked_crc32c(data: bytes) -> int:
+    """Return the checksum of RFC 3720, bit by bit, under TensorFlow's mask."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def records(path: Path) -> Iterator[bytes]:
+    """Yield the payloads of the records in a file; fail on a wrong length or checksum."""
+    content = path.read_bytes()
+    while content:
+        header, header_crc = content[:8], content[8:12]
+        assert struct.unpack("<I", header_crc) == (masked_crc32c(header),)
+        (length,) = struct.unpack("<Q", header)
+        data, data_crc = content[12 : 12 + length], content[12 + length : 16 + length]
+        assert struct.unpack("<I", data_crc) == (masked_crc32c(data),)
+        yield data
+        content = content[16 + length :]
+
+
+def event_files(directory: Path) -> list[Path]:
+    """Return the event files that stand in a directory itself, in the order of their names."""
+    return sorted(directory.glob("events.out.tfevents.*"))
+
+
+def events(directory: Path) -> list[Any]:
+    """Return all events of a run, in the order in which TensorBoard reads them."""
+    return [Event.FromString(data) for path in event_files(directory) for data in records(path)]
+
+
+def graph_of(directory: Path) -> Any:
+    """Return the graph that a run shows: the last one written."""
+    found = [event.graph_def for event in events(directory) if event.graph_def]
+    return GraphDef.FromString(found[-1])

@@ -1,0 +1,322 @@
+"""The model's graph: what is in it, where it stands, and that the model is left as it was."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.compat.proto.config_pb2 import RunMetadata
+
+import nanotorch as torch
+from nanotorch import nn
+from nanotorch.utils.tensorboard import SummaryWriter
+from nanotorch.utils.tensorboard.graph import operation
+from nanotorch.utils.tensorboard.run_metadata import OpStats, run_metadata, varint
+from nanotorch.utils.tensorboard.trace import module_paths
+from tests.utils.tensorboard.records import events, graph_of
+
+
+class Net(nn.Module):
+    """A convolution, a nested container, a module used twice, a residual and a bare parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(1, 4, 3, padding=1)
+        self.norm = nn.BatchNorm2d(4)
+        self.layers = nn.Sequential(nn.Linear(64, 8), nn.ReLU(), nn.Sequential(nn.Linear(8, 8)))
+        self.drop = nn.Dropout(0.5)
+        self.scale = nn.Parameter(torch.ones(8))
+
+    def forward(self, image: Any) -> Any:
+        hidden = self.norm(self.conv(image)).relu().flatten(1)
+        hidden = self.layers(hidden)
+        hidden = hidden + self.drop(self.layers[2](hidden))
+        return hidden * self.scale
+
+
+def graph(directory: Path, model: nn.Module, *inputs: Any) -> Any:
+    with SummaryWriter(directory) as writer:
+        writer.add_graph(model, inputs)
+    return graph_of(directory)
+
+
+def check(graph: Any, model: nn.Module) -> dict[str, Any]:
+    """Fail unless the graph is one that TensorBoard draws whole; return its nodes by name."""
+    nodes = {node.name: node for node in graph.node}
+    assert len(nodes) == len(graph.node), "names are unique"
+    for node in graph.node:
+        for source in node.input:
+            assert source.partition(":")[0] in nodes, f"{node.name} has no such input: {source}"
+        assert "Const" not in node.op
+        assert "_output_shapes" in node.attr
+    paths = module_paths(model)
+    for dotted, parameter in model.named_parameters():
+        owner, _, attribute = dotted.rpartition(".")
+        node = nodes[f"{paths[model.get_submodule(owner)]}/{attribute}"]
+        assert node.op == "Parameter"
+        assert shapes(node) == [tuple(parameter.shape)]
+    return nodes
+
+
+def shapes(node: Any) -> list[tuple[int, ...]]:
+    found = node.attr["_output_shapes"].list.shape
+    return [tuple(dim.size for dim in shape.dim) for shape in found]
+
+
+def scopes(nodes: dict[str, Any]) -> set[str]:
+    return {prefix for name in nodes for prefix in prefixes(name)} - {"input", "output"}
+
+
+def prefixes(name: str) -> list[str]:
+    parts = name.split("/")[:-1]
+    return ["/".join(parts[: i + 1]) for i in range(len(parts))]
+
+
+def test_scopes_are_the_modules(tmp_path: Path) -> None:
+    model = Net()
+    nodes = check(graph(tmp_path, model, torch.rand(2, 1, 4, 4)), model)
+    assert scopes(nodes) == {
+        "Net",
+        "Net/conv_Conv2d",
+        "Net/norm_BatchNorm2d",
+        "Net/layers_Sequential",
+        "Net/layers_Sequential/0_Linear",
+        "Net/layers_Sequential/1_ReLU",
+        "Net/layers_Sequential/2_Sequential",
+        "Net/layers_Sequential/2_Sequential/0_Linear",
+        "Net/drop_Dropout",
+    }
+
+
+def test_edges_shapes_and_labels(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(3, 5), nn.Tanh())
+    nodes = check(graph(tmp_path, model, torch.rand(2, 3)), model)
+    described = {
+        name: (node.op, set(node.input), shapes(node), node.attr["backward"].s.decode())
+        for name, node in nodes.items()
+    }
+    linear = "Sequential/0_Linear"
+    tanh = "Sequential/1_Tanh/tanh"
+    assert described["input/input"] == ("Placeholder", set(), [(2, 3)], "")
+    assert described[f"{linear}/weight"] == ("Parameter", set(), [(5, 3)], "")
+    assert described[tanh] == ("Tanh", {*nodes[tanh].input}, [(2, 5)], "TanhBackward0")
+    assert described["output/output"] == ("Output", {tanh}, [(2, 5)], "")
+    (source,) = nodes[tanh].input
+    assert source.startswith(f"{linear}/")
+    ancestors, queue = set(), [source]
+    while queue:
+        ancestors.add(name := queue.pop())
+        queue += nodes[name].input
+    assert {"input/input", f"{linear}/weight", f"{linear}/bias"} <= ancestors
+
+
+def test_tensorboard_reads_graph_and_profile(tmp_path: Path) -> None:
+    expected = graph(tmp_path, Net(), torch.rand(2, 1, 4, 4))
+    accumulator = EventAccumulator(str(tmp_path)).Reload()
+    assert [node.name for node in accumulator.Graph().node] == [n.name for n in expected.node]
+    assert accumulator.Tags()["run_metadata"] == ["forward"]
+    (device,) = accumulator.RunMetadata("forward").step_stats.dev_stats
+    measured = {stats.node_name: stats for stats in device.node_stats}
+    operations = {node.name for node in expected.node if "backward" in node.attr}
+    assert set(measured) == operations
+    assert all(stats.all_end_rel_micros >= 1 for stats in measured.values())
+    relu = measured["Net/layers_Sequential/1_ReLU/relu"]
+    assert relu.memory[0].total_bytes == 2 * 8 * 4
+
+
+def test_a_module_called_twice_shows_both_calls(tmp_path: Path) -> None:
+    model = Net()
+    nodes = check(graph(tmp_path, model, torch.rand(2, 1, 4, 4)), model)
+    inner = "Net/layers_Sequential/2_Sequential/0_Linear"
+    users = [name for name, node in nodes.items() if f"{inner}/bias" in node.input]
+    assert len(users) == 2
+    assert all(name.startswith(inner) for name in users)
+
+
+def test_a_module_that_hands_on_its_input_is_shown(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Dropout(), nn.Identity())
+    nodes = check(graph(tmp_path, model, torch.rand(1, 2)), model)
+    assert nodes["Sequential/1_Dropout/identity"].op == "Identity"
+    assert list(nodes["Sequential/2_Identity/identity"].input) == ["Sequential/1_Dropout/identity"]
+    assert list(nodes["output/output"].input) == ["Sequential/2_Identity/identity"]
+
+
+def test_the_callers_line_is_noted(tmp_path: Path) -> None:
+    nodes = check(graph(tmp_path, Net(), torch.rand(1, 1, 4, 4)), Net())
+    name = Path(__file__).name
+    lines = Path(__file__).read_text("utf-8").splitlines()
+    wanted = 1 + next(i for i, line in enumerate(lines) if "hidden * self.scale" in line)
+    assert nodes["Net/mul"].attr["source"].s.decode() == f"{name}:{wanted}"
+
+
+@pytest.mark.parametrize("inference", [False, True])
+def test_frozen_models_and_no_grad(tmp_path: Path, inference: bool) -> None:
+    model = Net().requires_grad_(not inference)
+    image = torch.rand(2, 1, 4, 4)
+    with torch.no_grad():
+        nodes = check(graph(tmp_path, model, image), model)
+    assert "Net/layers_Sequential/0_Linear/weight" in ancestors_of_output(nodes)
+    assert "input/image" in ancestors_of_output(nodes)
+    assert not image.requires_grad
+    assert all(p.requires_grad is not inference for p in model.parameters())
+
+
+def ancestors_of_output(nodes: dict[str, Any]) -> set[str]:
+    found, queue = set(), ["output/output"]
+    while queue:
+        name = queue.pop().partition(":")[0]
+        if name not in found:
+            found.add(name)
+            queue += nodes[name].input
+    return found
+
+
+def test_the_model_is_left_as_it_was(tmp_path: Path) -> None:
+    model = Net()
+    model.norm.eval()
+    image = torch.rand(2, 1, 4, 4)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    training = {name: module.training for name, module in model.named_modules()}
+    state = torch.get_rng_state()
+    graph(tmp_path, model, image)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert {name: m.training for name, m in model.named_modules()} == training
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[name]), name
+    for module in model.modules():
+        assert not module._forward_hooks
+        assert not module._forward_pre_hooks
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_a_failing_model_is_left_as_it_was_too(tmp_path: Path) -> None:
+    model = Net().requires_grad_(False)
+    with SummaryWriter(tmp_path) as writer, pytest.raises(RuntimeError):
+        writer.add_graph(model, torch.rand(2, 3, 4, 4))
+    assert model.training
+    assert model.norm.training
+    assert not any(parameter.requires_grad for parameter in model.parameters())
+    assert not any(module._forward_hooks for module in model.modules())
+    assert graph_free(tmp_path)
+
+
+def graph_free(directory: Path) -> bool:
+    return not any(event.graph_def for event in events(directory))
+
+
+class Several(nn.Module):
+    """Nested arguments and results, an integer input, several outputs of one operation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(10, 6)
+
+    def forward(self, index: Any, *rest: Any, pair: Any = None) -> Any:
+        left, right = self.table(index).chunk(2, dim=-1)
+        return {"both": (left * right, right.exp()), "rest": rest[0], "number": 3}
+
+
+def test_nested_inputs_and_outputs(tmp_path: Path) -> None:
+    model = Several()
+    index, other = torch.tensor([1, 2]), torch.rand(4)
+    nodes = check(graph(tmp_path, model, index, other), model)
+    assert nodes["input/index"].attr["T"].type == 9  # DT_INT64
+    assert {"output/output_both_0", "output/output_both_1", "output/output_rest"} <= set(nodes)
+    assert list(nodes["output/output_rest"].input) == ["input/rest_0"]
+    (lookup,) = (n for n in nodes.values() if "Several/table_Embedding/weight" in n.input)
+    assert "input/index" in lookup.input
+    (split,) = (n for n in nodes.values() if len(shapes(n)) == 2)
+    assert shapes(split) == [(2, 3), (2, 3)]
+    assert list(nodes["Several/exp"].input) == [f"{split.name}:1"]
+
+
+class WritesToItsInput(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x.mul_(2.0)
+
+
+def test_a_model_may_write_to_its_input(tmp_path: Path) -> None:
+    given = torch.ones(3)
+    nodes = check(graph(tmp_path, WritesToItsInput(), given), WritesToItsInput())
+    assert torch.equal(given, torch.ones(3))
+    assert list(nodes["WritesToItsInput/mul"].input) == ["input/x"]
+
+
+class Unusual(nn.Module):
+    """An unused parameter, a leaf from outside, padding with a constant, a result without graph."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unused = nn.Parameter(torch.zeros(2))
+        self.leaf = [torch.ones(3, requires_grad=True)]
+
+    def forward(self, x: Any) -> Any:
+        return nn.functional.pad(x * self.leaf[0], (1, 1)), x.argmax(), torch.zeros(2)
+
+
+def test_what_no_module_owns(tmp_path: Path) -> None:
+    model = Unusual()
+    nodes = check(graph(tmp_path, model, torch.rand(3)), model)
+    assert nodes["Unusual/leaf"].op == "Leaf"
+    assert set(nodes["Unusual/mul"].input) == {"input/x", "Unusual/leaf"}
+    assert nodes["Unusual/unused"].op == "Parameter"
+    assert [list(nodes[f"output/output_{i}"].input) for i in (1, 2)] == [[], []]
+
+
+def test_names_lose_the_word_that_tensorboard_draws_as_a_dot() -> None:
+    names = {"ConstantPadNdBackward0": "PadNd", "AddBackward0": "Add", "Const": "Op"}
+    for name, expected in names.items():
+        node = type("Named", (), {"name": lambda self, name=name: name})()
+        assert operation(node) == expected
+
+
+def test_models_without_modules_or_inputs(tmp_path: Path) -> None:
+    class Point(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.x = nn.Parameter(torch.ones(2))
+
+        def forward(self) -> Any:
+            return (self.x**2).sum()
+
+    model = Point()
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(model)
+    nodes = check(graph_of(tmp_path), model)
+    assert set(nodes) == {"Point/x", "Point/pow", "Point/sum", "output/output"}
+
+
+def test_verbose_prints_the_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(nn.ReLU(), torch.rand(2), verbose=True)
+    assert "ReLU/relu = Relu(input/input)" in capsys.readouterr().out.splitlines()
+
+
+def test_run_metadata_is_tensorflows() -> None:
+    stats = [OpStats("a/b", 1_499, 300), OpStats("c", 10**9, 2**40)]
+    parsed = RunMetadata.FromString(run_metadata(stats))
+    (device,) = parsed.step_stats.dev_stats
+    assert device.device == "/device:CPU:0"
+    found = [
+        (n.node_name, n.all_start_micros, n.all_end_rel_micros, n.memory[0].total_bytes)
+        for n in device.node_stats
+    ]
+    assert found == [("a/b", 0, 1, 300), ("c", 1, 10**6, 2**40)]
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0, b"\0"), (127, b"\x7f"), (300, b"\xac\x02")])
+def test_varint(value: int, expected: bytes) -> None:
+    assert varint(value) == expected
+
+
+def test_a_deep_model_needs_no_recursion(tmp_path: Path) -> None:
+    class Deep(nn.Module):
+        def forward(self, x: Any) -> Any:
+            for _ in range(3000):
+                x = x + 1.0
+            return x
+
+    nodes = check(graph(tmp_path, Deep(), torch.zeros(1)), Deep())
+    assert len(nodes) == 3002
+    assert np.all([len(node.input) <= 1 for node in nodes.values()])
