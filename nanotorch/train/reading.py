@@ -1,0 +1,276 @@
+"""A tree of plain values into the frozen dataclasses that describe it.
+
+What a value may be is said by the type hint of its field and nowhere else: `int`, `float | None`,
+`tuple[str, ...]`, `Literal["line"]`, `Annotated[int, Range(low=1)]`, another section, or a
+component with the registry that knows its arguments. The walk never stops at the first mistake.
+"""
+
+import math
+import types
+import typing
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from .problems import Origins, Place, Problem, closest, did_you_mean, quoted
+from .tree import Entry, Items, Scalar, Table, Tree
+
+Invalid = typing.NewType("Invalid", object)
+INVALID = Invalid(object())
+"""What stands for a value whose problem has been noted."""
+
+
+class Section:
+    """Base of the dataclasses that mirror a section of the file, name for name."""
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield `(field, message)` for what the fields' types cannot say."""
+        yield from ()
+
+
+@dataclass(frozen=True)
+class Component:
+    """Something to build, by the name it has in PyTorch, with the arguments it is built with."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+class Registry(typing.Protocol):
+    """Knows the components of one kind."""
+
+    kind: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names a configuration may use."""
+
+    def hints(self, name: str) -> Mapping[str, Any]:
+        """Return the type of each argument a configuration may give."""
+
+    def defaults(self, name: str) -> Mapping[str, Any]:
+        """Return the value of each argument that may be left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """The numbers from `low` to `high`; `above` and `below` leave the end itself out."""
+
+    low: float = -math.inf
+    above: float = -math.inf
+    high: float = math.inf
+    below: float = math.inf
+
+    def problem(self, value: float) -> str | None:
+        """Return what is wrong with `value`, None if it lies within."""
+        if value < self.low:
+            return f"must be at least {self.low:g}, got {quoted(value)}"
+        if value <= self.above:
+            return f"must be greater than {self.above:g}, got {quoted(value)}"
+        if value > self.high:
+            return f"must be at most {self.high:g}, got {quoted(value)}"
+        if value >= self.below:
+            return f"must be less than {self.below:g}, got {quoted(value)}"
+        return None
+
+
+NAMES = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    str: "text",
+    Path: "a file name",
+    type(None): "null",
+}
+
+
+def described(hint: Any) -> str:
+    """Return a hint in words."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return described(arguments[0])
+    if origin in (Union, types.UnionType):
+        members = [member for member in arguments if member is not types.NoneType]
+        return " or ".join(described(member) for member in members)
+    if origin is tuple and arguments[-1] is ...:
+        return f"a list, each item {described(arguments[0])}"
+    if origin is tuple:
+        return f"a list of {len(arguments)}, each {described(arguments[0])}"
+    if origin is Literal:
+        return " or ".join(quoted(choice) for choice in arguments)
+    return NAMES.get(hint, "a mapping")
+
+
+class Reader:
+    """Reads trees by hints; `problems` and `places` grow as it goes."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.places: dict[str, Place] = {}
+
+    def read(self, tree: Tree, hint: Any, path: str) -> Any:
+        """Return the value of `tree`, or `INVALID` after noting why there is none."""
+        self.places[path] = tree.place
+        origin, arguments = get_origin(hint), get_args(hint)
+        if origin is Annotated:
+            return self._annotated(tree, arguments[0], arguments[1], path)
+        if origin in (Union, types.UnionType):
+            return self._union(tree, arguments, hint, path)
+        if origin is Literal:
+            return self._literal(tree, arguments, path)
+        if origin is tuple:
+            return self._tuple(tree, arguments, hint, path)
+        if isinstance(hint, type) and issubclass(hint, Section):
+            return self._section(tree, hint, path)
+        return self._scalar(tree, hint, path)
+
+    def note(self, place: Place, path: str, message: str) -> Any:
+        """Note a problem and return `INVALID`."""
+        self.problems.append(Problem(place, path, message))
+        return INVALID
+
+    def _expected(self, tree: Tree, hint: Any, path: str) -> Any:
+        return self.note(tree.place, path, f"expected {described(hint)}, got {tree}")
+
+    def _annotated(self, tree: Tree, hint: Any, extra: Any, path: str) -> Any:
+        if hint is Component:
+            return self._component(tree, extra, path)
+        value = self.read(tree, hint, path)
+        if value is INVALID or value is None:
+            return value
+        message = extra.problem(value)
+        return self.note(tree.place, path, message) if message else value
+
+    def _union(self, tree: Tree, members: tuple[Any, ...], hint: Any, path: str) -> Any:
+        if isinstance(tree, Scalar) and tree.value is None and types.NoneType in members:
+            return None
+        members = tuple(member for member in members if member is not types.NoneType)
+        if len(members) == 1:
+            return self.read(tree, members[0], path)
+        if all(isinstance(member, type) and issubclass(member, Section) for member in members):
+            return self._tagged(tree, members, path)
+        for member in members:
+            attempt = Reader()
+            value = attempt.read(tree, member, path)
+            if not attempt.problems:
+                self.places |= attempt.places
+                return value
+        return self._expected(tree, hint, path)
+
+    def _tagged(self, tree: Tree, members: tuple[type[Section], ...], path: str) -> Any:
+        """Read the section that the value of its first field, a `Literal`, chooses."""
+        if not isinstance(tree, Table):
+            return self._expected(tree, Section, path)
+        tag = fields(members[0])[0].name  # type: ignore[arg-type]
+        by_tag = {
+            choice: member
+            for member in members
+            for choice in get_args(typing.get_type_hints(member)[tag])
+        }
+        inner = f"{path}.{tag}".lstrip(".")
+        if tag not in tree.entries:
+            message = f"missing; one of {', '.join(by_tag)}"
+            return self.note(tree.place, inner, message)
+        choice = self.read(tree.entries[tag].value, Literal[tuple(by_tag)], inner)
+        return choice if choice is INVALID else self._section(tree, by_tag[choice], path)
+
+    def _literal(self, tree: Tree, choices: tuple[Any, ...], path: str) -> Any:
+        if isinstance(tree, Scalar) and tree.value in choices:
+            return tree.value
+        if isinstance(tree, Scalar) and isinstance(tree.value, str):
+            message = f"{quoted(tree.value)} is not known{did_you_mean(tree.value, choices)}"
+            return self.note(tree.place, path, message)
+        return self._expected(tree, Literal[choices], path)
+
+    def _tuple(self, tree: Tree, arguments: tuple[Any, ...], hint: Any, path: str) -> Any:
+        if not isinstance(tree, Items):
+            return self._expected(tree, hint, path)
+        if arguments[-1] is ...:
+            hints: tuple[Any, ...] = (arguments[0],) * len(tree.items)
+        elif len(arguments) == len(tree.items):
+            hints = arguments
+        else:
+            message = f"expected {described(hint)}, got {len(tree.items)} items"
+            return self.note(tree.place, path, message)
+        values = tuple(
+            self.read(item, item_hint, f"{path}[{index}]")
+            for index, (item, item_hint) in enumerate(zip(tree.items, hints, strict=True))
+        )
+        return INVALID if INVALID in values else values
+
+    def _scalar(self, tree: Tree, hint: Any, path: str) -> Any:
+        if not isinstance(tree, Scalar):
+            return self._expected(tree, hint, path)
+        value = tree.value
+        # A boolean is an integer to Python, which is never what a file means.
+        if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+            if math.isnan(value) or abs(value) > 1e300:
+                return self.note(tree.place, path, f"must be a finite number, got {quoted(value)}")
+            return float(value)
+        if hint is Path and isinstance(value, str) and value and "\0" not in value:
+            return tree.place.base / value
+        if type(value) is hint:
+            return value
+        return self._expected(tree, hint, path)
+
+    def _section(self, tree: Tree, hint: type[Section], path: str) -> Any:
+        if not isinstance(tree, Table):
+            return self._expected(tree, hint, path)
+        known: dict[str, Field[Any]] = {field.name: field for field in fields(hint)}  # type: ignore[arg-type]
+        misspelt = self._refuse_unknown(tree.entries, known, path)
+        hints = typing.get_type_hints(hint, include_extras=True)
+        values: dict[str, Any] = {}
+        for name, field in known.items():
+            inner = f"{path}.{name}".lstrip(".")
+            if name in tree.entries:
+                values[name] = self.read(tree.entries[name].value, hints[name], inner)
+            elif field.default is MISSING and field.default_factory is MISSING:
+                values[name] = self._missing(tree, name, misspelt, inner)
+        if misspelt or INVALID in values.values():
+            return INVALID
+        section = hint(**values)
+        found = list(section.problems())
+        for name, message in found:
+            inner = f"{path}.{name}".strip(".")
+            self.note(Origins(self.places).nearest(inner) or tree.place, inner, message)
+        return INVALID if found else section
+
+    def _component(self, tree: Tree, registry: Registry, path: str) -> Any:
+        if isinstance(tree, Scalar) and isinstance(tree.value, str):
+            tree = Table({"name": Entry(tree.place, tree)}, tree.place)  # `- ReLU` for short
+        if not isinstance(tree, Table):
+            return self._expected(tree, Section, path)
+        if "name" not in tree.entries:
+            message = f"missing; the name of {registry.kind}"
+            return self.note(tree.place, f"{path}.name", message)
+        name = self.read(tree.entries["name"].value, Literal[registry.names], f"{path}.name")
+        if name is INVALID:
+            return INVALID
+        hints, defaults = registry.hints(name), registry.defaults(name)
+        misspelt = self._refuse_unknown(tree.entries, ["name", *hints], path)
+        arguments = {}
+        for argument, hint in hints.items():
+            inner = f"{path}.{argument}"
+            if argument in tree.entries:
+                arguments[argument] = self.read(tree.entries[argument].value, hint, inner)
+            elif argument in defaults:
+                arguments[argument] = defaults[argument]
+            else:
+                arguments[argument] = self._missing(tree, argument, misspelt, inner)
+        return INVALID if INVALID in arguments.values() else Component(name, arguments)
+
+    def _refuse_unknown(
+        self, entries: Mapping[str, Entry], known: Collection[str], path: str
+    ) -> set[str]:
+        """Note the keys that are not known; return what they were probably meant to be."""
+        meant = set()
+        for key in (key for key in entries if key not in known):
+            inner = f"{path}.{key if key.isidentifier() else quoted(key)}".lstrip(".")
+            message = f"unknown key{did_you_mean(key, known)}"
+            self.note(entries[key].key_place, inner, message)
+            meant.add(closest(key, known) or key)
+        return meant
+
+    def _missing(self, tree: Tree, name: str, misspelt: Collection[str], path: str) -> Any:
+        return INVALID if name in misspelt else self.note(tree.place, path, "missing")

@@ -1,0 +1,114 @@
+"""Components come from the framework: names exist, signatures are understood, errors are placed."""
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+import nanotorch as torch
+from nanotorch.train.components import LAYERS, LOSSES, OPTIMIZERS, Components, plain_hint
+from nanotorch.train.load import load_config
+from nanotorch.train.problems import ConfigError, Origins
+from nanotorch.train.reading import Component, described
+from nanotorch.train.schema import SupervisedConfig
+from tests.train.examples import REGRESSION, write_example
+
+ALL = [(registry, name) for registry in (LAYERS, LOSSES, OPTIMIZERS) for name in registry.names]
+
+
+@pytest.mark.parametrize(("registry", "name"), ALL, ids=[name for _, name in ALL])
+def test_every_component_can_be_built_with_its_defaults(registry: Components, name: str) -> None:
+    arguments = {"out_features": 2} if name == "Linear" else {}
+    inferred = {registry.inferred[name]: 3} if name in registry.inferred else {}
+    inputs = [[torch.zeros(2, requires_grad=True)]] if registry is OPTIMIZERS else []
+    component = Component(name, {**registry.defaults(name), **arguments})
+    built = registry.build(component, "here", Origins(), *inputs, **inferred)
+    assert type(built).__name__ == name
+
+
+@pytest.mark.parametrize(("registry", "name"), ALL, ids=[name for _, name in ALL])
+def test_every_argument_is_configurable_by_a_type(registry: Components, name: str) -> None:
+    hints = registry.hints(name)
+    for argument, default in registry.defaults(name).items():
+        assert argument in hints, argument
+        assert default is None or "mapping" not in described(hints[argument])
+
+
+@pytest.mark.parametrize(
+    ("registry", "name", "expected"),
+    [
+        (OPTIMIZERS, "SGD", {"lr": float, "momentum": float, "nesterov": bool}),
+        (OPTIMIZERS, "Adam", {"betas": tuple[float, float], "amsgrad": bool}),
+        (LAYERS, "Dropout", {"p": float}),
+        (LAYERS, "Linear", {"bias": bool}),
+        (LOSSES, "HuberLoss", {"delta": float, "reduction": str}),
+    ],
+)
+def test_types_come_from_signatures(
+    registry: Components, name: str, expected: dict[str, Any]
+) -> None:
+    hints = registry.hints(name)
+    assert {argument: hints[argument] for argument in expected} == expected
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS.names)
+def test_what_the_trainer_provides_is_not_configurable(name: str) -> None:
+    assert "params" not in OPTIMIZERS.hints(name)
+
+
+def test_hints_keep_what_a_file_can_express() -> None:
+    assert plain_hint(float | torch.Tensor, 1.0) is float
+    assert plain_hint(None, 0.5) is float
+    assert plain_hint(torch.dtype | None, None) is None
+    assert set(get_args(plain_hint(torch.Tensor | None, None))) == {
+        type(None),
+        float,
+        tuple[float, ...],
+    }
+
+
+def test_numbers_become_tensors_where_the_component_wants_them() -> None:
+    component = Component("BCEWithLogitsLoss", {"reduction": "mean", "pos_weight": 3.0})
+    loss = LOSSES.build(component, "loss", Origins())
+    zero, one = torch.zeros(1, 1), torch.ones(1, 1)
+    assert loss(zero, one).item() == pytest.approx(3 * loss(zero, zero).item())
+
+
+def build_optimizer(text: str) -> Any:
+    write_example(Path(), REGRESSION.replace("{name: SGD, lr: 0.1}", text))
+    loaded = load_config("x.yaml")
+    assert isinstance(loaded.config, SupervisedConfig)
+    parameters = [torch.zeros(2, requires_grad=True)]
+    return OPTIMIZERS.build(loaded.config.optimizer, "optimizer", loaded.origins, parameters)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "{name: SGD, lr: -1}",
+            "x.yaml:9:28: optimizer.lr: Invalid learning rate: -1.0",
+        ),
+        (
+            "{name: SGD, lr: 1, momentum: -0.5}",
+            "x.yaml:9:41: optimizer.momentum: Invalid momentum value: -0.5",
+        ),
+        (
+            "{name: SGD, nesterov: true}",
+            "x.yaml:9:34: optimizer.nesterov: "
+            "Nesterov momentum requires a momentum and zero dampening",
+        ),
+        (
+            "{name: Adam, betas: [0.9, 1]}",
+            "x.yaml:9:32: optimizer.betas: Invalid beta parameter at index 1: 1.0",
+        ),
+        (
+            "{name: SGD, lr: -1, momentum: -1}",
+            "x.yaml:9:12: optimizer: Invalid learning rate: -1.0",
+        ),
+    ],
+)
+def test_what_a_constructor_refuses_is_placed_at_its_cause(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        build_optimizer(text)
+    assert str(caught.value) == message

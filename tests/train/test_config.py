@@ -1,0 +1,226 @@
+"""YAML into trees: what scalars mean, where things stand, what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanotorch.train.config import LARGEST_FILE, parse_yaml, read_config_text, with_overrides
+from nanotorch.train.problems import ConfigError, Place
+from nanotorch.train.tree import Items, Scalar, Tree, plain_scalar
+
+START = Place(source="x.yaml", line=1, column=1)
+
+
+def plain(tree: Tree) -> Any:
+    if isinstance(tree, Scalar):
+        return tree.value
+    if isinstance(tree, Items):
+        return [plain(item) for item in tree.items]
+    return {key: plain(entry.value) for key, entry in tree.entries.items()}
+
+
+def parsed(text: str) -> Any:
+    return plain(parse_yaml(text, START))
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse_yaml(text, START)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-3", 0.001),
+        ("1E5", 100000.0),
+        (".5", 0.5),
+        ("-1.", -1.0),
+        ("+12", 12),
+        ("0", 0),
+        ("0o17", 15),
+        ("0x1f", 31),
+        ("-0x1F", -31),
+        ("true", True),
+        ("FALSE", False),
+        ("~", None),
+        ("", None),
+        ("null", None),
+        (".inf", float("inf")),
+        ("-.Inf", float("-inf")),
+    ],
+)
+def test_a_scalar_means_what_yaml_1_2_says(text: str, value: object) -> None:
+    assert plain_scalar(text) == value
+    assert type(plain_scalar(text)) is type(value)
+
+
+def test_nan_is_a_number() -> None:
+    assert str(plain_scalar(".NaN")) == "nan"
+
+
+@pytest.mark.parametrize(
+    "text", ["on", "off", "yes", "no", "12:30", "010", "1_000", "0b1", "1e", "--1", "nan", "tRue"]
+)
+def test_nothing_else_is_converted(text: str) -> None:
+    assert plain_scalar(text) == text
+
+
+def test_an_endless_number_stays_text() -> None:
+    assert plain_scalar("9" * 5000) == "9" * 5000
+
+
+def test_quoted_scalars_are_text() -> None:
+    assert parsed("['1', \"true\", '']") == ["1", "true", ""]
+
+
+def test_anchors_aliases_and_merge_keys() -> None:
+    text = "- &h {name: Linear, n: 16}\n- *h\n- {<<: *h, n: 8}\n- {<<: [{n: 1}, {n: 2, m: 3}]}\n"
+    assert parsed(text) == [
+        {"name": "Linear", "n": 16},
+        {"name": "Linear", "n": 16},
+        {"name": "Linear", "n": 8},
+        {"n": 1, "m": 3},
+    ]
+
+
+def test_aliases_share_what_they_name() -> None:
+    doubled = "\n".join(f"a{i}: &a{i} [{f'*a{i - 1}, *a{i - 1}' if i else 'x'}]" for i in range(40))
+    assert isinstance(parse_yaml(doubled, START), object)  # 2**40 items if they were copied
+
+
+def test_every_value_knows_its_place() -> None:
+    tree = parse_yaml("a: 1\nb:\n  - {c: é, d: 2}\n", START)
+    assert not isinstance(tree, Scalar | Items)
+    entry = tree.entries["b"]
+    assert (entry.key_place.line, entry.key_place.column) == (2, 1)
+    assert isinstance(entry.value, Items)
+    (item,) = entry.value.items
+    assert not isinstance(item, Scalar | Items)
+    assert str(item.entries["d"].key_place) == "x.yaml:3:12"
+    assert str(item.entries["d"].value.place) == "x.yaml:3:15"
+
+
+REFUSED = {
+    "": "x.yaml:1:1: the file is empty",
+    "# nothing\n": "x.yaml:1:1: the file is empty",
+    "a: 1\na: 2": "x.yaml:2:1: a: duplicate key; it stands on line 1 already",
+    "m:\n  - k: 1\n    k: 2": "x.yaml:3:5: m[0].k: duplicate key; it stands on line 2 already",
+    "a: b: c": "x.yaml:1:5: not valid YAML: mapping values are not allowed here",
+    "a: [1": "x.yaml:1:6: not valid YAML: expected ',' or ']', but got '<stream end>', "
+    "while parsing a flow sequence",
+    "a:\n\t- 1": "x.yaml:2:1: not valid YAML: found character '\\t' that cannot start any token, "
+    "while scanning for the next token",
+    "a\0": "x.yaml:1:2: not valid YAML: the character '\\x00' is not allowed",
+    "a: 1\nb: \x07": "x.yaml:2:4: not valid YAML: the character '\\x07' is not allowed",
+    "a: *b": "x.yaml:1:4: the alias *b has no anchor before it",
+    "a: &b [1, *b]": "x.yaml:1:11: the alias *b stands inside its own anchor",
+    "a: &b {c: {d: *b}}": "x.yaml:1:15: the alias *b stands inside its own anchor",
+    "a: 1\n---\nb: 2": "x.yaml:2:1: a second document begins; a configuration is one",
+    "[a]: 1": "x.yaml:1:1: a key must be plain text",
+    "? {a: 1}\n: 2": "x.yaml:1:3: a key must be plain text",
+    "- &a x\n- {*a : 1}": "x.yaml:2:4: a key must be plain text",
+    "<<: 3": "x.yaml:1:5: '<<' merges mappings only",
+    "a: !!float 1": "x.yaml:1:4: the tag 'tag:yaml.org,2002:float' is not allowed; remove it",
+    "!!python/object/apply:os.getcwd []": "x.yaml:1:1: the tag "
+    "'tag:yaml.org,2002:python/object/apply:os.getcwd' is not allowed; remove it",
+    "[" * 10_000: "x.yaml:1:41: nested more than 40 deep",
+    "- " * 10_000: "x.yaml:1:81: nested more than 40 deep",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:20])
+def test_what_is_no_configuration_is_refused(text: str) -> None:
+    assert refusal(text) == REFUSED[text]
+
+
+def test_all_duplicate_keys_are_reported() -> None:
+    assert refusal("a: 1\na: 2\nb: 1\nb: 2").count("duplicate key") == 2
+
+
+def test_a_missing_file() -> None:
+    with pytest.raises(ConfigError, match=r"^no\.yaml: cannot be read: No such file or directory$"):
+        read_config_text(Path("no.yaml"), "no.yaml")
+
+
+def test_a_directory() -> None:
+    with pytest.raises(ConfigError, match=r"^\.: cannot be read: Is a directory$"):
+        read_config_text(Path(), ".")
+
+
+def test_a_name_that_is_none() -> None:
+    with pytest.raises(ConfigError, match="is not a file name"):
+        read_config_text(Path("a\0b"), "a")
+
+
+def test_a_file_that_is_not_utf_8() -> None:
+    Path("x.yaml").write_bytes(b"a: 1\nb\xc3\xa9: \xff\n")
+    with pytest.raises(ConfigError, match=r"^x\.yaml:2:5: is not text in UTF-8 \(byte 0xff\)$"):
+        read_config_text(Path("x.yaml"), "x.yaml")
+
+
+def test_a_byte_order_mark_is_no_mistake() -> None:
+    Path("x.yaml").write_bytes(b"\xef\xbb\xbfa: 1\n")
+    assert read_config_text(Path("x.yaml"), "x.yaml") == "a: 1\n"
+
+
+def test_a_huge_file() -> None:
+    Path("x.yaml").write_bytes(b"#" * (LARGEST_FILE + 1))
+    with pytest.raises(ConfigError, match="has more than 1000000 bytes, too many"):
+        read_config_text(Path("x.yaml"), "x.yaml")
+
+
+TREE = "a: 1\nm:\n  - &h {n: 1, k: 2}\n  - *h\ns:\n"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        ([], {"a": 1, "m": [{"n": 1, "k": 2}] * 2, "s": None}),
+        (["a=1e-3"], {"a": 0.001, "m": [{"n": 1, "k": 2}] * 2, "s": None}),
+        # What an alias names is shared; the override is not.
+        (["m[1].n=[1, x]"], {"a": 1, "m": [{"n": 1, "k": 2}, {"n": [1, "x"], "k": 2}], "s": None}),
+        (
+            ["s.deep.er={b: on}"],
+            {"a": 1, "m": [{"n": 1, "k": 2}] * 2, "s": {"deep": {"er": {"b": "on"}}}},
+        ),
+        (["m=", "a=2", "a=3"], {"a": 3, "m": None, "s": None}),
+    ],
+)
+def test_overrides_replace_values(overrides: list[str], expected: object) -> None:
+    assert plain(with_overrides(parse_yaml(TREE, START), overrides)) == expected
+
+
+EXPECTED_KEY_VALUE = "expected key=value, as in train.epochs=5 or model.layers[0].out_features=8"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("a", f"command line: a: {EXPECTED_KEY_VALUE}"),
+        ("=1", f"command line: =1: {EXPECTED_KEY_VALUE}"),
+        ("a..b=1", f"command line: a..b=1: {EXPECTED_KEY_VALUE}"),
+        ("a[-1]=1", f"command line: a[-1]=1: {EXPECTED_KEY_VALUE}"),
+        ("a.b=1", "command line: a.b=1: a: is 1 (an integer), not a section"),
+        ("a[0]=1", "command line: a[0]=1: a: is 1 (an integer), not a list"),
+        ("m.n=1", "command line: m.n=1: m: is a list, not a section"),
+        ("m[2].n=1", "command line: m[2].n=1: m[2]: the list has 2 items, counted from [0]"),
+        (
+            "a=[1",
+            "command line: a=[1: not valid YAML: expected ',' or ']', but got '<stream end>', "
+            "while parsing a flow sequence",
+        ),
+        ("a={b: 1, b: 2}", "command line: a={b: 1, b: 2}: b: duplicate key"),
+    ],
+)
+def test_wrong_overrides(override: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        with_overrides(parse_yaml(TREE, START), [override])
+    assert str(caught.value) == message
+
+
+def test_all_wrong_overrides_are_reported() -> None:
+    with pytest.raises(ConfigError) as caught:
+        with_overrides(parse_yaml(TREE, START), ["x", "a=2", "y"])
+    assert len(caught.value.problems) == 2

@@ -1,0 +1,294 @@
+"""Configurations as a whole: every mistake is named, with its place."""
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from nanotorch.train.load import LoadedConfig, load_config, run_name
+from nanotorch.train.problems import MOST_PROBLEMS, ConfigError
+from nanotorch.train.schema import (
+    Config,
+    Data,
+    Line,
+    MinimizationConfig,
+    Moons,
+    Split,
+    SupervisedConfig,
+)
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+
+
+def load(text: str, *overrides: str) -> LoadedConfig:
+    write_example(Path(), text)
+    return load_config("x.yaml", overrides)
+
+
+def refusal(text: str, *overrides: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load(text, *overrides)
+    return str(caught.value)
+
+
+def edited(text: str, old: str, new: str) -> str:
+    assert old in text
+    return text.replace(old, new)
+
+
+def test_a_configuration_becomes_frozen_sections() -> None:
+    config = load(REGRESSION, "seed=7", "data.split.test=0.15").config
+    assert isinstance(config, SupervisedConfig)
+    assert config.seed == 7
+    assert config.data == Data(csv=Path("table.csv").resolve(), target="y", split=Split())
+    assert [layer.name for layer in config.model.layers] == ["Linear"]
+    assert config.optimizer.arguments["lr"] == 0.1
+    assert config.optimizer.arguments["momentum"] == 0
+    assert config.log.name == "x"
+    with pytest.raises(AttributeError):
+        config.seed = 8  # type: ignore[misc]
+
+
+def test_an_experiment_chooses_its_sections() -> None:
+    assert isinstance(load(MINIMIZATION).config, MinimizationConfig)
+    assert isinstance(load(CLASSIFICATION).config, SupervisedConfig)
+    assert get_args(Config) == (SupervisedConfig, MinimizationConfig)
+
+
+def test_a_generator_is_chosen_by_name() -> None:
+    config = load(CLASSIFICATION).config
+    assert isinstance(config, SupervisedConfig)
+    assert config.data.generator == Moons(name="moons", samples=40)
+    text = edited(REGRESSION, "csv: table.csv\n  target: y", "generator: {name: line, low: -2}")
+    config = load(text).config
+    assert isinstance(config, SupervisedConfig)
+    assert config.data.generator == Line(name="line", low=-2.0)
+
+
+def test_a_component_may_be_its_name_alone() -> None:
+    config = load(CLASSIFICATION).config
+    assert isinstance(config, SupervisedConfig)
+    assert config.model.layers[1].name == "ReLU"
+    assert config.loss.arguments == {"reduction": "mean", "pos_weight": None}
+
+
+def test_files_are_relative_to_where_their_name_is_written(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    write_example(tmp_path / "deep")
+    config = load_config("deep/x.yaml").config
+    assert isinstance(config, SupervisedConfig)
+    assert config.data.csv == tmp_path / "deep" / "table.csv"
+    config = load_config("deep/x.yaml", ["data.csv=other.csv"]).config
+    assert isinstance(config, SupervisedConfig)
+    assert config.data.csv == Path("other.csv")
+
+
+REGRESSION_ERRORS = {
+    # Keys.
+    ("epochs: 2", "epoch: 2"): "x.yaml:10:9: train.epoch: unknown key; did you mean 'epochs'?",
+    ("lr: 0.1", "lr: 0.1, momentun: 1"): "x.yaml:9:33: optimizer.momentun: unknown key; "
+    "did you mean 'momentum'?",
+    ("experiment:", "seeed: 1\nexperiment:"): "x.yaml:1:1: seeed: unknown key; "
+    "did you mean 'seed'?",
+    ("log:", "zzz: 1\nlog:"): "x.yaml:11:1: zzz: unknown key; known here: experiment, seed, data, "
+    "model, loss, optimizer, train, log",
+    ("log:", "'a b\\n': 1\nlog:"): "x.yaml:11:1: 'a b\\\\n': unknown key; known here: experiment, "
+    "seed, data, model, loss, optimizer, train, log",
+    ("loss: {name: MSELoss}\n", ""): "x.yaml:1:1: loss: missing",
+    ("{name: MSELoss}", "{}"): "x.yaml:8:7: loss.name: missing; the name of a loss",
+    ("experiment: regression\n", ""): "x.yaml:1:1: experiment: missing; one of regression, "
+    "classification, minimization",
+    ("out_features: 1", "bias: true"): "x.yaml:7:7: model.layers[0].out_features: missing",
+    # Types.
+    ("epochs: 2", "epochs: two"): "x.yaml:10:17: train.epochs: expected an integer, "
+    "got 'two' (text)",
+    ("epochs: 2", "epochs: 2.0"): "x.yaml:10:17: train.epochs: expected an integer, "
+    "got 2.0 (a number)",
+    ("epochs: 2", "epochs: true"): "x.yaml:10:17: train.epochs: expected an integer, "
+    "got True (a boolean)",
+    ("epochs: 2", "epochs: 010"): "x.yaml:10:17: train.epochs: expected an integer, "
+    "got '010' (text)",
+    ("epochs: 2", "epochs: [2]"): "x.yaml:10:17: train.epochs: expected an integer, got a list",
+    ("lr: 0.1", "lr: '0.1'"): "x.yaml:9:28: optimizer.lr: expected a number, got '0.1' (text)",
+    ("lr: 0.1", "lr:"): "x.yaml:9:27: optimizer.lr: expected a number, got nothing",
+    ("lr: 0.1", "lr: 0.1, nesterov: on"): "x.yaml:9:43: optimizer.nesterov: "
+    "expected true or false, got 'on' (text)",
+    ("target: y", "target: 1"): "x.yaml:4:11: data.target: expected text, got 1 (an integer)",
+    ("csv: table.csv", "csv: ''"): "x.yaml:3:8: data.csv: expected a file name, got '' (text)",
+    ("target: y", "target: y\n  features: a"): "x.yaml:5:13: data.features: "
+    "expected a list, each item text, got 'a' (text)",
+    ("target: y", "target: y\n  features: [a, 1]"): "x.yaml:5:17: data.features[1]: "
+    "expected text, got 1 (an integer)",
+    ("{epochs: 2, batch_size: 4}", "12"): "x.yaml:10:8: train: expected a mapping, "
+    "got 12 (an integer)",
+    ("{name: MSELoss}", "[MSELoss]"): "x.yaml:8:7: loss: expected a mapping, got a list",
+    ("{name: MSELoss}", "{name: 3}"): "x.yaml:8:14: loss.name: expected 'MSELoss' or 'L1Loss' or "
+    "'SmoothL1Loss' or 'HuberLoss' or 'BCEWithLogitsLoss', got 3 (an integer)",
+    ("target: y", "generator: 3"): "x.yaml:4:14: data.generator: expected a mapping, "
+    "got 3 (an integer)",
+    # Values.
+    ("lr: 0.1", "lr: .nan"): "x.yaml:9:28: optimizer.lr: must be a finite number, got nan",
+    ("lr: 0.1", "lr: -.inf"): "x.yaml:9:28: optimizer.lr: must be a finite number, got -inf",
+    ("lr: 0.1", "lr: 1e999"): "x.yaml:9:28: optimizer.lr: must be a finite number, got inf",
+    ("epochs: 2", "epochs: 0"): "x.yaml:10:17: train.epochs: must be at least 1, got 0",
+    ("experiment:", "seed: -1\nexperiment:"): "x.yaml:1:7: seed: must be at least 0, got -1",
+    ("experiment:", "seed: 4294967296\nexperiment:"): "x.yaml:1:7: seed: must be at most "
+    "4.29497e+09, got 4294967296",
+    ("target: y", "target: y\n  split: {train: 0}"): "x.yaml:5:18: data.split.train: "
+    "must be greater than 0, got 0.0",
+    ("target: y", "target: y\n  split: {train: 0.9}"): "x.yaml:5:10: data.split: "
+    "train, validation and test must add up to 1, got 1.2",
+    ("regression", "regresion"): "x.yaml:1:13: experiment: 'regresion' is not known; "
+    "did you mean 'regression'?",
+    ("MSELoss", "mseloss"): "x.yaml:8:14: loss.name: 'mseloss' is not known; "
+    "did you mean 'MSELoss'?",
+    ("name: SGD", "name: LBFGS"): "x.yaml:9:19: optimizer.name: 'LBFGS' is not known; "
+    "known here: SGD, Adam, AdamW, Adamax, NAdam, RMSprop, Adagrad",
+    ("name: Linear", "name: Linar"): "x.yaml:7:14: model.layers[0].name: 'Linar' is not known; "
+    "did you mean 'Linear'?",
+    ("out_features: 1", "out_features: 0"): "x.yaml:7:36: model.layers[0].out_features: "
+    "must be at least 1, got 0",
+    # What several fields say together.
+    ("epochs: 2, ", ""): "x.yaml:10:8: train: needs 'epochs' or 'steps'",
+    ("epochs: 2", "epochs: 2, steps: 3"): "x.yaml:10:27: train.steps: excludes 'epochs'; "
+    "remove one of the two",
+    ("\n  csv: table.csv\n  target: y", " {}"): "x.yaml:2:7: data: needs 'csv' or 'generator'",
+    ("target: y", "standardize: true"): "x.yaml:3:3: data.target: missing; the column to predict",
+    ("target: y", "target: y\n  generator: {name: line}"): "x.yaml:5:14: data.generator: "
+    "excludes 'csv'; remove one of the two",
+    ("csv: table.csv", "generator: {name: line}"): "x.yaml:4:11: data.target: "
+    "names part of a table, but there is no 'csv'",
+    ("csv: table.csv\n  target: y", "generator: {name: line, low: 2}"): "x.yaml:3:14: "
+    "data.generator.high: must be greater than low (2), got 1",
+    ("target: y", "target: y\n  features: []"): "x.yaml:5:13: data.features: "
+    "needs at least one column; leave it out for all of them",
+    ("target: y", "target: y\n  features: [a, y, a]"): "x.yaml:5:17: data.features[1]: "
+    "'y' is the target\nx.yaml:5:20: data.features[2]: 'a' is in the list already",
+    ("\n    - {name: Linear, out_features: 1}", " []"): "x.yaml:6:11: model.layers: "
+    "needs at least one layer",
+    ("MSELoss", "BCEWithLogitsLoss"): "x.yaml:8:14: loss.name: "
+    "a regression takes MSELoss or L1Loss or SmoothL1Loss or HuberLoss",
+    ("MSELoss", "MSELoss, reduction: sum"): "x.yaml:8:34: loss.reduction: "
+    "must be 'mean': losses are compared between parts",
+    ("target: y", "target: y\n  stratify: true"): "x.yaml:5:13: data.stratify: "
+    "needs classes, which a regression has not",
+    ("target: y", "target: y\n  positive: a"): "x.yaml:5:13: data.positive: "
+    "needs classes, which a regression has not",
+    ("csv: table.csv\n  target: y", "generator: {name: moons}"): "x.yaml:3:21: "
+    "data.generator.name: 'moons' makes classes, but this is a regression",
+    ("every: 1", "every: 1, name: latest"): "x.yaml:11:43: log.name: must be letters, digits, "
+    "'_', '-' and '.', and not 'latest', got 'latest'",
+    ("every: 1", "every: 1, name: ../x"): "x.yaml:11:43: log.name: must be letters, digits, "
+    "'_', '-' and '.', and not 'latest', got '../x'",
+}
+
+
+@pytest.mark.parametrize("edit", REGRESSION_ERRORS, ids=lambda edit: edit[1].strip()[:40])
+def test_mistakes_of_a_regression(edit: tuple[str, str]) -> None:
+    assert refusal(edited(REGRESSION, *edit)) == REGRESSION_ERRORS[edit]
+
+
+CLASSIFICATION_ERRORS = {
+    ("moons", "line"): "x.yaml:3:21: data.generator.name: 'line' makes no classes; "
+    "did you mean 'moons'?",
+    ("out_features: 1}", "out_features: 1}, Sigmoid"): "x.yaml:5:84: model.layers[3].name: "
+    "remove this layer: BCEWithLogitsLoss applies the sigmoid itself",
+    ("BCEWithLogitsLoss", "MSELoss"): "x.yaml:6:7: loss.name: "
+    "a classification takes BCEWithLogitsLoss",
+    ("lr: 0.01", "betas: [0.9]"): "x.yaml:7:32: optimizer.betas: "
+    "expected a list of 2, each a number, got 1 items",
+    ("lr: 0.01", "betas: [0.9, x]"): "x.yaml:7:38: optimizer.betas[1]: expected a number, "
+    "got 'x' (text)",
+    ("samples: 40", "samples: 1"): "x.yaml:3:37: data.generator.samples: must be at least 2, got 1",
+    ("name: moons", "nam: moons"): "x.yaml:3:14: data.generator.name: missing; one of line, moons",
+}
+
+
+@pytest.mark.parametrize("edit", CLASSIFICATION_ERRORS, ids=lambda edit: edit[1].strip()[:40])
+def test_mistakes_of_a_classification(edit: tuple[str, str]) -> None:
+    assert refusal(edited(CLASSIFICATION, *edit)) == CLASSIFICATION_ERRORS[edit]
+
+
+EXPRESSION = "expression: x[0]**2 + (x[1] - 1)**2"
+
+MINIMIZATION_ERRORS = {
+    (EXPRESSION, "name: rosenbrok"): "x.yaml:3:9: function.name: 'rosenbrok' is not known; "
+    "did you mean 'rosenbrock'?",
+    (EXPRESSION, "expression: __import__('os')"): "x.yaml:3:15: function.expression: "
+    "'__import__' is not known; known here: abs, cos, exp, log, mean, sin, sqrt, sum, tan, tanh",
+    (EXPRESSION + "\n  ", ""): "x.yaml:3:3: function: needs either 'name' or 'expression'",
+    (EXPRESSION, EXPRESSION + "\n  name: booth"): "x.yaml:3:3: function: "
+    "needs either 'name' or 'expression'",
+    (EXPRESSION, "expression: x[2]"): "x.yaml:3:15: function.expression: "
+    "needs x of length 3, but the start has 2",
+    (EXPRESSION + "\n  start: [1, 2]", "name: booth\n  start: [1]"): "x.yaml:4:10: "
+    "function.start: needs x of length 2, but the start has 1",
+    ("[1, 2]", "[]"): "x.yaml:4:10: function.start: needs at least one coordinate",
+    ("[1, 2]", "[1, .inf]"): "x.yaml:4:14: function.start[1]: must be a finite number, got inf",
+    (
+        "iterations: 3",
+        "iteration: 3",
+    ): "x.yaml:5:3: function.iteration: unknown key; did you mean 'iterations'?",
+    ("function:", "train: {epochs: 1}\nfunction:"): "x.yaml:2:1: train: unknown key; "
+    "known here: experiment, seed, function, optimizer, log",
+}
+
+
+@pytest.mark.parametrize("edit", MINIMIZATION_ERRORS, ids=lambda edit: edit[1].strip()[:40])
+def test_mistakes_of_a_minimization(edit: tuple[str, str]) -> None:
+    assert refusal(edited(MINIMIZATION, *edit)) == MINIMIZATION_ERRORS[edit]
+
+
+def test_all_mistakes_are_reported_in_the_order_of_the_file() -> None:
+    text = edited(REGRESSION, "epochs: 2", "epochs: 0, stepps: 1")
+    text = edited(text, "MSELoss", "MSLoss")
+    assert refusal(text, "seed=x", "log.every=0.5").splitlines() == [
+        "x.yaml:8:14: loss.name: 'MSLoss' is not known; did you mean 'MSELoss'?",
+        "x.yaml:10:17: train.epochs: must be at least 1, got 0",
+        "x.yaml:10:20: train.stepps: unknown key; did you mean 'steps'?",
+        "command line: seed=x: expected an integer, got 'x' (text)",
+        "command line: log.every=0.5: expected an integer, got 0.5 (a number)",
+    ]
+
+
+def test_a_flood_of_mistakes_is_cut() -> None:
+    keys = "".join(f"k{index}: 1\n" for index in range(50))
+    lines = refusal(REGRESSION + keys).splitlines()
+    assert len(lines) == MOST_PROBLEMS + 1
+    assert lines[-1] == "and 30 more problems"
+
+
+def test_a_long_value_is_cut() -> None:
+    message = refusal(edited(REGRESSION, "epochs: 2", f"epochs: {'x' * 10**5}"))
+    assert len(message) < 200
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("train.epoch=5", "command line: train.epoch=5: unknown key; did you mean 'epochs'?"),
+        ("train.epochs=five", "command line: train.epochs=five: expected an integer, "
+         "got 'five' (text)"),
+        ("optimizer={name: SGD, momentun: 1}", "command line: optimizer={name: SGD, momentun: 1}: "
+         "optimizer.momentun: unknown key; did you mean 'momentum'?"),
+        ("model.layers[0].out_features=1.5", "command line: model.layers[0].out_features=1.5: "
+         "expected an integer, got 1.5 (a number)"),
+        ("tran.epochs=5", "command line: tran.epochs=5: tran: unknown key; did you mean 'train'?"),
+    ],
+)  # fmt: skip
+def test_mistakes_on_the_command_line(override: str, message: str) -> None:
+    assert refusal(REGRESSION, override) == message
+
+
+@pytest.mark.parametrize("text", ["- 1", "just text", "3", "~"])
+def test_a_file_that_is_no_mapping(text: str) -> None:
+    assert refusal(text).startswith(
+        "x.yaml:1:1: expected sections, such as 'model:' and 'train:', got "
+    )
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"),
+    [("two_moons", "two_moons"), ("latest", "latest_"), ("..", "run"), ("a b/ü", "a_b__")],
+)
+def test_the_name_of_a_run_is_the_file_s(stem: str, name: str) -> None:
+    assert run_name(stem) == name
