@@ -1,0 +1,79 @@
+"""Tables: what is read, and where what is wrong stands."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nanotorch.train.csv_file import cell_start, read_csv, shown_path
+from nanotorch.train.problems import ConfigError
+
+
+def write(text: str | bytes) -> Path:
+    path = Path("t.csv")
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def refusal(text: str | bytes) -> str:
+    with pytest.raises(ConfigError) as caught:
+        read_csv(write(text)).numbers("a")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1,2\n-3.5e1,x\n",
+        "\ufeffa,b\r\n1,2\r\n\r\n-35,x",
+        ' a ,"b"\n" 1 ",2\n-3.5e+1,"x,y"\n\n',
+        '"a","b ""q"""\n+1.,2\n-35,\n'.replace('"b ""q"""', "b"),
+    ],
+)
+def test_a_table_is_read(text: str) -> None:
+    table = read_csv(write(text))
+    assert list(table.header) == ["a", "b"]
+    np.testing.assert_array_equal(table.numbers("a"), [1, -35])
+    assert table.texts("b")[0] == "2"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\nx,4\n", "t.csv:3:1: column 'a': 'x' is not a number"),
+        ("b,a\n1,2\n3, y\n", "t.csv:3:3: column 'a': 'y' is not a number"),
+        ('b,a\n"1,5",1_0\n', "t.csv:2:7: column 'a': '1_0' is not a number"),
+        ("b,a\n1,\n", "t.csv:2:3: column 'a': is empty"),
+        ("a\nnan\n", "t.csv:2:1: column 'a': 'nan' is not a number"),
+        ("a\n1\n-inf\n", "t.csv:3:1: column 'a': '-inf' is not a number"),
+        ("a\n1e999\n", "t.csv:2:1: column 'a': '1e999' is not a number"),
+        ("a\n٣\n", "t.csv:2:1: column 'a': '٣' is not a number"),
+        ("a,b\n\n1,2,3\n", "t.csv:3:1: has 3 cells, but the header has 2"),
+        ("a,b\n1\n", "t.csv:2:1: has 1 cells, but the header has 2"),
+        ("a,b,a\n1,2,3\n", "t.csv:1:5: a second column is called 'a'"),
+        ("a,,b\n1,2,3\n", "t.csv:1:3: the column has no name"),
+        ('a\n"1\n', "t.csv:2:1: not comma-separated values: unexpected end of data"),
+        ("a\n", "t.csv:1:1: needs a header and at least one line of values under it"),
+        ("", "t.csv:1:1: needs a header and at least one line of values under it"),
+        (b"a\n1\n\xff\n", "t.csv:3:1: is not text in UTF-8"),
+    ],
+)
+def test_what_is_no_table_is_refused(text: str | bytes, message: str) -> None:
+    assert refusal(text) == message
+
+
+def test_every_cell_that_is_no_number_is_named() -> None:
+    assert refusal("a\n1\nx\n2\ny\n").splitlines() == [
+        "t.csv:3:1: column 'a': 'x' is not a number",
+        "t.csv:5:1: column 'a': 'y' is not a number",
+    ]
+
+
+def test_where_a_cell_starts() -> None:
+    text = 'a,"b,""c",d'
+    assert [cell_start(text, index) for index in range(4)] == [1, 3, 11, 12]
+
+
+def test_paths_are_shown_from_here(tmp_path: Path) -> None:
+    assert shown_path(tmp_path / "a" / "b.csv") == str(Path("a") / "b.csv")
+    assert shown_path(tmp_path.parent / "c.csv") == str(tmp_path.parent / "c.csv")

@@ -1,0 +1,60 @@
+"""Metrics agree with scikit-learn's, whose answers are stored."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nanotorch.train.metrics import (
+    WeightedMean,
+    classification_metrics,
+    regression_metrics,
+    roc_auc,
+)
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "metrics.json").read_text("utf-8"))
+CASES = [
+    pytest.param(measure, entry, id=entry["case"])
+    for kind, measure in [
+        ("regression", regression_metrics),
+        ("classification", classification_metrics),
+    ]
+    for entry in GOLDEN[kind]
+]
+
+
+@pytest.mark.parametrize(("measure", "entry"), CASES)
+def test_metrics_are_scikit_learn_s(measure: Callable[..., Any], entry: dict[str, Any]) -> None:
+    found = measure(entry["prediction"], entry["target"])
+    expected = {
+        name: math.nan if value is None else value for name, value in entry["expected"].items()
+    }
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-15, nan_ok=True)
+    assert all(type(value) is float for value in found.values())
+
+
+def test_columns_and_precisions_do_not_matter() -> None:
+    prediction = np.array([[0.25], [0.75], [0.5]], dtype=np.float32)
+    target = np.array([0, 1, 1])
+    assert classification_metrics(prediction, target[:, None])["accuracy"] == 1
+    assert regression_metrics(prediction, target)["mae"] == pytest.approx(1 / 3)
+
+
+def test_the_area_is_a_probability_of_pairs() -> None:
+    random = np.random.default_rng(1)
+    score, positive = random.integers(0, 9, 60) / 9, random.random(60) < 0.4
+    pairs = [(a > b) + 0.5 * (a == b) for a in score[positive] for b in score[~positive]]
+    assert roc_auc(score, positive) == pytest.approx(np.mean(pairs))
+
+
+def test_a_weighted_mean_is_the_mean_of_all_samples() -> None:
+    values = np.arange(10.0)
+    mean = WeightedMean()
+    assert math.isnan(mean.value)
+    for batch in (values[:4], values[4:8], values[8:]):
+        mean.add(float(batch.mean()), len(batch))
+    assert mean.value == pytest.approx(values.mean())
