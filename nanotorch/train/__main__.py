@@ -1,0 +1,7 @@
+"""`python -m nanotorch.train`."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

@@ -1,0 +1,176 @@
+"""What happens around the steps: stopping, measuring, recording, showing progress."""
+
+import math
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .loop import Callback, Loop
+from .metrics import WeightedMean
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+BAR_INTERVAL = 0.1
+"""Seconds between two updates of the progress bar, so that it costs nothing per step."""
+LINES = 10
+"""How many lines of progress are printed where there is no terminal."""
+
+
+class Sink(Protocol):
+    """Keeps measured values."""
+
+    def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
+        """Keep what was measured after `step`."""
+
+
+class StopWhenNotFinite(Callback):
+    """Ends the run at the first loss that is not a number: no later step could mend it."""
+
+    def on_step(self, loop: Loop) -> None:
+        if not math.isfinite(loop.loss):
+            loop.stop("diverged")
+
+
+class StopOnSignal(Callback):
+    """Lets Ctrl-C and SIGTERM end the run after the present step; a second one ends it at once."""
+
+    def __init__(self) -> None:
+        self.received: signal.Signals | None = None
+        self._previous: dict[signal.Signals, Any] = {}
+
+    def on_start(self, loop: Loop) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return  # Python delivers signals to the main thread only
+
+        def handle(number: int, frame: FrameType | None) -> None:
+            self.received = signal.Signals(number)
+            loop.stop("interrupted")
+            self._restore()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # What was started in the background with signals ignored stays so.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._previous[number] = signal.signal(number, handle)
+
+    def on_end(self, loop: Loop) -> None:
+        self._restore()
+
+    def _restore(self) -> None:
+        while self._previous:
+            number, previous = self._previous.popitem()
+            signal.signal(number, previous)
+
+
+class RecordSteps(Callback):
+    """Records the training loss every few steps."""
+
+    def __init__(self, sinks: Sequence[Sink], every: int) -> None:
+        self._sinks = sinks
+        self._every = every
+
+    def on_step(self, loop: Loop) -> None:
+        if loop.step % self._every == 0 or loop.done:
+            for sink in self._sinks:
+                sink.write(loop.step, loop.epoch, {"train/loss": loop.loss})
+
+
+class RecordEpochs(Callback):
+    """Records each epoch's mean training loss and, every few epochs, what `measure` returns."""
+
+    def __init__(
+        self, sinks: Sequence[Sink], measure: Callable[[], Mapping[str, float]], every: int
+    ) -> None:
+        self._sinks = sinks
+        self._measure = measure
+        self._every = every
+        self._mean = WeightedMean()
+        self.latest: Mapping[str, float] = {}
+        """What was measured last."""
+
+    def on_step(self, loop: Loop) -> None:
+        self._mean.add(loop.loss, loop.samples)
+
+    def on_epoch(self, loop: Loop) -> None:
+        values = {"train/epoch_loss": self._mean.value}
+        self._mean = WeightedMean()
+        if loop.epoch % self._every == 0 or loop.done:
+            self.latest = self._measure()
+            values |= self.latest
+        for sink in self._sinks:
+            sink.write(loop.step, loop.epoch, values)
+
+
+class ProgressBar(Callback):
+    """A bar with speed, remaining time and loss, for a terminal."""
+
+    def __init__(self, latest: Callable[[], Mapping[str, float]]) -> None:
+        self._latest = latest
+        self._bar: tqdm[Any] | None = None
+        self._updated = 0.0
+
+    def on_start(self, loop: Loop) -> None:
+        from tqdm import tqdm
+
+        self._bar = tqdm(total=loop.steps, unit=" steps", dynamic_ncols=True, file=sys.stderr)
+
+    def on_step(self, loop: Loop) -> None:
+        now = time.monotonic()
+        if now - self._updated >= BAR_INTERVAL:
+            self._updated = now
+            self._show(loop)
+
+    def on_end(self, loop: Loop) -> None:
+        if self._bar is not None:
+            self._show(loop)
+            self._bar.close()
+
+    def _show(self, loop: Loop) -> None:
+        assert self._bar is not None
+        text = f"epoch {loop.epoch}, {progress_text(loop, self._latest())}"
+        self._bar.set_postfix_str(text, refresh=False)
+        self._bar.update(loop.step - self._bar.n)
+
+
+class ProgressLines(Callback):
+    """A few lines over the whole run, for files and pipes."""
+
+    def __init__(self, latest: Callable[[], Mapping[str, float]]) -> None:
+        self._latest = latest
+        self._start = 0.0
+        self._printed = 0
+
+    def on_start(self, loop: Loop) -> None:
+        self._start = time.monotonic()
+
+    def on_step(self, loop: Loop) -> None:
+        # Epochs longer than the distance of two lines do not keep the reader waiting.
+        if loop.step * LINES // loop.steps > self._printed + 1:
+            self._print(loop)
+
+    def on_epoch(self, loop: Loop) -> None:
+        if loop.step * LINES // loop.steps > self._printed:
+            self._print(loop)
+
+    def _print(self, loop: Loop) -> None:
+        self._printed = loop.step * LINES // loop.steps
+        speed = loop.step / max(time.monotonic() - self._start, 1e-9)
+        done = f"epoch {loop.epoch}, step {loop.step}/{loop.steps}"
+        print(f"{done}: {progress_text(loop, self._latest())}, {speed:,.0f} steps/s", flush=True)
+
+
+def progress(latest: Callable[[], Mapping[str, float]]) -> Callback:
+    """Return what shows progress on a terminal, or where there is none."""
+    return ProgressBar(latest) if sys.stderr.isatty() else ProgressLines(latest)
+
+
+def progress_text(loop: Loop, latest: Mapping[str, float]) -> str:
+    """Return the loss and what was measured last, in one short line."""
+    text = f"loss {loop.loss:.5g}"
+    if "validation/loss" in latest:
+        text += f", validation loss {latest['validation/loss']:.5g}"
+    return text

@@ -1,0 +1,84 @@
+"""The command line: `scripts/train.py` and `python -m nanotorch.train`."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from .dump import dump_config
+from .load import load_config
+from .problems import ConfigError
+from .run import build_experiment, train
+
+EXAMPLES = """\
+examples:
+  scripts/train.py --config configs/linear_regression.yaml
+  scripts/train.py --config configs/bce_classification.yaml train.epochs=5 optimizer.lr=1e-2
+  scripts/train.py --config configs/two_moons.yaml 'model.layers[0].out_features=8'
+  scripts/train.py --config configs/function_minimization.yaml 'function.start=[3, -2]'
+  scripts/train.py --config runs/latest/config.yaml        the same run again
+
+A run leaves runs/<config name>/<time>/ with config.yaml, metrics.jsonl, run.json,
+weights.safetensors and TensorBoard events. Exit codes: 0 finished, 1 failed or diverged,
+2 a mistake in the configuration or the data, 130 interrupted.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="train.py",
+        description="Train what a YAML file describes.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--config", required=True, metavar="FILE", help="the YAML file")
+    parser.add_argument(
+        "overrides",
+        nargs="*",
+        metavar="key=value",
+        help="a value that replaces the file's; the key is its path, the value is YAML",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="check the configuration and the data, run nothing"
+    )
+    parser.add_argument(
+        "--print-config",
+        action="store_true",
+        help="print every value with where it came from, run nothing",
+    )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code."""
+    command = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser().parse_intermixed_args(command)
+    try:
+        return run(options, command)
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of the output has gone, as in `train.py ... | head`. Python would complain
+        # once more when it flushes the stream at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def run(options: argparse.Namespace, command: Sequence[str]) -> int:
+    """Do what the options say; return the exit code."""
+    loaded = load_config(options.config, options.overrides)
+    if options.print_config:
+        print(dump_config(loaded), end="")
+        return 0
+    if options.check:
+        print(build_experiment(loaded).describe())
+        return 0
+    return train(loaded, command).exit_code

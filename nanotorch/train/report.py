@@ -1,0 +1,47 @@
+"""What was found, as text for people."""
+
+from collections.abc import Mapping
+
+ROUNDING = 1e-3
+"""A least squares loss below this fraction of the one that was reached is taken for zero."""
+
+HEADINGS = {"loss": "loss", "mae": "MAE", "rmse": "RMSE", "r2": "R2", "auc": "AUC", "f1": "F1"}
+
+
+def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> str:
+    """Return a table with a row per part and a column per metric.
+
+    Args:
+        results: `part/metric` -> value.
+        samples: part -> number of samples; parts without any have no row.
+    """
+    parts = [part for part, count in samples.items() if count]
+    metrics = [name.split("/")[1] for name in results if name.startswith(f"{parts[0]}/")]
+    rows = [["part", "samples", *(HEADINGS.get(metric, metric) for metric in metrics)]]
+    for part in parts:
+        values = [f"{results[f'{part}/{metric}']:.4f}" for metric in metrics]
+        rows.append([part, str(samples[part]), *values])
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+
+
+def least_squares_text(best: float, reached: float) -> str:
+    """Return the closed-form training loss beside the one that was reached."""
+    text = f"closed-form least squares: training loss {best:.4f}"
+    if best < ROUNDING * reached:
+        return text  # the samples lie on a line, and a percentage of nothing says nothing
+    return f"{text}; this run's is {100 * (reached - best) / best:.4f} % above it"
+
+
+def duration(seconds: float) -> str:
+    """Return a time span as people say it."""
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"

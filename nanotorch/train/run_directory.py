@@ -1,0 +1,141 @@
+"""The directory of a run: what it was, what it measured, what it learned."""
+
+import contextlib
+import json
+import math
+import os
+import platform
+import secrets
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nanotorch as torch
+from nanotorch import nn
+from nanotorch.utils.tensorboard import SummaryWriter
+
+METRICS = "metrics.jsonl"
+LATEST = "latest"
+
+
+def create_run_directory(root: Path, name: str) -> Path:
+    """Make and return `root/name/<time>-<suffix>`, which no other run has or will have.
+
+    Raises:
+        OSError: if it cannot be made.
+    """
+    parent = root / name
+    parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        time = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+        directory = parent / f"{time}-{secrets.token_hex(3)}"
+        # Two runs may start in the same instant: whoever makes the directory owns it.
+        with contextlib.suppress(FileExistsError):
+            directory.mkdir()
+            return directory
+
+
+def link_latest(root: Path, directory: Path) -> None:
+    """Let `root/latest` point to a run; where links are not to be had there is none."""
+    link, fresh = root / LATEST, root / f".{LATEST}-{secrets.token_hex(4)}"
+    if link.exists() and not link.is_symlink():
+        return
+    with contextlib.suppress(OSError, NotImplementedError):
+        fresh.symlink_to(os.path.relpath(directory, root), target_is_directory=True)
+        fresh.replace(link)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file that is either whole or, after a crash, what it was before."""
+    fresh = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    try:
+        with fresh.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":  # the new name is only safe once its directory is
+        descriptor = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file for people and programs, atomically."""
+    text = json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False)
+    write_atomically(path, f"{text}\n".encode("utf-8", errors="replace"))
+
+
+def finite(value: Any) -> Any:
+    """Return `value` with null for NaN and infinities, which JSON does not have."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return value
+
+
+def versions() -> dict[str, str]:
+    """Return what a run's numbers may depend on."""
+    packages = ("nanotorch", "numpy", "PyYAML", "safetensors", "tensorboardX", "tqdm")
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in packages:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found | {"numpy": np.__version__, "byte order": sys.byteorder}
+
+
+class JsonLines:
+    """Metrics as one JSON object per line: the record that everything else is derived from.
+
+    There are no times in it, so that two runs of the same configuration are equal byte for byte.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", encoding="utf-8")
+
+    def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
+        """Append a line; it is in the operating system's hands when this returns."""
+        record = {"step": step, "epoch": epoch, **finite(values)}
+        self._file.write(json.dumps(record, allow_nan=False) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Bring everything to the disk."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+
+
+class TensorBoardEvents:
+    """The same metrics as curves, with the model's graph and the configuration."""
+
+    def __init__(self, directory: Path) -> None:
+        self._writer = SummaryWriter(str(directory))
+
+    def describe(self, config: str, graph: tuple[nn.Module, torch.Tensor] | None) -> None:
+        """Add the configuration's text and the graph of a model at an input."""
+        self._writer.add_text("config", f"```yaml\n{config}```")
+        if graph is not None:
+            self._writer.add_graph(*graph)
+
+    def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
+        """Add a point to each curve."""
+        for tag, value in values.items():
+            self._writer.add_scalar(tag, value, step)
+
+    def close(self) -> None:
+        """Bring everything to the disk."""
+        self._writer.close()

@@ -1,0 +1,158 @@
+"""Callbacks: stopping, recording, and what a terminal or a file is shown."""
+
+import math
+import os
+import signal
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from nanotorch.train.callbacks import (
+    ProgressBar,
+    ProgressLines,
+    RecordEpochs,
+    RecordSteps,
+    StopOnSignal,
+    StopWhenNotFinite,
+)
+from nanotorch.train.loop import Callback, Loop
+
+
+class Losses:
+    """Yields given losses; each batch has as many samples as it says."""
+
+    def __init__(self, *epoch: tuple[float, int]) -> None:
+        self._epoch = epoch
+
+    def batches(self) -> Iterable[Any]:
+        return self._epoch
+
+    def step(self, batch: Any) -> tuple[float, int]:
+        return batch  # type: ignore[no-any-return]
+
+
+class Kept:
+    """A sink that keeps everything."""
+
+    def __init__(self) -> None:
+        self.records: list[tuple[int, int, dict[str, float]]] = []
+
+    def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
+        self.records.append((step, epoch, dict(values)))
+
+
+class Kill(Callback):
+    """Sends this process a signal after a step."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        self._number = number
+
+    def on_step(self, loop: Loop) -> None:
+        os.kill(os.getpid(), self._number)
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
+def test_a_loss_that_is_not_finite_stops_the_run(loss: float) -> None:
+    loop = Loop(Losses((1.0, 1), (loss, 1), (1.0, 1)), 9, [StopWhenNotFinite()])
+    loop.run()
+    assert (loop.step, loop.stop_reason) == (2, "diverged")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_after_the_step(number: signal.Signals) -> None:
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    stop = StopOnSignal()
+    loop = Loop(Losses((1.0, 1), (1.0, 1)), 9, [stop, Kill(number)])
+    loop.run()
+    assert (loop.step, loop.stop_reason, stop.received) == (1, "interrupted", number)
+    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")
+def test_a_second_interrupt_ends_the_run_at_once() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        Loop(Losses((1.0, 1)), 9, [StopOnSignal(), Kill(signal.SIGINT), Kill(signal.SIGINT)]).run()
+
+
+def test_ignored_signals_stay_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        seen = []
+
+        class Look(Callback):
+            def on_step(self, loop: Loop) -> None:
+                seen.append(signal.getsignal(signal.SIGINT))
+
+        Loop(Losses((1.0, 1)), 1, [StopOnSignal(), Look()]).run()
+        assert seen == [signal.SIG_IGN]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_run_in_another_thread_leaves_signals_alone() -> None:
+    loop = Loop(Losses((1.0, 1)), 3, [StopOnSignal()])
+    thread = threading.Thread(target=loop.run)
+    thread.start()
+    thread.join()
+    assert loop.step == 3
+
+
+def test_steps_are_recorded_every_few_and_at_the_end() -> None:
+    kept = Kept()
+    Loop(Losses((1.0, 1), (2.0, 1), (3.0, 1)), 5, [RecordSteps([kept], 2)]).run()
+    assert [(step, values["train/loss"]) for step, _, values in kept.records] == [
+        (2, 2.0),
+        (4, 1.0),
+        (5, 2.0),
+    ]
+
+
+def test_epochs_are_recorded_with_the_mean_over_samples() -> None:
+    kept = Kept()
+    measure = {"validation/loss": 7.0}
+    callback = RecordEpochs([kept], lambda: measure, every=2)
+    Loop(Losses((1.0, 30), (5.0, 10)), 6, [callback]).run()
+    assert kept.records == [
+        (2, 1, {"train/epoch_loss": 2.0}),
+        (4, 2, {"train/epoch_loss": 2.0, **measure}),
+        (6, 3, {"train/epoch_loss": 2.0, **measure}),
+    ]
+    assert callback.latest == measure
+
+
+def test_lines_are_few_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ProgressLines(lambda: {"validation/loss": 0.25})
+    Loop(Losses((0.5, 1), (0.125, 1)), 400, [lines]).run()
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) == 10
+    start = "epoch 200, step 400/400: loss 0.125, validation loss 0.25, "
+    assert shown[-1].startswith(start)
+    assert shown[-1].endswith(" steps/s")
+
+
+def test_a_long_epoch_shows_lines_too(capsys: pytest.CaptureFixture[str]) -> None:
+    Loop(Losses(*[(0.5, 1)] * 1000), 1000, [ProgressLines(dict)]).run()
+    shown = capsys.readouterr().out.splitlines()
+    assert 4 <= len(shown) <= 10
+    assert "validation" not in shown[0]
+
+
+def test_the_bar_ends_full_with_loss_and_speed(capsys: pytest.CaptureFixture[str]) -> None:
+    Loop(Losses((0.5, 1), (0.125, 1)), 40, [ProgressBar(lambda: {"validation/loss": 0.25})]).run()
+    last = capsys.readouterr().err.split("\r")[-1]
+    assert "100%" in last
+    assert "40/40" in last
+    assert "steps/s, epoch 20, loss 0.125, validation loss 0.25]" in last
+
+
+def test_the_bar_of_a_run_that_fails_is_closed(capsys: pytest.CaptureFixture[str]) -> None:
+    class Broken(Callback):
+        def on_step(self, loop: Loop) -> None:
+            raise ValueError("as planned")
+
+    with pytest.raises(ValueError, match="as planned"):
+        Loop(Losses((0.5, 1)), 9, [ProgressBar(dict), Broken()]).run()
+    assert capsys.readouterr().err.endswith("\n")

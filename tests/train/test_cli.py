@@ -1,0 +1,199 @@
+"""The command line, as a user and as a shell script sees it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nanotorch.train.cli import main
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = [sys.executable, str(ROOT / "scripts" / "train.py")]
+SEARCH = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(ROOT)]))
+ENVIRONMENT = {**os.environ, "PYTHONPATH": SEARCH}
+
+posix = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals and signals are POSIX's")
+
+
+def start(command: list[str], **streams: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, env=ENVIRONMENT, **streams)
+
+
+def on_a_terminal(command: list[str]) -> tuple[int, str]:
+    """Run a command with a terminal of 100 columns; return its exit code and what was shown."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    process = start(command, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    try:
+        while block := os.read(controller, 65536):
+            shown += block
+    except OSError:  # Linux's way to say that the other side is closed
+        pass
+    os.close(controller)
+    return process.wait(), shown.decode()
+
+
+def test_a_run_succeeds(capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path())
+    assert main(["--config", "x.yaml", "train.epochs=4"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert "epoch 4, step 16/16: loss " in captured.out
+    assert re.search(r"^run directory: runs/x/[\d_-]+-[0-9a-f]{6}$", captured.out, re.MULTILINE)
+    assert re.search(r"^finished after 16 steps, \d+\.\d s$", captured.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_overrides_may_stand_anywhere(order: int) -> None:
+    write_example(Path())
+    arguments = ["train.epochs=1", "--config", "x.yaml", "seed=3"]
+    assert main(arguments if order else arguments[1:]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train.epoch=5"], "command line: train.epoch=5: unknown key; did you mean 'epochs'?"),
+        (["optimizer.momentum=-1"], "command line: optimizer.momentum=-1: "
+         "Invalid momentum value: -1.0"),
+        (["data.target=z"], "command line: data.target=z: table.csv has no column 'z'; "
+         "known here: a, b, y"),
+    ],
+)  # fmt: skip
+def test_mistakes_exit_with_2_and_leave_nothing(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_example(Path())
+    assert main(["--config", "x.yaml", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", f"{message}\n")
+    assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]
+
+
+def test_a_missing_file_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--config", "no.yaml"]) == 2
+    assert capsys.readouterr().err == "no.yaml: cannot be read: No such file or directory\n"
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["--config"], ["--config", "x.yaml", "--nope"]])
+def test_wrong_options_exit_with_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert "usage: train.py" in capsys.readouterr().err
+
+
+def test_help_has_examples_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--help"])
+    assert caught.value.code == 0
+    shown = capsys.readouterr().out
+    names = re.findall(r"configs/\w+\.yaml", shown)
+    assert len(names) >= 4
+    for name in names:
+        assert (ROOT / name).is_file()
+
+
+def test_a_check_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path())
+    assert main(["--config", "x.yaml", "--check"]) == 0
+    assert capsys.readouterr().out.startswith("regression of 'y' from 2 features, table.csv\n")
+    assert main(["--config", "x.yaml", "--check", "data.csv=no.csv"]) == 2
+    assert not Path("runs").exists()
+
+
+def test_the_configuration_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path())
+    assert main(["--config", "x.yaml", "--print-config", "seed=9"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^seed: 9 +# command line: seed=9$", shown, re.MULTILINE)
+    assert not Path("runs").exists()
+
+
+def test_a_disk_that_is_full_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise OSError(28, "No space left on device", "weights.safetensors")
+
+    monkeypatch.setattr("nanotorch.train.run.save_weights", fail)
+    write_example(Path())
+    assert main(["--config", "x.yaml"]) == 1
+    expected = "error: [Errno 28] No space left on device: 'weights.safetensors'\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_the_script_and_the_module_are_the_same_program() -> None:
+    write_example(Path(), MINIMIZATION)
+    outputs = []
+    for command in (SCRIPT, [sys.executable, "-m", "nanotorch.train"]):
+        done = subprocess.run(
+            [*command, "--config", "x.yaml"], env=ENVIRONMENT, capture_output=True, text=True
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        outputs.append(re.sub(r"runs/\S+|\d+\.\d s", "", done.stdout))
+    assert outputs[0] == outputs[1]
+    assert "2.0 [-1.  0.]\n2.0 [0. 1.]\n0.0 [0.5 1.5]\n" in outputs[0]
+
+
+@posix
+def test_a_terminal_gets_a_bar() -> None:
+    write_example(Path(), CLASSIFICATION)
+    code, shown = on_a_terminal([*SCRIPT, "--config", "x.yaml", "train.steps=40"])
+    assert code == 0
+    bar = [line for line in shown.split("\r") if "40/40" in line][-1]
+    assert "100%" in bar
+    assert re.search(r"steps/s, epoch \d+, loss [\d.]+, validation loss [\d.]+\]", bar)
+    assert "step 40/40" not in shown  # no plain lines beside the bar
+    assert all(len(line) <= 100 for line in re.split(r"[\r\n]+", shown))
+
+
+@posix
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_keeps_clean_records(number: signal.Signals, code: int) -> None:
+    write_example(Path(), REGRESSION.replace("epochs: 2", "epochs: 100000000"))
+    process = start([*SCRIPT, "--config", "x.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not any(path.stat().st_size for path in Path("runs").glob("x/*/metrics.jsonl")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (code, b"")
+    assert re.search(rb"^interrupted after \d+ steps, ", out, re.MULTILINE)
+    (directory,) = Path("runs/x").iterdir()
+    run = json.loads((directory / "run.json").read_text("utf-8"))
+    assert run["status"] == "interrupted"
+    lines = (directory / "metrics.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(lines[-1])["step"] == run["steps"]
+    assert (directory / "weights.safetensors").exists()
+
+
+@posix
+def test_a_reader_that_leaves_is_no_traceback() -> None:
+    write_example(Path(), MINIMIZATION.replace("iterations: 3", "iterations: 100000"))
+    process = start([*SCRIPT, "--config", "x.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=60) == 1
+    assert process.stderr.read() == b""
+    process.stderr.close()

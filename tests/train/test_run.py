@@ -1,0 +1,152 @@
+"""A whole run, and everything it leaves behind."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from nanotorch.train import LoadedConfig, load_config, train
+from nanotorch.train.checkpoint import load_weights
+from nanotorch.train.problems import ConfigError
+from nanotorch.train.run_directory import JsonLines
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+
+EXAMPLES = {
+    "regression": REGRESSION,
+    "classification": CLASSIFICATION,
+    "minimization": MINIMIZATION,
+}
+
+
+def loaded(text: str, *overrides: str) -> LoadedConfig:
+    write_example(Path(), text)
+    return load_config("x.yaml", overrides)
+
+
+def records(directory: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_a_run_leaves_its_record(kind: str) -> None:
+    result = train(loaded(EXAMPLES[kind]), ["--config", "x.yaml"])
+    files = {"config.yaml", "metrics.jsonl", "run.json", "weights.safetensors"}
+    if kind != "minimization":
+        files |= {"preprocessing.json"}
+    assert {path.name for path in result.directory.iterdir()} == files
+    assert result.directory.parent == Path("runs/x")
+    assert Path("runs/latest").resolve() == result.directory.resolve()
+    assert (result.status, result.exit_code) == ("finished", 0)
+
+    run = json.loads((result.directory / "run.json").read_text("utf-8"))
+    assert run["status"] == "finished"
+    assert run["command"] == ["--config", "x.yaml"]
+    assert run["results"] == pytest.approx(result.results)
+    assert run["versions"]["numpy"] == np.__version__
+    assert set(run["data"]) == ({"table.csv"} if kind == "regression" else set())
+    steps = [record["step"] for record in records(result.directory)]
+    assert steps == sorted(steps)
+    assert steps[-1] == run["steps"]
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_the_record_can_be_run_again_to_the_same_end(kind: str) -> None:
+    first = train(loaded(EXAMPLES[kind], "seed=5"))
+    second = train(load_config(first.directory / "config.yaml"))
+    assert second.directory.parent == first.directory.parent
+    metrics = "metrics.jsonl"
+    assert (second.directory / metrics).read_bytes() == (first.directory / metrics).read_bytes()
+    weights = "weights.safetensors"
+    assert (second.directory / weights).read_bytes() == (first.directory / weights).read_bytes()
+
+
+def test_metrics_are_measured_as_they_are_reported() -> None:
+    result = train(loaded(CLASSIFICATION, "train={epochs: 2, batch_size: 8}"))
+    lines = records(result.directory)
+    losses = [line["train/loss"] for line in lines if "train/loss" in line]
+    assert len(losses) == 8
+    epochs = [line for line in lines if "train/epoch_loss" in line]
+    assert [line["epoch"] for line in epochs] == [1, 2]
+    # 28 samples in batches of 8, 8, 8 and 4.
+    mean = (8 * sum(losses[:3]) + 4 * losses[3]) / 28
+    assert epochs[0]["train/epoch_loss"] == pytest.approx(mean)
+    final = lines[-1]
+    assert final["final/validation/loss"] == epochs[-1]["validation/loss"]
+    assert final["final/test/auc"] == result.results["test/auc"]
+
+
+def test_weights_and_preprocessing_are_enough_to_predict() -> None:
+    result = train(loaded(REGRESSION, "train={epochs: 300, batch_size: null}"))
+    weights = load_weights(result.directory / "weights.safetensors")
+    assert set(weights) == {"0.weight", "0.bias"}
+    kept = json.loads((result.directory / "preprocessing.json").read_text("utf-8"))
+    x = (np.array([30.0, 2.0]) - kept["mean"]) / kept["scale"]
+    prediction = weights["0.weight"].numpy() @ x + weights["0.bias"].numpy()
+    assert prediction == pytest.approx(91, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_tensorboard_shows_what_the_metrics_say(kind: str) -> None:
+    result = train(loaded(EXAMPLES[kind], "log.tensorboard=true"))
+    events = EventAccumulator(str(result.directory), size_guidance={"scalars": 0})
+    events.Reload()
+    expected: dict[str, list[tuple[int, float]]] = {}
+    for record in records(result.directory):
+        for tag in record.keys() - {"step", "epoch"}:
+            expected.setdefault(tag, []).append((record["step"], record[tag]))
+    assert set(events.Tags()["scalars"]) == set(expected)
+    for tag, points in expected.items():
+        shown = [(event.step, event.value) for event in events.Scalars(tag)]
+        assert [step for step, _ in shown] == [step for step, _ in points]
+        np.testing.assert_allclose([v for _, v in shown], [v for _, v in points], rtol=1e-6)
+    assert events.Tags()["graph"]
+    assert "config/text_summary" in events.Tags()["tensors"]
+
+
+@pytest.mark.parametrize("text", [REGRESSION, MINIMIZATION])
+def test_a_run_that_diverges_says_so_and_keeps_its_record(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    length = "function.iterations" if "function" in text else "train.epochs"
+    result = train(loaded(text, "optimizer={name: SGD, lr: 1e5}", f"{length}=900"))
+    assert (result.status, result.exit_code) == ("diverged", 1)
+    assert "; a smaller optimizer.lr may help" in capsys.readouterr().out
+    assert json.loads((result.directory / "run.json").read_text("utf-8"))["status"] == "diverged"
+    assert "NaN" not in (result.directory / "metrics.jsonl").read_text()
+
+
+def test_a_run_that_fails_says_so_in_its_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: JsonLines, step: int, epoch: int, values: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(JsonLines, "write", fail)
+    with pytest.raises(OSError, match="no space left"):
+        train(loaded(REGRESSION))
+    (run,) = Path("runs/x").glob("*/run.json")
+    assert json.loads(run.read_text("utf-8"))["status"] == "failed"
+
+
+def test_data_that_is_wrong_leaves_nothing_behind() -> None:
+    write_example(Path(), REGRESSION, "a,y\n1,x\n")
+    with pytest.raises(ConfigError):
+        train(load_config("x.yaml"))
+    assert not Path("runs").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the messages are the operating system's")
+def test_a_place_for_runs_that_is_none() -> None:
+    write_example(Path(), REGRESSION.replace("log: {", "log: {dir: table.csv, "))
+    with pytest.raises(ConfigError) as caught:
+        train(load_config("x.yaml"))
+    message = "cannot make a run directory there: Not a directory"
+    assert str(caught.value) == f"x.yaml:11:12: log.dir: {message}"
+
+
+def test_a_name_for_runs_that_is_none() -> None:
+    write_example(Path(), REGRESSION.replace("log: {", 'log: {dir: "a\\0b", '))
+    with pytest.raises(ConfigError, match=r"^x\.yaml:11:12: log\.dir: cannot make a run directory"):
+        train(load_config("x.yaml"))

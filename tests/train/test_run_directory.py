@@ -1,0 +1,120 @@
+"""Run directories are nobody else's, and their files are whole."""
+
+import json
+import math
+import threading
+from pathlib import Path
+
+import pytest
+
+from nanotorch.train.run_directory import (
+    JsonLines,
+    create_run_directory,
+    link_latest,
+    versions,
+    write_atomically,
+    write_json,
+)
+
+
+def test_many_runs_at_once_share_no_directory() -> None:
+    made: list[Path] = []
+    barrier = threading.Barrier(8)
+
+    def make() -> None:
+        barrier.wait()
+        made.extend(create_run_directory(Path("runs"), "x") for _ in range(25))
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(made)) == 200
+    assert len(list(Path("runs/x").iterdir())) == 200
+
+
+def test_a_name_that_is_taken_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = iter(["aaa", "aaa", "bbb"])
+    monkeypatch.setattr("nanotorch.train.run_directory.secrets.token_hex", lambda n: next(tokens))
+    monkeypatch.setattr("nanotorch.train.run_directory.datetime", FrozenTime)
+    first = create_run_directory(Path("runs"), "x")
+    second = create_run_directory(Path("runs"), "x")
+    assert [first.name, second.name] == ["now-aaa", "now-bbb"]
+
+
+class FrozenTime:
+    """A clock that stands."""
+
+    @staticmethod
+    def now() -> type["FrozenTime"]:
+        return FrozenTime
+
+    @staticmethod
+    def strftime(pattern: str) -> str:
+        return "now"
+
+
+def test_a_file_in_the_way() -> None:
+    Path("runs").write_text("")
+    with pytest.raises(OSError, match="runs"):
+        create_run_directory(Path("runs"), "x")
+
+
+def test_latest_is_a_link_to_the_newest() -> None:
+    root = Path("runs")
+    for _ in range(2):
+        newest = create_run_directory(root, "x")
+        link_latest(root, newest)
+        assert (root / "latest").resolve() == newest.resolve()
+    assert not (root / "latest").readlink().is_absolute()  # a moved directory still works
+    assert sorted(path.name for path in root.iterdir()) == ["latest", "x"]
+
+
+def test_latest_never_replaces_a_directory() -> None:
+    Path("runs/latest").mkdir(parents=True)
+    link_latest(Path("runs"), create_run_directory(Path("runs"), "x"))
+    assert not Path("runs/latest").is_symlink()
+
+
+def test_writing_replaces_the_whole_file() -> None:
+    path = Path("a.bin")
+    write_atomically(path, b"first, and longer")
+    write_atomically(path, b"second")
+    assert path.read_bytes() == b"second"
+    assert [entry.name for entry in Path().iterdir()] == ["a.bin"]
+
+
+def test_a_failed_write_leaves_what_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path("a.bin")
+    write_atomically(path, b"first")
+
+    def fail(descriptor: int) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("nanotorch.train.run_directory.os.fsync", fail)
+    with pytest.raises(OSError, match="no space left"):
+        write_atomically(path, b"second")
+    assert path.read_bytes() == b"first"
+    assert [entry.name for entry in Path().iterdir()] == ["a.bin"]
+
+
+def test_json_has_null_for_what_it_cannot_say() -> None:
+    write_json(Path("a.json"), {"a": [1.5, math.nan, (math.inf,)], "b": {"c": -math.inf}})
+    assert json.loads(Path("a.json").read_text("utf-8")) == {
+        "a": [1.5, None, [None]],
+        "b": {"c": None},
+    }
+
+
+def test_metrics_are_lines_that_can_be_read_at_any_time() -> None:
+    lines = JsonLines(Path("m.jsonl"))
+    lines.write(1, 1, {"train/loss": 0.1})
+    assert Path("m.jsonl").read_text() == '{"step": 1, "epoch": 1, "train/loss": 0.1}\n'
+    lines.write(2, 1, {"train/loss": math.nan})
+    lines.close()
+    assert json.loads(Path("m.jsonl").read_text().splitlines()[1])["train/loss"] is None
+
+
+def test_versions_name_what_numbers_depend_on() -> None:
+    assert {"python", "platform", "numpy"} <= versions().keys()

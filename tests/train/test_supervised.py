@@ -1,0 +1,209 @@
+"""Regression and classification: what is learned, what is measured."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch import nn
+from nanotorch.train.load import load_config
+from nanotorch.train.loop import Loop
+from nanotorch.train.problems import ConfigError
+from nanotorch.train.schema import SupervisedConfig
+from nanotorch.train.supervised import Supervised, least_squares_loss, sigmoid, streams
+from tests.train.examples import CLASSIFICATION, REGRESSION, write_example
+
+SCATTERED = ("data.target=b", "data.features=[a]")  # b is not a linear function of a
+
+
+def experiment(text: str = REGRESSION, *overrides: str) -> Supervised:
+    write_example(Path(), text)
+    loaded = load_config("x.yaml", overrides)
+    assert isinstance(loaded.config, SupervisedConfig)
+    return Supervised(loaded.config, loaded.origins)
+
+
+def trained(text: str = REGRESSION, *overrides: str) -> Supervised:
+    run = experiment(text, *overrides)
+    Loop(run, run.steps, []).run()
+    return run
+
+
+def weights(run: Supervised) -> dict[str, np.ndarray]:
+    return {name: tensor.detach().numpy().copy() for name, tensor in run.state().items()}
+
+
+def test_steps_come_from_epochs_or_are_given() -> None:
+    assert experiment().steps == 2 * 4  # 14 samples in batches of 4
+    assert experiment(REGRESSION, "train={steps: 3}").steps == 3
+    assert experiment(REGRESSION, "train.batch_size=null").steps == 2
+
+
+def test_the_same_configuration_learns_the_same() -> None:
+    first, second = trained(CLASSIFICATION), trained(CLASSIFICATION)
+    other = trained(CLASSIFICATION, "seed=1")
+    for name, values in weights(first).items():
+        np.testing.assert_array_equal(values, weights(second)[name])
+        assert not np.array_equal(values, weights(other)[name])
+
+
+def test_random_numbers_drawn_elsewhere_change_nothing() -> None:
+    first = trained()
+    torch.manual_seed(99)
+    torch.rand(1000)
+    second = trained()
+    for name, values in weights(first).items():
+        np.testing.assert_array_equal(values, weights(second)[name])
+
+
+def test_a_step_is_the_one_written_by_hand() -> None:
+    run = experiment(REGRESSION, "train.batch_size=null", "train.shuffle=false")
+    torch.manual_seed(0)
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    samples = run.dataset.parts["train"]
+    x, y = torch.from_numpy(samples.x), torch.from_numpy(samples.y)
+    for batch in run.batches():
+        loss, count = run.step(batch)
+    expected = nn.MSELoss()(model(x), y)
+    expected.backward()
+    optimizer.step()
+    assert (loss, count) == (expected.item(), 14)
+    np.testing.assert_array_equal(weights(run)["0.weight"], model.weight.detach().numpy())
+    np.testing.assert_array_equal(weights(run)["0.bias"], model.bias.detach().numpy())
+
+
+def test_a_linear_regression_reaches_the_closed_form() -> None:
+    run = trained(REGRESSION, *SCATTERED, "train={epochs: 300, batch_size: null}")
+    report = run.report()
+    best = least_squares_loss(run.dataset.parts["train"], bias=True)
+    assert report.results["train/least_squares_loss"] == best
+    assert report.results["train/loss"] == pytest.approx(best, rel=1e-3)
+    assert f"closed-form least squares: training loss {best:.4f}; this run's is" in report.text
+
+
+def test_the_closed_form_is_the_least() -> None:
+    samples = experiment().dataset.parts["train"]
+    x = np.hstack([samples.x, np.ones((len(samples), 1))]).astype(np.float64)
+    theta = np.linalg.solve(x.T @ x, x.T @ samples.y)
+    assert least_squares_loss(samples, bias=True) == pytest.approx(
+        float(np.mean((x @ theta - samples.y) ** 2))
+    )
+    assert least_squares_loss(samples, bias=False) > least_squares_loss(samples, bias=True)
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "loss=L1Loss",
+        "model.layers=[{name: Linear, out_features: 2}, {name: Linear, out_features: 1}]",
+    ],
+)
+def test_there_is_a_closed_form_for_linear_least_squares_only(override: str) -> None:
+    assert "closed-form" not in trained(REGRESSION, override).report().text
+
+
+def test_a_percentage_of_nothing_is_not_shown() -> None:
+    text = trained(REGRESSION, "train={epochs: 9, batch_size: null}").report().text
+    assert text.endswith("closed-form least squares: training loss 0.0000")
+
+
+def test_a_model_without_bias_is_compared_with_its_like() -> None:
+    train = "train={epochs: 300, batch_size: null}"
+    run = trained(REGRESSION, *SCATTERED, "model.layers[0].bias=false", train)
+    results = run.report().results
+    assert results["train/loss"] == pytest.approx(results["train/least_squares_loss"], rel=1e-3)
+
+
+def test_the_report_has_a_row_per_part() -> None:
+    text = trained().report().text.splitlines()
+    assert text[0].split() == ["part", "samples", "loss", "MAE", "RMSE", "R2"]
+    assert [line.split()[:2] for line in text[1:4]] == [
+        ["train", "14"],
+        ["validation", "3"],
+        ["test", "3"],
+    ]
+    text = trained(CLASSIFICATION).report().text.splitlines()
+    assert text[0].split()[2:] == ["loss", "accuracy", "precision", "recall", "F1", "AUC"]
+
+
+def test_parts_that_are_empty_are_not_reported() -> None:
+    run = trained(REGRESSION, "data.split={train: 1, validation: 0, test: 0}")
+    assert run.measure("test") == {}
+    assert [line.split()[0] for line in run.report().text.splitlines()[:2]] == ["part", "train"]
+    assert len(run.report().text.splitlines()) == 3
+
+
+def test_measuring_is_in_evaluation_mode_and_trains_nothing() -> None:
+    dropout = "model.layers=[{name: Dropout, p: 0.9}, {name: Linear, out_features: 1}]"
+    run = trained(REGRESSION, dropout)
+    before = weights(run)
+    assert run.measure("test") == run.measure("test")
+    assert run.model.training
+    for name, values in weights(run).items():
+        np.testing.assert_array_equal(values, before[name])
+
+
+def test_the_measured_loss_is_the_mean_over_samples() -> None:
+    run = trained(CLASSIFICATION)
+    samples = run.dataset.parts["train"]
+    logits = run.predict(samples.x).astype(np.float64)
+    expected = np.mean(
+        np.log1p(np.exp(-np.abs(logits))) + np.maximum(logits, 0) - logits * samples.y
+    )
+    assert run.measure("train")["train/loss"] == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_large_parts_are_predicted_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = trained(CLASSIFICATION)
+    whole = run.predict(run.dataset.parts["train"].x)
+    monkeypatch.setattr("nanotorch.train.supervised.LARGEST_BATCH", 5)
+    np.testing.assert_allclose(run.predict(run.dataset.parts["train"].x), whole, rtol=1e-5)
+
+
+def test_preprocessing_is_enough_to_predict_new_samples() -> None:
+    run = trained(REGRESSION, "train={epochs: 300, batch_size: null}")
+    kept = run.preprocessing()
+    assert kept["features"] == ["a", "b"]
+    assert (kept["target"], kept["classes"]) == ("y", None)
+    x = (np.array([[30.0, 2.0]]) - kept["mean"]) / kept["scale"]
+    assert run.predict(x.astype(np.float32)).item() == pytest.approx(91, rel=1e-3)
+
+
+def test_what_will_be_done_is_described() -> None:
+    assert experiment().describe().splitlines() == [
+        "regression of 'y' from 2 features, table.csv",
+        "samples: train 14, validation 3, test 3",
+        "Sequential(",
+        "  (0): Linear(in_features=2, out_features=1, bias=True)",
+        ")",
+        "3 parameters, MSELoss, SGD",
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 13])
+def test_batch_normalization_needs_two_samples(size: int) -> None:
+    layers = "model.layers=[BatchNorm1d, {name: Linear, out_features: 1}]"
+    with pytest.raises(ConfigError) as caught:
+        experiment(REGRESSION, layers, f"train.batch_size={size}")
+    assert str(caught.value) == (
+        f"command line: train.batch_size={size}: "
+        "leaves a batch of one sample, whose variance BatchNorm1d cannot know"
+    )
+    trained(REGRESSION, layers, "train.batch_size=7")
+
+
+def test_the_sigmoid_is_right_far_out() -> None:
+    values = sigmoid(np.array([-1e4, -50, 0, 50, 1e4], dtype=np.float32))
+    np.testing.assert_allclose(values, [0, math.exp(-50), 0.5, 1, 1], rtol=1e-12)
+
+
+def test_streams_differ_from_each_other_and_by_seed() -> None:
+    draws = {
+        tuple(torch.rand(3, generator=stream).tolist())
+        for seed in (0, 1)
+        for stream in streams(seed, 2)
+    }
+    assert len(draws) == 4
