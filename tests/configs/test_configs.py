@@ -1,0 +1,111 @@
+"""Every shipped configuration runs, and reaches what its first line promises."""
+
+import contextlib
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nanotorch.train import RunResult, load_config, train
+from nanotorch.train.checkpoint import load_weights
+from nanotorch.train.cli import main
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+GOLDEN = Path(__file__).parents[1] / "golden" / "minimization.json"
+NAMES = sorted(path.stem for path in CONFIGS.glob("*.yaml"))
+
+
+@pytest.fixture(autouse=True)
+def _own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(name: str, *overrides: str) -> RunResult:
+    return train(load_config(CONFIGS / f"{name}.yaml", ["log.tensorboard=false", *overrides]))
+
+
+def test_all_of_them_are_here() -> None:
+    assert NAMES == [
+        "bce_classification",
+        "function_minimization",
+        "linear_regression",
+        "synthetic_line",
+        "two_moons",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_runs_from_start_to_end(name: str) -> None:
+    length = "function.iterations=2" if name == "function_minimization" else "train.epochs=2"
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main(["--config", str(CONFIGS / f"{name}.yaml"), length]) == 0
+    (directory,) = Path("runs", name).iterdir()
+    assert json.loads((directory / "run.json").read_text("utf-8"))["status"] == "finished"
+    assert any(path.name.startswith("events.out.tfevents.") for path in directory.iterdir())
+    assert load_config(directory / "config.yaml").config.log.name == name
+
+
+def test_linear_regression_reaches_the_closed_form() -> None:
+    results = run("linear_regression").results
+    best = results["train/least_squares_loss"]
+    assert best <= results["train/loss"] * (1 + 1e-6)
+    assert results["train/loss"] <= best * 1.001
+    assert results["test/r2"] > 0.4
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bce_classification_recognizes_tumours(seed: int) -> None:
+    results = run("bce_classification", f"seed={seed}").results
+    assert results["test/accuracy"] >= 0.96
+    assert results["test/auc"] >= 0.98
+
+
+def test_function_minimization_prints_what_pytorch_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run("function_minimization")
+    lines = [
+        line for line in capsys.readouterr().out.splitlines() if re.match(r"[\d.e-]+ \[", line)
+    ]
+    golden = json.loads(GOLDEN.read_text("utf-8"))["descents"][0]
+    assert golden["start"] == [1, 2]
+    assert golden["optimizer"] == {"name": "SGD", "lr": 1, "momentum": 0.5}
+    shown = [[float(number) for number in re.findall(r"[-\d.e]+", line)] for line in lines]
+    np.testing.assert_allclose(shown, golden["lines"], rtol=1e-6, atol=1e-7)
+
+
+def test_synthetic_line_finds_slope_and_intercept() -> None:
+    result = run("synthetic_line")
+    weights = load_weights(result.directory / "weights.safetensors")
+    assert weights["0.weight"].item() == pytest.approx(2, abs=0.05)
+    assert weights["0.bias"].item() == pytest.approx(-1, abs=0.03)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_moons_are_told_apart(seed: int) -> None:
+    assert run("two_moons", f"seed={seed}").results["test/accuracy"] >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "columns"), [("diabetes", 442, 11), ("breast_cancer", 569, 31)]
+)
+def test_tables_are_whole_and_described(name: str, rows: int, columns: int) -> None:
+    path = CONFIGS / "data" / f"{name}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        table = list(csv.reader(file))
+    assert len(table) == rows + 1
+    assert {len(row) for row in table} == {columns}
+    described = (CONFIGS / "data" / "README.md").read_text("utf-8")
+    section = described.partition(f"## `{name}.csv`: {rows} rows, {columns - 1} features")[2]
+    assert "Origin: " in section
+    assert re.search("licen[cs]e", section, re.IGNORECASE)
+
+
+def test_every_table_is_used() -> None:
+    text = "".join(path.read_text("utf-8") for path in CONFIGS.glob("*.yaml"))
+    for path in (CONFIGS / "data").glob("*.csv"):
+        assert f"csv: data/{path.name}" in text
