@@ -177,10 +177,10 @@ class Sweep:
             while ready.heap:
                 node = ready.pop()
                 held = waiting.pop(node, None)
-                if held is None:
+                if not everything or node._hooks is not None:
+                    self.visit(node, held or [None, False] * len(node._outputs))
+                elif held is None:
                     self.pass_on(node, None, None)
-                elif not everything or node._hooks is not None:
-                    self.visit(node, held)
                 elif node._sequence:
                     grads = node.apply(held[0::2], graph)
                     if not keep_graph:
@@ -217,17 +217,19 @@ class Sweep:
 
     def visit(self, node: Node, held: list[Any]) -> None:
         """Run one node that has hooks, or whose gradient may be wanted or not wanted at all."""
-        arrived, mine, needed = held[0::2], held[1], self.needed
-        if node._hooks is not None:
+        arrived, mine = held[0::2], held[1]
+        runs = self.needed is None or node in self.needed
+        wanted = self.needed is not None and node in self.goals
+        if wanted and runs:
+            self.capture(node, arrived)  # as it came: a node that runs has its hooks called later
+        if node._hooks is not None and (wanted or runs):
             mine = False  # a hook may have kept what it saw
             arrived = call_tensor_hooks(node, arrived, self.graph)
-        if needed is not None:
-            if node in self.goals:
-                self.capture(node, arrived)
-            if node not in needed:
-                if not isinstance(node, AccumulateGrad):
-                    self.pass_on(node, None, None)
-                return
+        if wanted and not runs:
+            self.capture(node, arrived)
+        if not runs:
+            self.pass_on(node, None, None)
+            return
         if isinstance(node, AccumulateGrad):
             self.accumulate(node, arrived[0], mine)
             return
@@ -276,8 +278,6 @@ def call_tensor_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
     assert hooks is not None
     for number, by_id in hooks.tensor.items():
         for hook in list(by_id.values()):
-            if arrived[number] is None:
-                continue
             result = hook(lift(arrived[number]))
             if result is not None:
                 check_replacement(hook, result, lift(arrived[number]))
@@ -332,10 +332,12 @@ def replacements(hook: Any, result: Any, expected: int) -> tuple[Any, ...]:
     return result
 
 
-def check_replacement(hook: Any, result: Any, before: Tensor) -> None:
+def check_replacement(hook: Any, result: Any, before: Tensor | None) -> None:
     """What a tensor hook returns must fit where the gradient stood."""
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    if before is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
     if result.shape != before.shape:
         raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
     if result.dtype is not before.dtype:

@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Mode(threading.local):
-    """Per thread: whether operations are recorded.
+    """Per thread: whether operations are recorded; None, which is not, in inference mode.
 
     Its first use in a thread also turns off NumPy's floating-point warnings there: tensors divide
     by zero and overflow silently, as in PyTorch, and asking NumPy for it around every kernel
@@ -20,7 +20,7 @@ class _Mode(threading.local):
     """
 
     def __init__(self) -> None:
-        self.enabled = True
+        self.enabled: bool | None = True
         np.seterr(all="ignore")
 
 
@@ -29,7 +29,20 @@ mode = _Mode()
 
 def is_grad_enabled() -> bool:
     """Whether operations of this thread are recorded."""
-    return mode.enabled
+    return bool(mode.enabled)
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    return mode.enabled is None
+
+
+def _set(enabled: bool) -> bool | None:
+    """Switch recording on or off, unless in inference mode; what it was before."""
+    before = mode.enabled
+    if before is not None:
+        mode.enabled = enabled
+    return before
 
 
 class _Switch:
@@ -42,8 +55,7 @@ class _Switch:
 
     def __enter__(self) -> Any:
         # A stack, since one object may be entered more than once (a decorated recursion).
-        self.__dict__.setdefault("_before", []).append(mode.enabled)
-        mode.enabled = self.target
+        self.__dict__.setdefault("_before", []).append(_set(self.target))
 
     def __exit__(self, *exc: object) -> None:
         mode.enabled = self._before.pop()  # type: ignore[attr-defined]
@@ -132,8 +144,9 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
     def __enter__(self) -> None:
         # The switch was thrown by the constructor, whose earlier state is what to put back.
         if not self._before:
-            self._before.append(mode.enabled)
-        mode.enabled = self.target
+            self._before.append(_set(self.target))
+        else:
+            _set(self.target)
 
     def __call__(self, function: F) -> F:
         mode.enabled = self._before.pop()  # decorating is not yet running
@@ -143,6 +156,27 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
         return type(self)(self.target)
 
 
-def _set(enabled: bool) -> bool:
-    before, mode.enabled = mode.enabled, enabled
-    return before
+class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
+    """Context manager and decorator: operations inside are not recorded, nor can they ever be.
+
+    The tensors they make are inference tensors: no recorded operation can save one, and outside
+    the mode nothing can write to one. `enable_grad` has no effect inside; ``inference_mode(False)``
+    leaves the mode, with recording on.
+
+    Args:
+        mode: whether to enter inference mode or to leave it.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        self = super().__new__(cls)
+        return self if isinstance(mode, bool) else self(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        self.__dict__.setdefault("_before", []).append(mode.enabled)
+        mode.enabled = None if self.mode else True
+
+    def _again(self) -> "_Switch":
+        return type(self)(self.mode)  # type: ignore[no-any-return]

@@ -144,14 +144,12 @@ class AccumulateGrad(Node):
 
     def accumulate(self, grad: Any, mine: bool) -> None:
         """Add a bare gradient to the leaf's; take it over if nobody else holds it (``mine``)."""
-        if grad is None:
-            return
         variable = self.variable
         held = variable._grad
-        if held is None:
+        if grad is None:
+            pass
+        elif held is None:
             variable._grad = variable._lift(grad if mine else np.array(grad))
-        elif held._requires_grad:
-            variable._grad = variable._lift(held._array + grad)
         else:
             array = held._array
             np.add(array, grad, out=array, casting="same_kind")
@@ -160,11 +158,12 @@ class AccumulateGrad(Node):
 
     def accumulate_tensor(self, grad: "Tensor | None") -> None:
         """Add a recorded gradient, out of place, so that its own graph stays whole."""
-        if grad is None:
-            return
         variable = self.variable
         held = variable._grad
-        variable._grad = grad if held is None else held + grad
+        if grad is not None and held is None:
+            variable._grad = variable._lift(np.empty_like(grad._array)).copy_(grad)
+        elif grad is not None:
+            variable._grad = held + grad
         self.call_post_hooks()
 
     def call_post_hooks(self) -> None:
@@ -172,8 +171,13 @@ class AccumulateGrad(Node):
         hooks = self.variable._post_accumulate_hooks
         if hooks:
             for hook in list(hooks.values()):
-                if hook(self.variable) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+                result = hook(self.variable)
+                if result is None:
+                    continue
+                if not hasattr(result, "_array"):
+                    kind = type(result).__name__
+                    raise TypeError(f"expected Variable, but hook returned '{kind}'")
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def type_and_shape(array: Any) -> tuple[str, str]:

@@ -26,6 +26,7 @@ import numpy as np
 from nanotorch._core import op_source
 from nanotorch._core.graph import FREED, Node
 from nanotorch._core.op_runtime import RUNTIME, unpack_input, unpack_out
+from nanotorch._core.saving import opened
 from nanotorch._core.tensor import Tensor, wrap
 
 Array = np.ndarray
@@ -111,6 +112,7 @@ class Op:
         self.aux: tuple[str, ...] = options.pop("aux", ())
         self.cast: str | None = options.pop("cast", None)
         self.dunder: str | None = options.pop("dunder", None)
+        self.refuse_bool: str | None = options.pop("refuse_bool", None)
         if options:
             raise TypeError(f"op {self.name}: unknown options {sorted(options)}")
         self.needs = {n: list(inspect.signature(f).parameters) for n, f in self.formulas.items()}
@@ -140,9 +142,7 @@ class Op:
         wanted = {"self": "input", "result": "out"}.get(name, name)
         for position, (kept, kind) in enumerate(self.recipe):
             if kept == wanted:
-                if node._saved is None:
-                    raise RuntimeError(FREED)
-                value = node._saved[position]
+                value = opened(node)[position]
                 if value is None or kind in ("static", "shape"):
                     return value
                 return (unpack_out if kind == "out" else unpack_input)(value, node, True)
@@ -169,6 +169,7 @@ def op(
         aux: names of outputs after the first that have no gradient.
         cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
             "float" besides turns integers to the default floating-point dtype.
+        refuse_bool: the error for a bool tensor beside an operand of another dtype.
     """
     formulas = {n: f for n, f in declared.items() if callable(f)}
     options = {n: v for n, v in declared.items() if not callable(v)}

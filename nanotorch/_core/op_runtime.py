@@ -9,6 +9,8 @@ from nanotorch._core import dtypes
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import FREED, NO_EDGE, Node, modified_error, next_sequence
+from nanotorch._core.inference import InferenceCell
+from nanotorch._core.saving import observe, observers, opened
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import check_write, edge_of, make_view, rebase, write
 
@@ -25,14 +27,16 @@ def constant(value: Number, kind: np.dtype) -> Tensor:
     if found is None or not value:  # 0.0 == -0.0, but they divide differently
         if len(CONSTANTS) > 1000:
             CONSTANTS.clear()
-        found = CONSTANTS[key] = wrap(np.array(value, kind))
+        found = CONSTANTS[key] = wrap(np.array(value).astype(kind))
     return found
 
 
 CONSTANTS: dict[tuple[Number, np.dtype], Tensor] = {}
 
 
-def promote(o: "Op", operands: Sequence[Any], to_float: bool) -> tuple[list[Tensor], list[Array]]:
+def promote(
+    o: "Op", operands: Sequence[Any], to_float: bool, inplace: bool
+) -> tuple[list[Tensor], list[Array]]:
     """Operands as tensors, and their arrays in the dtype of the result.
 
     Raises:
@@ -47,7 +51,9 @@ def promote(o: "Op", operands: Sequence[Any], to_float: bool) -> tuple[list[Tens
         elif isinstance(x, (bool, int, float)):
             held.append(x)
         else:
-            raise not_a_tensor(o, position, x)
+            raise not_a_tensor(o, position, x, inplace)
+    if o.refuse_bool and any(isinstance(h, np.ndarray) and h.dtype.kind == "b" for h in held):
+        raise NotImplementedError(o.refuse_bool)
     kind = dtypes.result_type(held)
     if to_float and not kind.is_floating_point:
         kind = dtypes.default.dtype
@@ -60,13 +66,14 @@ def promote(o: "Op", operands: Sequence[Any], to_float: bool) -> tuple[list[Tens
     ]
 
 
-def not_a_tensor(o: "Op", position: int, value: Any) -> TypeError:
-    """PyTorch's message for an argument that should be a tensor."""
+def not_a_tensor(o: "Op", position: int, value: Any, inplace: bool = False) -> TypeError:
+    """PyTorch's message for an argument that should be a tensor; methods do not count `self`."""
     name = list(o.signature.parameters)[position]
     kind = type(value)
     where = f"{kind.__module__}." if kind.__module__ == "numpy" else ""
+    called, counted = (f"{o.name}_", position) if inplace else (o.name, position + 1)
     return TypeError(
-        f"{o.name}(): argument '{name}' (position {position + 1}) must be Tensor, "
+        f"{called}(): argument '{name}' (position {counted}) must be Tensor, "
         f"not {where}{kind.__name__}"
     )
 
@@ -78,12 +85,12 @@ def bare(o: "Op", *arguments: Any) -> Any:
     return o.kernel(*arguments)
 
 
-def explain(o: "Op", operands: Sequence[Any], error: Exception) -> Exception:
+def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:
     """An error of a kernel in PyTorch's words, where they differ from NumPy's."""
     for name, x in zip(o.inputs, operands, strict=True):
         absent = name == o.variadic or (x is None and name in o.optional)
         if not absent and not isinstance(x, Tensor):
-            return not_a_tensor(o, list(o.signature.parameters).index(name), x)
+            return not_a_tensor(o, list(o.signature.parameters).index(name), x, inplace)
     if isinstance(error, ValueError) and o.cast and not o.variadic:
         shapes = [x._array.shape for x in operands]
         for i in range(1, max(map(len, shapes)) + 1):
@@ -126,10 +133,6 @@ def stand_in(tensor: Tensor) -> Tensor:
     return out
 
 
-def freed() -> RuntimeError:
-    return RuntimeError(FREED)
-
-
 RUNTIME: dict[str, Any] = {
     "np": np,
     "ndarray": np.ndarray,
@@ -139,6 +142,7 @@ RUNTIME: dict[str, Any] = {
     "mode": mode,
     "default": dtypes.default,
     "next_sequence": next_sequence,
+    "observers": observers,
     **{
         f.__name__: f
         for f in (
@@ -149,7 +153,9 @@ RUNTIME: dict[str, Any] = {
             unpack_input,
             unpack_out,
             stand_in,
-            freed,
+            InferenceCell,
+            observe,
+            opened,
             edge_of,
             make_view,
             check_write,

@@ -54,7 +54,7 @@ def function(o: "Op", *, inplace: bool) -> str:
     else:
         tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
         lines.append(f"    if {tests}: return bare(this_op, {call})")
-    lines += ["    " + line for line in arrays(o)]
+    lines += ["    " + line for line in arrays(o, inplace)]
     if o.formulas and inplace:
         lines += ["    " + line for line in before_write(o)]
     if inplace:
@@ -63,6 +63,8 @@ def function(o: "Op", *, inplace: bool) -> str:
         lines += ["    " + line for line in outputs(o)]
     if o.formulas:
         lines += ["    " + line for line in record(o, inplace=inplace)]
+        if not inplace and not o.view and not o.multi:
+            lines.append("    elif recording is None: out._cell = InferenceCell()")
     lines.append(
         f"    return {'(out, ' + ', '.join('o_' + n for n in o.aux) + ')' if o.aux else 'out'}"
     )
@@ -90,7 +92,7 @@ def call_arguments(o: "Op", inputs: str) -> list[str]:
     return parts
 
 
-def arrays(o: "Op") -> list[str]:
+def arrays(o: "Op", inplace: bool) -> list[str]:
     """Take the arrays out of the inputs, bring them to one dtype, call the kernel."""
     lines = []
     inputs = o.inputs
@@ -99,7 +101,7 @@ def arrays(o: "Op") -> list[str]:
         kernel.append(f"r, {', '.join('x_' + n for n in o.aux)} = r")
     if o.variadic:
         name = o.variadic
-        take = [f"{name}, a_{name} = promote(this_op, {name}, {o.cast == 'float'})"]
+        take = [f"{name}, a_{name} = promote(this_op, {name}, {o.cast == 'float'}, {inplace})"]
     elif o.cast and len(inputs) > 1:
         names, held = ", ".join(inputs), ", ".join("a_" + n for n in inputs)
         same = " and ".join(f"isinstance({n}, Tensor)" for n in inputs)
@@ -111,7 +113,7 @@ def arrays(o: "Op") -> list[str]:
             f"if {same}:",
             *(f"    a_{n} = {n}._array" for n in inputs),
             "else:",
-            f"    ({names}), ({held}) = promote(this_op, ({names}), {o.cast == 'float'})",
+            f"    ({names}), ({held}) = promote(this_op, ({names}), {o.cast == 'float'}, {inplace})",
         ]
         take = []
     else:
@@ -128,7 +130,7 @@ def arrays(o: "Op") -> list[str]:
     lines += ["try:", *("    " + line for line in take + kernel)]
     lines += [
         "except (ValueError, AttributeError, IndexError) as error:",
-        f"    raise explain(this_op, {operands}, error) from None",
+        f"    raise explain(this_op, {operands}, error, {inplace}) from None",
     ]
     if not o.multi:
         lines.append("if r.__class__ is not ndarray: r = asarray(r)")
@@ -159,6 +161,10 @@ def before_write(o: "Op") -> list[str]:
     if users:
         wanted = " or ".join(f"e_{n}[0] is not None" for n in users)
         lines.append(f"    before = stand_in(input) if {wanted} else None")
+    # The version of an operand that shares the memory to be written to is the one before.
+    lines += [
+        f"    v_{n} = {n}._cell[0]" for n, kind in o.recipe if kind == "input" and n != "input"
+    ]
     return lines
 
 
@@ -193,6 +199,7 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
     if o.recipe:
         lines.append(f"        node._saved = ({', '.join(saved(o, inplace=inplace))},)")
     lines += ["        " + line for line in attach(o, inplace=inplace)]
+    lines.append("        if observers: observe(node, out)")
     return lines
 
 
@@ -209,6 +216,7 @@ def record_variadic(o: "Op") -> list[str]:
         f"        node._outputs = {out_metadata(o)}",
         f"        node._saved = ({', '.join(saved(o, inplace=False))},)",
         *("        " + line for line in attach(o, inplace=False)),
+        "        if observers: observe(node, out)",
     ]
 
 
@@ -246,7 +254,7 @@ def saved(o: "Op", *, inplace: bool) -> list[str]:
         elif inplace and name == "input":
             value = "(before, 0)"
         else:
-            value = f"({name}, {name}._cell[0])"
+            value = f"({name}, {f'v_{name}' if inplace else f'{name}._cell[0]'})"
             if name in o.optional:
                 value = f"(None if {name} is None else {value})"
         if kind in ("input", "out", "aux") and not o.variadic:
@@ -264,7 +272,7 @@ def apply(o: "Op", *, graph: bool) -> str:
     if o.recipe:
         lines += [
             "    saved = node._saved",
-            "    if saved is None: raise freed()",
+            "    if saved.__class__ is not tuple: saved = opened(node)",
             f"    {', '.join(n for n, _ in o.recipe)}, = saved",
         ]
     for name, kind in o.recipe:
@@ -272,10 +280,12 @@ def apply(o: "Op", *, graph: bool) -> str:
             lines.append(f"    if {name} is not None: {name} = unpack_input({name}, node, {graph})")
         elif kind == "out":
             lines.append(f"    if out is not None: out = unpack_out(out, node, {graph})")
-        if kind in ("input", "out") and not graph and o.cast and len(o.inputs) > 1:
+        if kind in ("input", "out") and o.cast and len(o.inputs) > 1:  # as the kernel saw it
+            held, cast = (f"{name}._array", "_cast") if graph else (name, "astype")
+            kind_of_g = "g._array.dtype" if graph else "g.dtype"
             lines.append(
-                f"    if {name} is not None and {name}.dtype is not g.dtype: "
-                f"{name} = {name}.astype(g.dtype)"
+                f"    if {name} is not None and {held}.dtype is not {kind_of_g}: "
+                f"{name} = {name}.{cast}({kind_of_g})"
             )
     if o.variadic:
         lines.append(f"    return grad_{o.variadic}({', '.join(o.needs[o.variadic])})")

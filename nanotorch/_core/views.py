@@ -173,8 +173,13 @@ def check_write(tensor: "Tensor") -> None:
             requires grad, a view of one, and views made under `no_grad` or by `split`, `unbind`.
     """
     array = tensor._array
-    if 0 in array.strides and array.size and any(
-        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
+    if (
+        0 in array.strides
+        and array.size
+        and any(
+            stride == 0 and size > 1
+            for stride, size in zip(array.strides, array.shape, strict=True)
+        )
     ):
         raise RuntimeError(OVERLAP)
     if not mode.enabled:

@@ -7,6 +7,7 @@ import numpy as np
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.elementwise import exp, refuse_bool
 from nanotorch.ops.reduction import sum
 
@@ -35,7 +36,9 @@ def relu(input: Array) -> Array:
 
 
 @op(
-    input=lambda g, input, negative_slope: g * ((input > 0) + negative_slope * (input <= 0)),
+    input=lambda g, input, negative_slope: (
+        zero_where(g, input <= 0) + zero_where(g * negative_slope, input > 0)
+    ),
     method=False,
     public=False,
 )

@@ -15,6 +15,12 @@ def zero_where(input: Array, mask: Array) -> Array:
     return np.where(mask, np.zeros((), input.dtype), input)
 
 
+@op(input=lambda g: vanishing(g), method=False, public=False)
+def vanishing(input: Array) -> Array:
+    """Zeros: the gradient of what is flat almost everywhere."""
+    return np.zeros_like(input)
+
+
 # Comparisons broadcast and bring their operands to a common dtype; their result is bool.
 
 
@@ -126,18 +132,25 @@ def bitwise_xor(input: Array, other: Array) -> Array:
     return np.bitwise_xor(input, other)
 
 
-@op(inplace=True, dunder="invert")
+@op(inplace=True)
 def bitwise_not(input: Array) -> Array:
-    """``~input``: logical for bools.
+    """``~input``: logical for bools."""
+    integral("bitwise_not", input)
+    return np.bitwise_not(input)
+
+
+@method(public=False)
+def __invert__(self: Tensor) -> Tensor:
+    """`bitwise_not`.
 
     Raises:
         TypeError: for floats.
     """
-    if input.dtype.kind == "f":
+    if self.is_floating_point():
         raise TypeError(
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
         )
-    return np.bitwise_not(input)
+    return bitwise_not(self)
 
 
 # Tests

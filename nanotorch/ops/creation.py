@@ -334,14 +334,14 @@ def logspace(
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Coordinates of a grid: one tensor per axis, all of the grid's shape."""
     axes = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
-    shape = [t.numel() for t in axes]
-    grids = []
-    for position, t in enumerate(axes):
-        sizes = [-1 if i == position else 1 for i in range(len(axes))]
-        grids.append(t.reshape(sizes).expand(shape))
-    if indexing == "xy":
-        grids = [g.transpose(0, 1) for g in grids]
-    return tuple(grids)
+    order = list(range(len(axes)))
+    if indexing == "xy" and len(axes) > 1:
+        order[:2] = 1, 0  # the first tensor runs along the second dimension
+    shape = [axes[position].numel() for position in order]
+    return tuple(
+        t.reshape([-1 if place == position else 1 for place in order]).expand(shape)
+        for position, t in enumerate(axes)
+    )
 
 
 # From a tensor, with its dtype

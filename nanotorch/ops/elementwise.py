@@ -11,7 +11,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.comparison import zero_where
+from nanotorch.ops.comparison import vanishing, zero_where
 
 LN_2, LN_10 = math.log(2.0), math.log(10.0)
 
@@ -20,6 +20,16 @@ def refuse_bool(input: Array, message: str) -> None:
     """Raise PyTorch's error for bools."""
     if input.dtype.kind == "b":
         raise NotImplementedError(message)
+
+
+NO_BOOL = (
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+    "invert a mask, use the `~` or `logical_not()` operator instead."
+)
+NO_BOOLS = (
+    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+    "`logical_xor()` operator instead."
+)
 
 
 # Sums and products
@@ -47,19 +57,17 @@ def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
     input=lambda g: g,
     other=lambda g, alpha: g * -alpha,
     cast="promote",
+    refuse_bool=NO_BOOL,
     inplace=True,
 )
 def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``input - alpha * other``, broadcasting.
 
     Raises:
-        RuntimeError: for bools, and for a float ``alpha`` with integers.
+        NotImplementedError: for bools.
+        RuntimeError: for a float ``alpha`` with integers.
     """
-    if input.dtype.kind == "b":
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-            "`logical_xor()` operator instead."
-        )
+    refuse_bool(input, NO_BOOLS)
     return input - (other if alpha == 1 else scaled(other, alpha))
 
 
@@ -72,16 +80,38 @@ def scaled(other: Array, alpha: float) -> Array:
     return other * other.dtype.type(alpha)
 
 
-@op(input=lambda g: -g, cast="promote", node="RsubBackward1", method=False, public=False)
+@op(
+    input=lambda g: -g,
+    cast="promote",
+    refuse_bool=NO_BOOL,
+    node="RsubBackward1",
+    method=False,
+    public=False,
+)
 def rsub_number(input: Array, other: Array) -> Array:
     """``other - input`` for a Python number ``other``."""
+    return other - input
+
+
+@op(
+    input=lambda g: -g,
+    other=lambda g: g,
+    cast="promote",
+    refuse_bool=NO_BOOL,
+    node="RsubBackward0",
+    method=False,
+    public=False,
+)
+def rsub_tensor(input: Array, other: Array) -> Array:
+    """``other - input`` for two tensors."""
+    refuse_bool(input, NO_BOOLS)
     return other - input
 
 
 @public
 def rsub(input: Any, other: Any) -> Any:
     """``other - input``, broadcasting."""
-    return sub(other, input) if isinstance(other, Tensor) else rsub_number(input, other)
+    return (rsub_tensor if isinstance(other, Tensor) else rsub_number)(input, other)
 
 
 @op(
@@ -135,7 +165,7 @@ def reciprocal(input: Array) -> Array:
 
 @op(
     input=lambda g, input, exponent: (
-        g * 0.0 if exponent == 0 else g * (exponent * pow_number(input, exponent - 1))
+        vanishing(g) if exponent == 0 else g * (exponent * pow_number(input, exponent - 1))
     ),
     method=False,
     public=False,
@@ -145,6 +175,8 @@ def pow_number(input: Array, exponent: float) -> Array:
     """``input ** exponent`` for a Python number, which PyTorch computes apart."""
     if input.dtype.kind != "f" and isinstance(exponent, float):
         input = input.astype(dtypes.default.numpy)
+    elif input.dtype.kind == "b":
+        input = input.astype(np.int64)
     if exponent == 2:
         return input * input
     if input.dtype.kind != "f":
@@ -179,14 +211,18 @@ NUMBER_POWERS: dict[float, Any] = {
 )
 def pow_tensor(input: Array, exponent: Array) -> Array:
     """``input ** exponent`` for two tensors."""
-    if exponent.dtype.kind != "f" and exponent.size and exponent.min() < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    if exponent.dtype.kind == "i" and exponent.size and exponent.min() < 0:
+        odd = np.where(exponent % 2, input, input * input)  # of 1 and -1; all others vanish
+        units = np.where(input * input == 1, odd, 0)
+        return np.where(exponent < 0, units, np.power(input, np.maximum(exponent, 0)))
     return np.power(input, exponent)
 
 
 @op(
     exponent=lambda g, input, exponent, out: (
-        zero_where(g * (out * math.inf), exponent >= 0)
+        zero_where(g * (out * -math.inf), exponent >= 0)
         if input == 0
         else g * (out * (math.log(input) if input > 0 else math.nan))
     ),
@@ -321,14 +357,20 @@ def atan(input: Array) -> Array:
 
 
 @op(
-    input=lambda g, input, other: g * (other / (input * input + other * other)),
-    other=lambda g, input, other: g * (-input / (input * input + other * other)),
+    input=lambda g, input, other: other * over_square(g, input, other),
+    other=lambda g, input, other: -input * over_square(g, input, other),
     cast="float",
     inplace=True,
 )
 def atan2(input: Array, other: Array) -> Array:
     """The angle of the point ``(other, input)``, in [-pi, pi]."""
     return np.arctan2(input, other)
+
+
+def over_square(g: Any, input: Any, other: Any) -> Any:
+    """``g / (input**2 + other**2)``, 0 at the origin."""
+    square = input * input + other * other
+    return zero_where(g / square, square == 0)
 
 
 @op(input=lambda g, input: g * cosh(input), cast="float", inplace=True)
@@ -367,18 +409,27 @@ def atanh(input: Array) -> Array:
 @op(input=lambda g, input: g * sign(input), inplace=True, dunder="abs")
 def abs(input: Array) -> Array:
     """Absolute value; its gradient at 0 is 0."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
     return np.abs(input)
 
 
-@op(input=lambda g: g * 0.0, inplace=True)
+@op(input=lambda g: vanishing(g), inplace=True)
 def sign(input: Array) -> Array:
-    """-1, 0 or 1."""
-    return np.sign(input) if input.dtype.kind != "b" else input.copy()
+    """-1, 0 or 1; 0 for nan."""
+    if input.dtype.kind == "b":
+        return input.copy()
+    return (input > 0).astype(input.dtype) - (input < 0).astype(input.dtype)
+
+
+def share(g: Any, lost: Any, different: Any) -> Any:
+    """The gradient of one of two that compete: 0 where it lost, half where they are equal."""
+    return zero_where(g, lost) - zero_where(g * 0.5, different)
 
 
 @op(
-    input=lambda g, input, other: g * (input > other) + g * (input == other) * 0.5,
-    other=lambda g, input, other: g * (input < other) + g * (input == other) * 0.5,
+    input=lambda g, input, other: share(g, input < other, input != other),
+    other=lambda g, input, other: share(g, input > other, input != other),
     cast="promote",
 )
 def maximum(input: Array, other: Array) -> Array:
@@ -387,8 +438,8 @@ def maximum(input: Array, other: Array) -> Array:
 
 
 @op(
-    input=lambda g, input, other: g * (input < other) + g * (input == other) * 0.5,
-    other=lambda g, input, other: g * (input > other) + g * (input == other) * 0.5,
+    input=lambda g, input, other: share(g, input > other, input != other),
+    other=lambda g, input, other: share(g, input < other, input != other),
     cast="promote",
 )
 def minimum(input: Array, other: Array) -> Array:

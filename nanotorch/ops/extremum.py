@@ -1,5 +1,6 @@
 """Maxima and minima, where they are, and whether any or all elements are true."""
 
+import math
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -36,9 +37,20 @@ max_result, min_result = pair("max"), pair("min")
 
 def shared(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The gradient of an extremum, in equal shares to the elements that attain it."""
-    shape = tuple(input.shape)
-    at = (input == spread(out, shape, dim, keepdim)) * 1.0
-    return at * spread(g, shape, dim, keepdim) / sum_along(at, dim, True)
+    at = (input == spread(out, tuple(input.shape), dim, keepdim)) * 1.0
+    return shares(g, at, dim, keepdim)
+
+
+def shared_by_all(g: Any, input: Any, out: Any) -> Any:
+    """As `shared`, over all elements; nans share what a nan received."""
+    every = tuple(range(input.ndim))
+    at = ((input == spread(out, tuple(input.shape), every, False)) | (input != input)) * 1.0
+    return shares(g, at, every, False)
+
+
+def shares(g: Any, at: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The gradient in equal parts to the elements where ``at`` is 1."""
+    return at * spread(g, tuple(at.shape), dim, keepdim) / sum_along(at, dim, True)
 
 
 def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
@@ -72,6 +84,11 @@ def amin_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     return minimum_of_all(input, dim, None, None, keepdim)
 
 
+def some_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
+    """The dimensions to reduce; all of them only where there is an element."""
+    return whole(name, input) if dim == () else normal_dims(dim, input.ndim)
+
+
 @method
 def amax(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
     """The greatest element, or along ``dim``; equal ones share the gradient.
@@ -79,7 +96,7 @@ def amax(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
     Raises:
         IndexError: where there is no element.
     """
-    return amax_along(input, normal_dims(dim, input.ndim), keepdim)
+    return amax_along(input, some_dims("amax", dim, input), keepdim)
 
 
 @method
@@ -89,12 +106,12 @@ def amin(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
     Raises:
         IndexError: where there is no element.
     """
-    return amin_along(input, normal_dims(dim, input.ndim), keepdim)
+    return amin_along(input, some_dims("amin", dim, input), keepdim)
 
 
-def whole(name: str, input: Array) -> tuple[int, ...]:
+def whole(name: str, input: Any) -> tuple[int, ...]:
     """All dimensions of an input that must have elements."""
-    if input.size == 0:
+    if math.prod(input.shape) == 0:
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
             "reduction dim with the 'dim' argument."
@@ -103,7 +120,7 @@ def whole(name: str, input: Array) -> tuple[int, ...]:
 
 
 @op(
-    input=lambda g, input, out: shared(g, input, out, tuple(range(input.ndim)), False),
+    input=lambda g, input, out: shared_by_all(g, input, out),
     method=False,
     public=False,
     node="MaxBackward1",
@@ -114,7 +131,7 @@ def max_all(input: Array) -> Array:
 
 
 @op(
-    input=lambda g, input, out: shared(g, input, out, tuple(range(input.ndim)), False),
+    input=lambda g, input, out: shared_by_all(g, input, out),
     method=False,
     public=False,
     node="MinBackward1",

@@ -28,7 +28,7 @@ def per_element(g: Any, shape: tuple[int, ...], reduction: str) -> Any:
     if reduction == "none":
         return g
     if reduction == "mean":
-        g = g / (math.prod(shape) or math.nan)
+        g = g / (math.prod(shape) or 1)
     return spread(g, tuple(shape), tuple(range(len(shape))), False)
 
 

@@ -139,7 +139,7 @@ def require_mean_dtype(input: Array, dtype: DType | None) -> None:
 
 @op(
     input=lambda g, input_shape: spread(
-        g / (count(input_shape, tuple(range(len(input_shape)))) or math.nan),
+        g / (count(input_shape, tuple(range(len(input_shape)))) or 1),
         input_shape, tuple(range(len(input_shape))), False,
     ),
     method=False,
@@ -155,7 +155,7 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
 
 @op(
     input=lambda g, input_shape, dim, keepdim: spread(
-        g / (count(input_shape, dim) or math.nan), input_shape, dim, keepdim
+        g / (count(input_shape, dim) or 1), input_shape, dim, keepdim
     ),
     method=False,
     public=False,
@@ -215,30 +215,46 @@ def cumsum(input: Any, dim: int, *, dtype: DType | None = None) -> Any:
 
 
 @op(
-    input=lambda g, input, dim, keepdim: (
-        spread(g, input.shape, dim, keepdim) * product_of_others(input, dim)
+    input=lambda g, input: (
+        spread(g, tuple(input.shape), tuple(range(input.ndim)), False)
+        * reshape(others(reshape(input, (math.prod(input.shape),))), tuple(input.shape))
     ),
     method=False,
     public=False,
     node="ProdBackward0",
 )
+def prod_all(input: Array, dtype: DType | None = None) -> Array:
+    """The product of all elements."""
+    return multiply_all(input, None, sum_dtype(input, dtype))
+
+
+@op(
+    input=lambda g, input, dim, keepdim: (
+        spread(g, tuple(input.shape), dim, keepdim) * others_along(input, dim)
+    ),
+    method=False,
+    public=False,
+    node="ProdBackward1",
+)
 def prod_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
 ) -> Array:
-    """The product along dimensions."""
+    """The product along one dimension (none for a 0-d input)."""
     return multiply_all(input, dim, sum_dtype(input, dtype), None, keepdim)
 
 
-def product_of_others(input: Any, dim: tuple[int, ...]) -> Any:
+def others_along(input: Any, dim: tuple[int, ...]) -> Any:
     """For each element, the product of the other elements along ``dim``."""
-    if len(dim) == 1:
-        return transpose(others(transpose(input, dim[0], -1)), dim[0], -1)
-    return reshape(others(reshape(input, (-1,))), tuple(input.shape))
+    if not dim:
+        return reshape(others(reshape(input, (1,))), ())
+    return transpose(others(transpose(input, dim[0], -1)), dim[0], -1)
 
 
 @op(input=lambda g, input: others_slope(g, input), method=False, public=False)
 def others(input: Array) -> Array:
     """For each element, the product of the others along the last dimension, without a division."""
+    if input.shape[-1] == 0:
+        return input.copy()
     ones = np.ones((*input.shape[:-1], 1), input.dtype)
     before = np.cumprod(np.concatenate([ones, input[..., :-1]], -1), -1)
     after = np.cumprod(np.concatenate([ones, input[..., :0:-1]], -1), -1)[..., ::-1]
@@ -278,9 +294,9 @@ def prod(
     input: Any, dim: int = NOT_GIVEN, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Any:
     """The product of all elements, or along one dimension; integers give int64."""
-    every = dim is NOT_GIVEN
-    dims = normal_dims(None if every else dim, input.ndim)
-    return prod_along(input, dims, keepdim, dtype)
+    if dim is NOT_GIVEN:
+        return prod_all(input, dtype)
+    return prod_along(input, normal_dims(dim, input.ndim), keepdim, dtype)
 
 
 # Spread
@@ -296,9 +312,11 @@ def variance_slope(
     g: Any, input: Any, dim: tuple[int, ...], keepdim: bool, correction: float
 ) -> Any:
     """``2 / (n - correction) * (input - mean)``, for each result's share."""
-    n = max(count(input.shape, dim) - correction, 0)
+    n = count(input.shape, dim) - correction
+    if n <= 0:
+        return spread(g, tuple(input.shape), dim, keepdim) * math.nan
     centred = input - mean_along(input, dim, True)
-    return spread(g, tuple(input.shape), dim, keepdim) * centred * (2 / n if n else math.nan)
+    return spread(g, tuple(input.shape), dim, keepdim) * centred * (2 / n)
 
 
 @op(

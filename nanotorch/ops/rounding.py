@@ -7,31 +7,60 @@ import numpy as np
 
 from nanotorch._core.op import OPERANDS, Array, method, op
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.elementwise import maximum, minimum, pow, reciprocal, rsub, sub, true_divide
+from nanotorch.ops.comparison import vanishing
+from nanotorch.ops.elementwise import pow, reciprocal, rsub, sub, true_divide
 
 
-@op(input=lambda g: g * 0.0, inplace=True)
+def refuse_bool(name: str, input: Array) -> None:
+    """Refuse bools in PyTorch's words."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError(f"\"{name}_vml_cpu\" not implemented for 'Bool'")
+
+
+@op(input=lambda g: vanishing(g), inplace=True)
 def floor(input: Array) -> Array:
     """The greatest integer that is not greater."""
+    refuse_bool("floor", input)
     return np.floor(input) if input.dtype.kind == "f" else input.copy()
 
 
-@op(input=lambda g: g * 0.0, inplace=True)
+@op(input=lambda g: vanishing(g), inplace=True)
 def ceil(input: Array) -> Array:
     """The smallest integer that is not smaller."""
+    refuse_bool("ceil", input)
     return np.ceil(input) if input.dtype.kind == "f" else input.copy()
 
 
-@op(input=lambda g: g * 0.0, inplace=True)
+@op(input=lambda g: vanishing(g), inplace=True)
 def trunc(input: Array) -> Array:
     """The integer part."""
+    refuse_bool("trunc", input)
     return np.trunc(input) if input.dtype.kind == "f" else input.copy()
 
 
-@op(input=lambda g: g * 0.0, inplace=True)
-def round(input: Array, *, decimals: int = 0) -> Array:
+@op(input=lambda g: vanishing(g), inplace=True, method=False, public=False, node="RoundBackward0")
+def round_whole(input: Array) -> Array:
+    """The nearest integer; halves go to the even one."""
+    refuse_bool("round", input)
+    return np.round(input) if input.dtype.kind == "f" else input.copy()
+
+
+@op(input=lambda g: vanishing(g), inplace=True, method=False, public=False, node="RoundBackward1")
+def round_decimals(input: Array, decimals: int) -> Array:
     """The nearest number of ``decimals`` digits; halves go to the even one."""
     return np.round(input, decimals) if input.dtype.kind == "f" else input.copy()
+
+
+@method
+def round(input: Any, *, decimals: int = 0) -> Any:
+    """The nearest number of ``decimals`` digits; halves go to the even one."""
+    return round_decimals(input, decimals) if decimals else round_whole(input)
+
+
+@method(public=False)
+def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
+    """In-place `round`."""
+    return self.round_decimals_(decimals) if decimals else self.round_whole_()
 
 
 @op(input=lambda g: g, inplace=True)
@@ -49,13 +78,29 @@ def refuse_zero(other: Array) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-@op(cast="promote", inplace=True)
+def no_derivative(g: Any) -> Any:
+    """PyTorch has none for `floor_divide` and says so when asked."""
+    raise RuntimeError("derivative for aten::floor_divide is not implemented")
+
+
+@op(
+    input=lambda g: no_derivative(g),
+    other=lambda g: no_derivative(g),
+    cast="promote",
+    inplace=True,
+    node="NotImplemented",
+)
 def floor_divide(input: Array, other: Array) -> Array:
-    """``floor(input / other)``, broadcasting; has no gradient.
+    """``floor(input / other)``, broadcasting; its backward raises an error.
 
     Raises:
         RuntimeError: for an integer divided by 0.
     """
+    return rounded_down(input, other)
+
+
+def rounded_down(input: Array, other: Array) -> Array:
+    """The kernel of division rounded down."""
     refuse_zero(other)
     if input.dtype.kind == "f":  # NumPy gives nan where PyTorch gives inf
         return np.where(other == 0, input / other, np.floor_divide(input, other))
@@ -63,41 +108,8 @@ def floor_divide(input: Array, other: Array) -> Array:
 
 
 @op(
-    input=lambda g: g,
-    other=lambda g, input, other: -g * floor(input / other),
-    cast="promote",
-    inplace=True,
-    dunder="mod",
-)
-def remainder(input: Array, other: Array) -> Array:
-    """``input - floor(input / other) * other``: has the sign of ``other``, as Python's `%`.
-
-    Raises:
-        RuntimeError: for an integer divided by 0.
-    """
-    refuse_zero(other)
-    return np.remainder(input, other)
-
-
-@op(
-    input=lambda g: g,
-    other=lambda g, input, other: -g * trunc(input / other),
-    cast="promote",
-    inplace=True,
-)
-def fmod(input: Array, other: Array) -> Array:
-    """``input - trunc(input / other) * other``: has the sign of ``input``, as C's `fmod`.
-
-    Raises:
-        RuntimeError: for an integer divided by 0.
-    """
-    refuse_zero(other)
-    return np.fmod(input, other)
-
-
-@op(
-    input=lambda g: g * 0.0,
-    other=lambda g: g * 0.0,
+    input=lambda g: vanishing(g),
+    other=lambda g: vanishing(g),
     cast="promote",
     method=False,
     public=False,
@@ -107,10 +119,104 @@ def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
     """``input / other``, rounded to zero ("trunc") or down ("floor"); integers stay integers."""
     refuse_zero(other)
     if rounding_mode == "floor":
-        return np.floor_divide(input, other)
+        return rounded_down(input, other)
     if input.dtype.kind == "f":
         return np.trunc(input / other)
     return ((input - np.fmod(input, other)) // other).astype(input.dtype)
+
+
+# Remainders: a divisor that is a number has no gradient, and PyTorch a node for either case.
+
+
+@op(
+    input=lambda g: g,
+    other=lambda g, input, other: -g * rounded_divide(input, other, "floor"),
+    cast="promote",
+    inplace=True,
+    method=False,
+    public=False,
+    node="RemainderBackward1",
+)
+def remainder_tensor(input: Array, other: Array) -> Array:
+    """`remainder` of two tensors."""
+    refuse_zero(other)
+    return np.remainder(input, other)
+
+
+@op(
+    input=lambda g: g,
+    cast="promote",
+    inplace=True,
+    method=False,
+    public=False,
+    node="RemainderBackward0",
+)
+def remainder_number(input: Array, other: Array) -> Array:
+    """`remainder` by a Python number."""
+    refuse_zero(other)
+    return np.remainder(input, other)
+
+
+@op(
+    input=lambda g: g,
+    other=lambda g, input, other: -g * rounded_divide(input, other, "trunc"),
+    cast="promote",
+    inplace=True,
+    method=False,
+    public=False,
+    node="FmodBackward1",
+)
+def fmod_tensor(input: Array, other: Array) -> Array:
+    """`fmod` of two tensors."""
+    refuse_zero(other)
+    return np.fmod(input, other)
+
+
+@op(
+    input=lambda g: g,
+    cast="promote",
+    inplace=True,
+    method=False,
+    public=False,
+    node="FmodBackward0",
+)
+def fmod_number(input: Array, other: Array) -> Array:
+    """`fmod` by a Python number."""
+    refuse_zero(other)
+    return np.fmod(input, other)
+
+
+@method
+def remainder(input: Any, other: Any) -> Any:
+    """``input - floor(input / other) * other``: has the sign of ``other``, as Python's `%`.
+
+    Raises:
+        RuntimeError: for an integer divided by 0.
+    """
+    return (remainder_tensor if isinstance(other, Tensor) else remainder_number)(input, other)
+
+
+@method(public=False)
+def remainder_(self: Tensor, other: Any) -> Tensor:
+    """In-place `remainder`."""
+    tensor = isinstance(other, Tensor)
+    return self.remainder_tensor_(other) if tensor else self.remainder_number_(other)
+
+
+@method
+def fmod(input: Any, other: Any) -> Any:
+    """``input - trunc(input / other) * other``: has the sign of ``input``, as C's `fmod`.
+
+    Raises:
+        RuntimeError: for an integer divided by 0.
+    """
+    return (fmod_tensor if isinstance(other, Tensor) else fmod_number)(input, other)
+
+
+@method(public=False)
+def fmod_(self: Tensor, other: Any) -> Tensor:
+    """In-place `fmod`."""
+    return self.fmod_tensor_(other) if isinstance(other, Tensor) else self.fmod_number_(other)
 
 
 @method
@@ -204,11 +310,11 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
-        if min is None:
-            return minimum(input, max)
-        if max is None:
-            return maximum(input, min)
-        return clamp_tensors(input, min, max)
+        least, most = -np.inf, np.inf
+        if not input.is_floating_point():
+            info = np.iinfo(input._array.dtype)
+            least, most = info.min, info.max
+        return clamp_tensors(input, least if min is None else min, most if max is None else max)
     return clamp_numbers(input, min, max)
 
 
@@ -245,6 +351,8 @@ operator(lambda self, other: self.div_(other), "itruediv")
 operator(floor_divide, "floordiv")
 operator(lambda self, other: floor_divide(other, self), "rfloordiv")
 operator(lambda self, other: self.floor_divide_(other), "ifloordiv")
+operator(remainder, "mod")
+operator(lambda self, other: self.remainder_(other), "imod")
 operator(pow, "pow")
 operator(lambda self, other: pow(other, self), "rpow")
 operator(lambda self, other: self.pow_(other), "ipow")
