@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 BAR_INTERVAL = 0.1
 """Seconds between two updates of the progress bar, so that it costs nothing per step."""
+BAR_FORMAT = (
+    "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{remaining}, {rate_fmt}{postfix}]"
+)
 LINES = 10
 """How many lines of progress are printed where there is no terminal."""
 
@@ -116,7 +119,13 @@ class ProgressBar(Callback):
     def on_start(self, loop: Loop) -> None:
         from tqdm import tqdm
 
-        self._bar = tqdm(total=loop.steps, unit=" steps", dynamic_ncols=True, file=sys.stderr)
+        self._bar = tqdm(
+            total=loop.steps,
+            unit=" steps",
+            dynamic_ncols=True,
+            file=sys.stderr,
+            bar_format=BAR_FORMAT,
+        )
 
     def on_step(self, loop: Loop) -> None:
         now = time.monotonic()
@@ -131,7 +140,11 @@ class ProgressBar(Callback):
 
     def _show(self, loop: Loop) -> None:
         assert self._bar is not None
-        text = f"epoch {loop.epoch}, {progress_text(loop, self._latest())}"
+        # Numbers of a fixed width, so that the bar does not change its length at every update.
+        text = f"loss {loop.loss:<8.3g}"
+        if "validation/loss" in (latest := self._latest()):
+            text += f" val {latest['validation/loss']:<8.3g}"
+        self._bar.set_description_str(f"epoch {loop.epoch}", refresh=False)
         self._bar.set_postfix_str(text, refresh=False)
         self._bar.update(loop.step - self._bar.n)
 
@@ -159,18 +172,12 @@ class ProgressLines(Callback):
     def _print(self, loop: Loop) -> None:
         self._printed = loop.step * LINES // loop.steps
         speed = loop.step / max(time.monotonic() - self._start, 1e-9)
-        done = f"epoch {loop.epoch}, step {loop.step}/{loop.steps}"
-        print(f"{done}: {progress_text(loop, self._latest())}, {speed:,.0f} steps/s", flush=True)
+        text = f"epoch {loop.epoch}, step {loop.step}/{loop.steps}: loss {loop.loss:.5g}"
+        if "validation/loss" in (latest := self._latest()):
+            text += f", validation loss {latest['validation/loss']:.5g}"
+        print(f"{text}, {speed:,.0f} steps/s", flush=True)
 
 
 def progress(latest: Callable[[], Mapping[str, float]]) -> Callback:
     """Return what shows progress on a terminal, or where there is none."""
     return ProgressBar(latest) if sys.stderr.isatty() else ProgressLines(latest)
-
-
-def progress_text(loop: Loop, latest: Mapping[str, float]) -> str:
-    """Return the loss and what was measured last, in one short line."""
-    text = f"loss {loop.loss:.5g}"
-    if "validation/loss" in latest:
-        text += f", validation loss {latest['validation/loss']:.5g}"
-    return text

@@ -1,6 +1,7 @@
 """The command line: `scripts/train.py` and `python -m nanotorch.train`."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -52,6 +53,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that cannot show a character of the configuration shows its code.
+        sys.stdout.reconfigure(errors="backslashreplace")
     command = list(sys.argv[1:] if arguments is None else arguments)
     options = parser().parse_intermixed_args(command)
     try:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Mark = PythonMark | CMark
 
 DEEPEST = 40
-LARGEST_FILE = 1_000_000
+LARGEST_FILE = 100_000
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 OVERRIDE_PATH = re.compile(rf"{NAME}(\[[0-9]{{1,6}}\])*(\.{NAME}(\[[0-9]{{1,6}}\])*)*", re.ASCII)

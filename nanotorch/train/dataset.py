@@ -57,6 +57,7 @@ class RawData:
     y: Array
 
 
+@np.errstate(all="ignore")  # what overflows is refused
 def load_dataset(
     data: Data, classification: bool, generator: torch.Generator, origins: Origins
 ) -> Dataset:
@@ -90,9 +91,8 @@ def load_dataset(
             raise origins.error(f"data.split.{name}", message)
 
     mean, scale = moments(raw.x[parts["train"]], data.standardize)
-    with np.errstate(all="ignore"):
-        x: NDArray[np.float32] = ((raw.x - mean) / scale).astype(np.float32)
-        y: NDArray[np.float32] = raw.y.astype(np.float32)
+    x: NDArray[np.float32] = ((raw.x - mean) / scale).astype(np.float32)
+    y: NDArray[np.float32] = raw.y.astype(np.float32)
     if not (np.isfinite(x).all() and np.isfinite(y).all() and np.isfinite(scale).all()):
         raise origins.error("data", "some values are too large for the 32 bits of the model")
     samples = {name: Samples(x[indices], y[indices, None]) for name, indices in parts.items()}
@@ -188,8 +188,7 @@ def moments(x: Array, standardize: bool) -> tuple[Array, Array]:
     features = x.shape[1]
     if not standardize:
         return np.zeros(features), np.ones(features)
-    with np.errstate(all="ignore"):  # the caller refuses what overflows
-        mean, scale = x.mean(axis=0), x.std(axis=0)
+    mean, scale = x.mean(axis=0), x.std(axis=0)
     # A constant feature carries no information; rounding leaves it a scale near zero.
     constant = scale <= 10 * np.finfo(np.float64).eps * np.abs(mean)
     return mean, np.where(constant, 1.0, scale)

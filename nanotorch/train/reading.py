@@ -16,8 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from .problems import Origins, Place, Problem, closest, did_you_mean, quoted
 from .tree import Entry, Items, Scalar, Table, Tree
 
-Invalid = typing.NewType("Invalid", object)
-INVALID = Invalid(object())
+INVALID = object()
 """What stands for a value whose problem has been noted."""
 
 

@@ -76,8 +76,8 @@ def train(loaded: LoadedConfig, command: Sequence[str] = ()) -> RunResult:
 
 def make_directory(loaded: LoadedConfig) -> Path:
     """Return a new directory for the run, with `latest` pointing to it."""
-    root, name = Path(loaded.config.log.dir), loaded.config.log.name
-    assert name is not None  # filled in with the file's name
+    root = Path(loaded.config.log.dir)
+    name = loaded.config.log.name or "run"  # a configuration made in Python has no file name
     try:
         directory = create_run_directory(root, name)
         link_latest(root, directory)

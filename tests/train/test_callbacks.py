@@ -143,9 +143,9 @@ def test_a_long_epoch_shows_lines_too(capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_bar_ends_full_with_loss_and_speed(capsys: pytest.CaptureFixture[str]) -> None:
     Loop(Losses((0.5, 1), (0.125, 1)), 40, [ProgressBar(lambda: {"validation/loss": 0.25})]).run()
     last = capsys.readouterr().err.split("\r")[-1]
-    assert "100%" in last
+    assert "epoch 20 100%|" in last
     assert "40/40" in last
-    assert "steps/s, epoch 20, loss 0.125, validation loss 0.25]" in last
+    assert "steps/s, loss 0.125    val 0.25    ]" in last
 
 
 def test_the_bar_of_a_run_that_fails_is_closed(capsys: pytest.CaptureFixture[str]) -> None:

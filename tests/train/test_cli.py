@@ -160,7 +160,7 @@ def test_a_terminal_gets_a_bar() -> None:
     assert code == 0
     bar = [line for line in shown.split("\r") if "40/40" in line][-1]
     assert "100%" in bar
-    assert re.search(r"steps/s, epoch \d+, loss [\d.]+, validation loss [\d.]+\]", bar)
+    assert re.search(r"steps/s, loss [\d.]+ +val [\d.]+ *\]", bar)
     assert "step 40/40" not in shown  # no plain lines beside the bar
     assert all(len(line) <= 100 for line in re.split(r"[\r\n]+", shown))
 
@@ -184,6 +184,17 @@ def test_an_interrupted_run_keeps_clean_records(number: signal.Signals, code: in
     lines = (directory / "metrics.jsonl").read_text("utf-8").splitlines()
     assert json.loads(lines[-1])["step"] == run["steps"]
     assert (directory / "weights.safetensors").exists()
+
+
+def test_a_terminal_without_our_characters_is_no_traceback() -> None:
+    write_example(Path(), MINIMIZATION).rename("é.yaml")
+    done = subprocess.run(
+        [*SCRIPT, "--config", "é.yaml", "--print-config"],
+        env={**ENVIRONMENT, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\xe9.yaml:1:13" in done.stdout
 
 
 @posix

@@ -17,7 +17,22 @@ EXAMPLES = st.sampled_from([REGRESSION, CLASSIFICATION, MINIMIZATION])
 # What a value, a key or a piece of syntax may be replaced by.
 PIECES = st.sampled_from(
     [
-        *("", "~", "true", "on", "0", "-1", "1", "1.5", "1e-3", "1e400", ".nan", "-.inf", "010"),
+        *(
+            "",
+            "~",
+            "true",
+            "on",
+            "0",
+            "-1",
+            "1",
+            "1.5",
+            "1e-3",
+            "1e300",
+            "1e400",
+            ".nan",
+            "-.inf",
+            "010",
+        ),
         *("9" * 30, "x", "'", '"', "[", "]", "{", "}", "{}", "[]", "[1, 2]", "{a: 1}", ":", ": "),
         *(
             "- ",
