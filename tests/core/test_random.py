@@ -1,0 +1,314 @@
+"""Random numbers are PyTorch's, bit for bit: see `scripts/golden/random_streams.py`."""
+
+import base64
+import copy
+import hashlib
+import json
+import math
+import pickle
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanotorch._core import random
+from nanotorch._core.box_muller import fma32, fma64
+from nanotorch._core.random import Generator, memory_order
+from nanotorch._core.shuffle import shuffled
+
+PATH = Path(__file__).parents[1] / "golden" / "random_streams.json"
+GOLDEN: dict[str, Any] = json.loads(PATH.read_text())
+# Everything but these is integer arithmetic and correctly rounded sums, products and roots.
+USING_LIBM = {"exponential", "geometric", "cauchy", "log_normal", "multinomial"}
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def same_libm() -> bool:
+    """Whether the C library here has the last bits of the one under the golden numbers."""
+    points = [i / 1024.0 for i in range(1, 1024)]
+    functions = (math.log, math.log1p, math.exp, math.cos, math.sin, math.tan)
+    probe = np.array([[function(x) for x in points] for function in functions])
+    return bool(digest(probe.tobytes()) == GOLDEN["libm"])
+
+
+SAME_LIBM = same_libm()
+
+
+def uses_libm(method: str, call: dict[str, Any]) -> bool:
+    if method != "normal":
+        return method in USING_LIBM
+    return call["dtype"] == "float64" or call["shape"] < 16 or not call["contiguous"]
+
+
+def draw(generator: Generator, method: str, call: dict[str, Any]) -> np.ndarray:
+    """Make the call of a golden case."""
+    arguments = dict(call)
+    for name in ("p", "weights"):
+        if f"{name}_dtype" in arguments:
+            arguments[name] = np.array(arguments[name], arguments.pop(f"{name}_dtype"))
+    result: np.ndarray = getattr(generator, method)(**arguments)
+    return result
+
+
+@pytest.mark.parametrize("number", range(len(GOLDEN["sequences"])))
+def test_sequences_of_calls(number: int) -> None:
+    sequence = GOLDEN["sequences"][number]
+    generator = Generator().manual_seed(sequence["seed"])
+    for method, call, expected, first in sequence["calls"]:
+        result = draw(generator, method, call)
+        np.testing.assert_allclose(
+            result.ravel()[:3].astype(float), first, rtol=1e-12 if result.itemsize == 8 else 1e-3
+        )
+        if SAME_LIBM or not uses_libm(method, call):
+            assert digest(result.tobytes()) == expected, (method, call)
+        assert result.shape == (call["shape"],) if "shape" in call else True
+    if SAME_LIBM:
+        assert digest(generator.get_state().tobytes()) == sequence["state"]
+
+
+def test_the_sequences_make_every_call() -> None:
+    calls = [call for sequence in GOLDEN["sequences"] for call in sequence["calls"]]
+    methods = {"uniform", "normal", "integers", "naturals", "permutation", "bernoulli"}
+    assert {call[0] for call in calls} == methods | USING_LIBM
+    assert len(calls) >= 400
+
+
+@pytest.mark.parametrize("case", GOLDEN["layouts"], ids=str)
+def test_layouts_are_filled_in_the_order_of_memory(case: dict[str, Any]) -> None:
+    array = np.zeros(case["shape"], np.float32).transpose(case["axes"])[..., :: case["step"]]
+    view = memory_order(array)
+    generator = Generator().manual_seed(0)
+    if case["method"] == "normal":
+        view[...] = generator.normal(view.shape, contiguous=False)
+    else:
+        view[...] = generator.uniform(view.shape)
+    if SAME_LIBM or case["method"] == "uniform":
+        assert digest(array.tobytes()) == case["digest"]
+
+
+@pytest.mark.parametrize("case", GOLDEN["errors"], ids=lambda case: f"{case[0]}: {case[3]}")
+def test_refusals_are_those_of_pytorch(case: Any) -> None:
+    method, call, kind, message = case
+    generator = Generator()
+    before = generator.get_state()
+    with pytest.raises((RuntimeError, NotImplementedError)) as caught:
+        draw(generator, method, call)
+    assert type(caught.value).__name__ == kind
+    assert str(caught.value) == message
+    assert (generator.get_state() == before).all()
+
+
+def test_probabilities_beyond_one_and_too_long_permutations_are_refused() -> None:
+    generator = Generator()
+    for p in ([0.5, 1.5], [0.5, math.nan]):
+        with pytest.raises(RuntimeError, match="Expected p_in >= 0 && p_in <= 1"):
+            generator.bernoulli(np.array(p), 2)
+    with pytest.raises(RuntimeError, match="shuffles at most 214748363 elements"):
+        generator.permutation(2**28)
+
+
+def test_a_state_of_pytorch_continues_here_and_goes_back_unchanged() -> None:
+    state = np.frombuffer(base64.b64decode(GOLDEN["exchange"]["state"]), np.uint8)
+    generator = Generator()
+    assert generator.set_state(state) is generator
+    assert generator.initial_seed() == 2**64 - 5
+    assert (generator.get_state() == state).all()
+    np.testing.assert_allclose(generator.normal(5), GOLDEN["exchange"]["randn"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("drawn", [0, 1, 623, 624, 625, 1248])
+def test_states_are_complete(drawn: int) -> None:
+    generator = Generator().manual_seed(7)
+    generator.uniform(drawn)
+    generator.normal(3)
+    twin = Generator().set_state(generator.get_state())
+    assert (twin.get_state() == generator.get_state()).all()
+    assert (twin.normal(40) == generator.normal(40)).all()
+    assert twin.initial_seed() == 7
+
+
+def test_a_state_is_a_copy() -> None:
+    generator = Generator()
+    state = generator.get_state()
+    kept = state.copy()
+    generator.normal(1)
+    assert (state == kept).all()
+    generator.set_state(state)
+    state[:] = 0
+    assert (generator.get_state() == kept).all()
+
+
+@pytest.mark.parametrize("duplicate", ["clone", "copy", "deepcopy", "pickle"])
+def test_copies_are_independent(duplicate: str) -> None:
+    generator = Generator().manual_seed(3)
+    generator.normal(3)
+    twin = {
+        "clone": Generator.clone_state,
+        "copy": copy.copy,
+        "deepcopy": copy.deepcopy,
+        "pickle": lambda one: pickle.loads(pickle.dumps(one)),
+    }[duplicate](generator)
+    first = twin.normal(5)
+    assert (generator.normal(5) == first).all()
+    assert isinstance(twin, Generator)
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "message"),
+    [
+        ("state", TypeError, "RNG state must be a torch.ByteTensor"),
+        (np.zeros(5056), TypeError, "RNG state must be a torch.ByteTensor"),
+        (np.zeros(16, np.uint8), RuntimeError, "of size 5056 but found .* size to be 16"),
+        (np.zeros(5056, np.uint8), RuntimeError, "Invalid mt19937 state"),
+    ],
+    ids=["text", "floats", "short", "zeros"],
+)
+def test_what_is_no_state_is_refused(state: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        Generator().set_state(state)
+
+
+def test_a_state_beyond_the_twister_is_refused() -> None:
+    words = Generator().get_state().view("<u8")
+    words[1], words[2] = (1 << 32) + 2**32 - 375, 1000
+    with pytest.raises(RuntimeError, match="Invalid mt19937 state"):
+        Generator().set_state(words.view(np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("seed", "natural"), [(0, 0), (-1, 2**64 - 1), (-(2**63), 2**63), (2**64 - 1, 2**64 - 1)]
+)
+def test_seeds_wrap(seed: int, natural: int) -> None:
+    generator = Generator()
+    assert generator.manual_seed(seed) is generator
+    assert generator.initial_seed() == natural
+    assert (generator.uniform(3) == Generator().manual_seed(natural).uniform(3)).all()
+
+
+@pytest.mark.parametrize("seed", [2**64, -(2**63) - 1])
+def test_seeds_out_of_range_are_refused(seed: int) -> None:
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize(("seed", "name"), [(1.0, "float"), ("1", "str"), (True, "bool")])
+def test_seeds_are_integers(seed: Any, name: str) -> None:
+    with pytest.raises(RuntimeError, match=f"manual_seed expected a long, but got {name}"):
+        Generator().manual_seed(seed)
+
+
+def test_devices() -> None:
+    assert Generator().device == "cpu"
+    assert Generator("cpu:0").initial_seed() == Generator(None).initial_seed() == 67280421310721
+    with pytest.raises(RuntimeError, match="no device 'cuda'"):
+        Generator("cuda")
+
+
+def test_seed_is_new_each_time() -> None:
+    generator = Generator()
+    first = generator.seed()
+    assert generator.initial_seed() == first
+    assert first != generator.seed()
+
+
+def test_the_default_generator() -> None:
+    before = random.default_generator.get_state()
+    try:
+        assert random.manual_seed(3.7) is random.default_generator
+        assert random.initial_seed() == 3
+        assert random.seed() == random.initial_seed() != 3
+    finally:
+        random.default_generator.set_state(before)
+
+
+def test_normals_wait_for_the_next_call_whatever_its_dtype() -> None:
+    pair = Generator().manual_seed(1).normal(2, np.float64)
+    generator = Generator().manual_seed(1)
+    assert generator.normal(1, np.float64) == pair[0]
+    generator.normal(16)
+    generator.normal(0)
+    assert generator.normal((), np.float32, 3.0, 2.0) == np.float32(pair[1] * 2.0 + 3.0)
+
+
+def test_infinite_parameters_pass_as_in_pytorch() -> None:
+    generator = Generator()
+    assert np.isinf(generator.normal(20, mean=math.inf)).all()
+    assert np.isinf(generator.normal(20, mean=1e39)).all()
+    assert np.isinf(generator.normal(20, mean=3.4e38, std=3.4e38)).any()
+    assert (generator.exponential(5, rate=math.inf) == 0).all()
+    assert np.isinf(generator.log_normal(9, np.float64, 1e5, 1.0)).all()
+    assert (generator.log_normal(9, np.float64, -1e5, 1.0) == 0).all()
+
+
+@pytest.mark.parametrize("method", ["uniform", "normal", "naturals", "exponential"])
+@pytest.mark.parametrize("shape", [(), (0,), (2, 3), (2, 0, 3), (3, 4, 5)])
+def test_shapes(method: str, shape: tuple[int, ...]) -> None:
+    result = getattr(Generator(), method)(shape)
+    assert isinstance(result, np.ndarray)
+    assert result.shape == shape
+
+
+def test_multinomial_of_rows_and_of_one_row() -> None:
+    generator = Generator()
+    weights = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
+    assert generator.multinomial(weights, 4, replacement=True).tolist() == [[1] * 4, [2] * 4]
+    assert generator.multinomial(weights, 1).tolist() == [[1], [2]]
+    assert sorted(generator.multinomial(np.ones(5), 5).tolist()) == [0, 1, 2, 3, 4]
+    assert generator.multinomial(np.ones((0, 3)), 2).shape == (0, 2)
+
+
+def swapped_one_by_one(partners: np.ndarray) -> list[int]:
+    order = list(range(len(partners) + 1))
+    for place, partner in enumerate(partners.tolist()):
+        order[place], order[partner] = order[partner], order[place]
+    return order
+
+
+@pytest.mark.parametrize("length", [1, 8191, 8192, 8240, 8287, 9000, 20000])
+@pytest.mark.parametrize("kind", ["random", "last", "self", "next", "reverse"])
+def test_swaps_at_once_are_swaps_one_by_one(length: int, kind: str) -> None:
+    places = np.arange(length)
+    partners = {
+        "random": places + np.random.default_rng(0).integers(0, length + 1 - places),
+        "last": np.full(length, length),
+        "self": places,
+        "next": places + 1,
+        "reverse": np.maximum(places, length - places),
+    }[kind]
+    assert shuffled(partners).tolist() == swapped_one_by_one(partners)
+
+
+def test_a_long_permutation_holds_every_number_once() -> None:
+    order = Generator().permutation(30_000, np.int32)
+    assert order.dtype == np.int32
+    assert (np.sort(order) == np.arange(30_000)).all()
+
+
+NUMBERS = st.floats(1e-3, 1e3) | st.floats(-1e3, -1e-3)
+
+
+@given(NUMBERS, NUMBERS, NUMBERS)
+def test_multiply_add_of_doubles_rounds_once(a: float, b: float, c: float) -> None:
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    assert fma64(np.array([a]), b, c)[0] == float(exact)
+
+
+@given(st.floats(0.5, 2.0), NUMBERS)
+def test_multiply_add_of_doubles_rounds_once_where_terms_cancel(a: float, b: float) -> None:
+    exact = Fraction(a) * Fraction(b) - Fraction(a * b)
+    assert fma64(np.array([a]), b, -(a * b))[0] == float(exact)
+
+
+def test_multiply_add_of_floats_rounds_once() -> None:
+    a, b, c = np.random.default_rng(0).normal(size=(3, 5000)).astype(np.float32)
+    triples = zip(a.tolist(), b.tolist(), c.tolist(), strict=True)
+    exact = [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in triples]
+    assert (fma32(a, b, c) == np.array(exact).astype(np.float32)).all()
+    assert (a * b + c != fma32(a, b, c)).mean() > 0.1
