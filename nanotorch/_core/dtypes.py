@@ -123,6 +123,11 @@ class Size(tuple[int, ...]):
     def __add__(self, other: Any) -> "Size":
         return Size(tuple.__add__(self, other))
 
+    def __mul__(self, times: Any) -> "Size":
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
 
 def promote_types(a: dtype, b: dtype) -> dtype:
     """The smallest dtype that holds both: of the higher category, or NumPy's within one.
@@ -182,7 +187,7 @@ class iinfo:  # noqa: N801 - PyTorch's name
         )
 
     def __repr__(self) -> str:
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
 class finfo:  # noqa: N801 - PyTorch's name
@@ -194,7 +199,7 @@ class finfo:  # noqa: N801 - PyTorch's name
         self.bits, self.dtype = info.bits, kind.name
         self.eps, self.min, self.max = float(info.eps), float(info.min), float(info.max)
         self.tiny = self.smallest_normal = float(info.smallest_normal)
-        self.resolution = float(info.resolution)
+        self.resolution = 10.0**-info.precision
 
     def __repr__(self) -> str:
         return (

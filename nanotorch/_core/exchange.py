@@ -69,10 +69,15 @@ class Exchange:
         return bool(self._array.item())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._single())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._single())
+
+    def _single(self) -> Any:
+        if self._array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self._array.item()
 
     def __index__(self) -> int:
         if self._array.dtype.kind == "f" or self._array.size != 1:

@@ -28,7 +28,7 @@ FREED = (
 )
 MODIFIED = (
     "one of the variables needed for gradient computation has been modified by an inplace "
-    "operation: [torch.{type}Tensor {shape}]{origin}, is at version {now}; expected version {seen} "
+    "operation: [torch.{type}Tensor {shape}]{origin} is at version {now}; expected version {seen} "
     "instead. Hint: enable anomaly detection to find the operation that failed to compute its "
     "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
 )
@@ -196,5 +196,5 @@ def modified_error(
     where = ""
     if node is not None and not isinstance(node, AccumulateGrad):
         name = node.name().rstrip("0123456789").removesuffix("Backward")
-        where = f", which is output {number} of {name}"
+        where = f", which is output {number} of {name},"
     return RuntimeError(MODIFIED.format(type=kind, shape=shape, origin=where, now=now, seen=seen))

@@ -70,6 +70,8 @@ class Tensor(Layout, Exchange):
 
     def __new__(cls, *sizes: Any) -> Any:
         self = object.__new__(cls)
+        if not sizes:
+            sizes = (0,)
         if len(sizes) == 1 and not isinstance(sizes[0], int):
             given = sizes[0]
             array = given._array if isinstance(given, Tensor) else np.array(given)
@@ -90,6 +92,10 @@ class Tensor(Layout, Exchange):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value and self._array.dtype.kind != "f":
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients"
+            )
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
@@ -99,9 +105,9 @@ class Tensor(Layout, Exchange):
             RuntimeError: for a dtype that is not floating-point, or when turning it off for a
                 tensor that an operation made.
         """
-        if requires_grad:
-            require_float(self._array)
-        elif self.grad_fn is not None:
+        if requires_grad and self._array.dtype.kind != "f":
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if not requires_grad and self.grad_fn is not None:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a "
                 "computed variable in a subgraph that doesn't require differentiation use "

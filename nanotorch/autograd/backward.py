@@ -7,7 +7,7 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core.engine import Sweep
-from nanotorch._core.graph import AccumulateGrad, Edge
+from nanotorch._core.graph import Edge
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of
@@ -46,12 +46,9 @@ def backward(
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    edges = [edge_of(t) for t in wanted]
-    captured = Sweep(roots, keep, create_graph, edges, accumulate=True).run()
-    for tensor, edge in zip(wanted, edges, strict=True):
-        g = captured[edge]
-        if g is not None and not isinstance(edge[0], AccumulateGrad):
-            AccumulateGrad(tensor).accumulate_tensor(g if create_graph else wrap(np.array(g)))
+    for tensor in wanted:
+        tensor.retain_grad()
+    Sweep(roots, keep, create_graph, [edge_of(t) for t in wanted], accumulate=True).run()
 
 
 @method(name="backward", public=False)
@@ -167,7 +164,10 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
     """The edges where a sweep begins, each with its first gradient."""
     roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     given = [weights] if weights is None or isinstance(weights, Tensor) else list(weights)
-    given += [None] * (len(roots) - len(given))
+    if weights is None:
+        given *= len(roots)
+    if len(given) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     pairs = []
     for position, root in enumerate(roots):
         weight = first_gradient(root, given[position], position)
