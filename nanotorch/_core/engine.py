@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.anomaly import check_gradients, report
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import AccumulateGrad, Edge, Node
+from nanotorch._core.graph import AccumulateGrad, Edge, Node, anomaly
 from nanotorch._core.tensor import Tensor, wrap
 
 ndarray = np.ndarray
@@ -170,18 +171,22 @@ class Sweep:
 
     def run(self) -> dict[Edge, Any]:
         """Sweep to the end; the gradient of each captured edge, None where nothing arrived."""
-        graph, keep_graph, everything = self.graph, self.keep_graph, self.needed is None
+        graph, keep_graph = self.graph, self.keep_graph
+        visit, plain = self.visit, self.needed is None
+        if anomaly.enabled:
+            visit, plain = self.visit_watched, False
         ready, waiting = self.ready, self.waiting
         before, mode.enabled = mode.enabled, graph
         try:
             while ready.heap:
                 node = ready.pop()
                 held = waiting.pop(node, None)
-                if not everything or node._hooks is not None:
-                    self.visit(node, held or [None, False] * len(node._outputs))
-                elif held is None:
+                if not plain or node._hooks is not None:
+                    visit(node, held or [None, False] * len(node._outputs))
+                elif held is None and not node.runs_on_nothing:
                     self.pass_on(node, None, None)
                 elif node._sequence:
+                    held = held or [None, False] * len(node._outputs)
                     grads = node.apply(held[0::2], graph)
                     if not keep_graph:
                         node._release()
@@ -239,9 +244,22 @@ class Sweep:
         grads = node.apply(arrived, self.graph)
         if hooks is not None and hooks.after:
             grads = call_after_hooks(node, grads, arrived, self.graph)
+        if anomaly.enabled and anomaly.check_nan:
+            check_gradients(node, grads)
         if not self.keep_graph:
             node._release()
         self.pass_on(node, grads, arrived[0])
+
+    def visit_watched(self, node: Node, held: list[Any]) -> None:
+        """`visit` in anomaly mode, which tells where the call stood whose gradient fails."""
+        before, anomaly.running = anomaly.running, node if self.graph else None
+        try:
+            self.visit(node, held)
+        except Exception:
+            report(node)
+            raise
+        finally:
+            anomaly.running = before
 
     def accumulate(self, node: Any, g: Any, mine: bool) -> None:
         """Run an accumulator, with the node's own hooks around it."""

@@ -116,8 +116,12 @@ class Exchange:
 
     def _marks(self) -> list[str]:
         """What stands behind the values when printed."""
-        if self.grad_fn is not None:
-            return [f"grad_fn=<{type(self.grad_fn).__name__}>"]
+        try:
+            node = self.grad_fn
+        except RuntimeError:  # a view whose history a write elsewhere has made undefined
+            return ["grad_fn=<Invalid>"]
+        if node is not None:
+            return [f"grad_fn=<{type(node).__name__}>"]
         return ["requires_grad=True"] if self.requires_grad else []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:

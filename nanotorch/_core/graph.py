@@ -5,6 +5,7 @@ edge to a constant. A node's sequence number is higher than those of the nodes i
 """
 
 import itertools
+import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +30,27 @@ FREED = (
 MODIFIED = (
     "one of the variables needed for gradient computation has been modified by an inplace "
     "operation: [torch.{type}Tensor {shape}]{origin} is at version {now}; expected version {seen} "
-    "instead. Hint: enable anomaly detection to find the operation that failed to compute its "
-    "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    "instead. "
 )
+HINT_ANOMALY = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
+    "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+HINT_ABOVE = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
+    "The variable in question was changed in there or anywhere later. Good luck!"
+)
+
+
+class Anomaly:
+    """The state of anomaly mode, which is one for all threads."""
+
+    enabled = False
+    check_nan = True
+    running: "Node | None" = None  # the node whose formulas are being recorded
+
+
+anomaly = Anomaly()
 
 
 class NodeHooks:
@@ -64,6 +83,8 @@ class Node:
     _hooks: NodeHooks | None = None
     # Whether `apply` returns arrays that nobody else holds (or the arriving gradient itself).
     fresh_gradients = False
+    # Whether `apply` is called though no gradient has arrived.
+    runs_on_nothing = False
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
         """The gradients of the inputs, for edges that lead somewhere, from those of the outputs.
@@ -119,6 +140,12 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+# Held while a leaf's gradient is read and replaced, since other threads may add to the same leaf.
+# One for all leaves: an accumulator lives as short as its graph, too short to own a lock.
+accumulating = threading.Lock()
+acquire, release = accumulating.acquire, accumulating.release
+
+
 class AccumulateGrad(Node):
     """The end of the graph at a leaf: adds what arrives to ``variable.grad``.
 
@@ -145,25 +172,33 @@ class AccumulateGrad(Node):
     def accumulate(self, grad: Any, mine: bool) -> None:
         """Add a bare gradient to the leaf's; take it over if nobody else holds it (``mine``)."""
         variable = self.variable
-        held = variable._grad
-        if grad is None:
-            pass
-        elif held is None:
-            variable._grad = variable._lift(grad if mine else np.array(grad))
-        else:
-            array = held._array
-            np.add(array, grad, out=array, casting="same_kind")
-            held._cell[0] += 1
+        acquire()  # half the price of a `with`
+        try:
+            held = variable._grad
+            if grad is None:
+                pass
+            elif held is None:
+                variable._grad = variable._lift(grad if mine else np.array(grad))
+            else:
+                array = held._array
+                np.add(array, grad, out=array, casting="same_kind")
+                held._cell[0] += 1
+        finally:
+            release()
         self.call_post_hooks()
 
     def accumulate_tensor(self, grad: "Tensor | None") -> None:
         """Add a recorded gradient, out of place, so that its own graph stays whole."""
         variable = self.variable
-        held = variable._grad
-        if grad is not None and held is None:
-            variable._grad = variable._lift(np.empty_like(grad._array)).copy_(grad)
-        elif grad is not None:
-            variable._grad = held + grad
+        acquire()
+        try:
+            held = variable._grad
+            if grad is not None and held is None:
+                variable._grad = variable._lift(np.empty_like(grad._array)).copy_(grad)
+            elif grad is not None:
+                variable._grad = held + grad
+        finally:
+            release()
         self.call_post_hooks()
 
     def call_post_hooks(self) -> None:
@@ -197,4 +232,7 @@ def modified_error(
     if node is not None and not isinstance(node, AccumulateGrad):
         name = node.name().rstrip("0123456789").removesuffix("Backward")
         where = f", which is output {number} of {name},"
-    return RuntimeError(MODIFIED.format(type=kind, shape=shape, origin=where, now=now, seen=seen))
+    return RuntimeError(
+        MODIFIED.format(type=kind, shape=shape, origin=where, now=now, seen=seen)
+        + (HINT_ABOVE if anomaly.enabled else HINT_ANOMALY)
+    )

@@ -24,7 +24,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from nanotorch._core import op_source
-from nanotorch._core.graph import FREED, Node
+from nanotorch._core.graph import Node
 from nanotorch._core.op_runtime import RUNTIME, unpack_input, unpack_out
 from nanotorch._core.saving import opened
 from nanotorch._core.tensor import Tensor, wrap

@@ -8,7 +8,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import FREED, NO_EDGE, Node, modified_error, next_sequence
+from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
 from nanotorch._core.inference import InferenceCell
 from nanotorch._core.saving import observe, observers, opened
 from nanotorch._core.tensor import Tensor, wrap

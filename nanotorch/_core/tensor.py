@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
+from nanotorch._core import dtypes, inference
 from nanotorch._core.exchange import Exchange
+from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import AccumulateGrad, Edge, Node
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.layout import Layout
@@ -102,11 +103,13 @@ class Tensor(Layout, Exchange):
         """Set whether operations on this tensor are recorded; returns it.
 
         Raises:
-            RuntimeError: for a dtype that is not floating-point, or when turning it off for a
-                tensor that an operation made.
+            RuntimeError: for a dtype that is not floating-point, for an inference tensor outside
+                inference mode, or when turning it off for a tensor that an operation made.
         """
         if requires_grad and self._array.dtype.kind != "f":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if requires_grad and mode.enabled is not None and self.is_inference():
+            raise RuntimeError(inference.REQUIRED)
         if not requires_grad and self.grad_fn is not None:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a "
@@ -226,8 +229,14 @@ class Tensor(Layout, Exchange):
         self._edge, self._requires_grad = None, False
         return self
 
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return isinstance(self._cell, inference.InferenceCell)
+
     @property
     def _version(self) -> int:
+        if self.is_inference():
+            raise RuntimeError(inference.UNTRACKED)
         return self._cell[0]
 
     @property

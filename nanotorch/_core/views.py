@@ -13,6 +13,9 @@ import numpy as np
 from nanotorch._core.dtypes import can_cast, of_array
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, AccumulateGrad, Edge, Node, next_sequence
+from nanotorch._core.inference import InferenceCell, refuse_write
+from nanotorch._core.view_errors import CUSTOM as CUSTOM
+from nanotorch._core.view_errors import INFERENCE, MULTI_OUTPUT, NO_GRAD, TRACKED, refused_write
 
 if TYPE_CHECKING:
     from nanotorch._core.tensor import Tensor
@@ -21,9 +24,6 @@ if TYPE_CHECKING:
 # which of its outputs is meant (None where it has one).
 Step = tuple[Callable[..., Any], tuple[Any, ...], int | None]
 
-# How a view came about, where that forbids writing to it under grad mode.
-TRACKED, NO_GRAD, MULTI_OUTPUT, CUSTOM = "tracked", "no_grad", "multi_output", "custom"
-
 LEAF_WRITE = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF_WRITE = (
     "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -31,17 +31,6 @@ VIEW_OF_LEAF_WRITE = (
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "
     "memory location. Please clone() the tensor before performing the operation."
-)
-NO_GRAD_VIEW_WRITE = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
-    "code by moving both the view and the inplace either both inside the no_grad block (if you "
-    "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
-)
-MULTI_OUTPUT_WRITE = (
-    "Output {number} of {node} is a view and is being modified inplace. This view is the output of "
-    "a function that returns multiple views. Such functions do not allow the output views to be "
-    "modified inplace. You should replace the inplace operation by an out-of-place one."
 )
 
 
@@ -57,7 +46,7 @@ class View:
 def make_view(out: "Tensor", source: "Tensor", step: Step) -> None:
     """Declare ``out`` a view of ``source``, which `step` makes."""
     view = source._view
-    origin = TRACKED if mode.enabled else NO_GRAD
+    origin = TRACKED if mode.enabled else INFERENCE if mode.enabled is None else NO_GRAD
     if step[2] is not None:
         origin = MULTI_OUTPUT
     base: Tensor = source
@@ -67,6 +56,8 @@ def make_view(out: "Tensor", source: "Tensor", step: Step) -> None:
         if view.origin is not TRACKED:
             origin = view.origin
     out._cell = cell = source._cell
+    if isinstance(cell, InferenceCell):  # an inference tensor has no history to follow
+        return
     out._view = View(base, steps, cell[0], origin)
 
 
@@ -94,6 +85,8 @@ def view_edge(tensor: "Tensor") -> Edge | None:
     version = tensor._cell[0]
     if version != view.version:
         if view.base.requires_grad:
+            if view.origin is not TRACKED:
+                raise refused_write(view.origin, tensor._edge, indirect=True)
             tensor._edge = (AsStridedBackward0(view), 0)
             tensor._requires_grad = True
         view.version = version
@@ -170,8 +163,10 @@ def check_write(tensor: "Tensor") -> None:
 
     Raises:
         RuntimeError: for memory that several elements share; with grad mode on, for a leaf that
-            requires grad, a view of one, and views made under `no_grad` or by `split`, `unbind`.
+            requires grad, a view of one, and views made under `no_grad`, by `split`, `unbind` or
+            by a user's function; for an inference tensor outside inference mode.
     """
+    refuse_write(tensor._cell)
     array = tensor._array
     if (
         0 in array.strides
@@ -189,12 +184,8 @@ def check_write(tensor: "Tensor") -> None:
         if tensor._requires_grad and tensor._edge is None:
             raise RuntimeError(LEAF_WRITE)
         return
-    if view.origin is MULTI_OUTPUT and tensor.requires_grad:
-        node, number = view_edge(tensor) or (None, 0)
-        name = node.name().removesuffix("0").removesuffix("Backward") if node else "a function"
-        raise RuntimeError(MULTI_OUTPUT_WRITE.format(number=number, node=name))
-    if view.origin is NO_GRAD and tensor.requires_grad:
-        raise RuntimeError(NO_GRAD_VIEW_WRITE)
+    if view.origin is not TRACKED and tensor.requires_grad:
+        raise refused_write(view.origin, view_edge(tensor), indirect=False)
     if view.base._requires_grad and view.base._edge is None:
         raise RuntimeError(VIEW_OF_LEAF_WRITE)
 
@@ -226,11 +217,25 @@ def rebase(tensor: "Tensor", node: Node) -> None:
     """Make ``node``, whose first edge is the tensor's former one, its history after a write."""
     view = tensor._view
     if view is None:
-        tensor._edge = (node, 0)
+        before, tensor._edge = tensor._edge, (node, 0)
         tensor._requires_grad = True
+        if tensor._retains_grad:
+            retain_anew(tensor, before)
         return
-    base = view.base
-    base._edge = (CopySlices(base, node, view.steps), 0)
+    base, former = view.base, tensor._edge
+    before, base._edge = base._edge, (CopySlices(base, node, view.steps), 0)
     base._requires_grad = True
+    if base._retains_grad:
+        retain_anew(base, before)
     view.version = -1  # the view's own history is now its base's
     view_edge(tensor)
+    if tensor._retains_grad:
+        retain_anew(tensor, former)
+
+
+def retain_anew(tensor: "Tensor", former: Edge | None) -> None:
+    """After a write, `retain_grad` keeps the gradient of the new value, no longer the former's."""
+    if former is not None and tensor._edge is not None:
+        (old, old_number), (node, number) = former, tensor._edge
+        if old is not None and node is not None and old_number in old.own_hooks().retain:
+            node.own_hooks().retain[number] = old.own_hooks().retain.pop(old_number)

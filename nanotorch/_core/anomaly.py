@@ -1,0 +1,68 @@
+"""Anomaly mode: nodes note the call that made them, and the sweep looks for nan.
+
+The mode is one for all threads. While it is on, `observers` in `saving` holds it, so that
+recording an operation looks at one list only, whatever there is to do.
+"""
+
+import traceback
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.graph import Node, anomaly
+
+ENABLED = (
+    "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
+    "enabled for debugging."
+)
+CAUSED = "Error detected in {}. Traceback of forward call that caused the error:\n"
+INDUCED = (
+    "\n\nPrevious calculation was induced by {}. Traceback of forward call that induced the "
+    "previous calculation:\n"
+)
+UNKNOWN = (
+    "Error detected in {}. No forward pass information available. Enable detect anomaly during "
+    "forward pass for more information."
+)
+TRACE, PARENT = "traceback_", "parent_"  # PyTorch's keys in a node's metadata
+PACKAGE = Path(__file__).parents[1]
+# Files whose frames are not the user's; generated functions name themselves so.
+OURS = (*(str(PACKAGE / part) for part in ("_core", "ops", "autograd")), "<nanotorch")
+
+
+def note_origin(node: Node) -> None:
+    """Keep the stack of the call that makes ``node``, and the node in whose backward that is."""
+    frames = traceback.extract_stack()
+    while frames and frames[-1].filename.startswith(OURS):
+        frames.pop()
+    node.metadata[TRACE] = frames.format()
+    if anomaly.running is not None:
+        node.metadata[PARENT] = anomaly.running
+
+
+def check_gradients(node: Node, grads: Sequence[Any]) -> None:
+    """Refuse nan among the gradients that a node has made.
+
+    Raises:
+        RuntimeError: naming the node and the position.
+    """
+    for position, g in enumerate(grads):
+        if g is not None and np.isnan(getattr(g, "_array", g)).any():
+            raise RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {position}th output."
+            )
+
+
+def report(node: Node | None) -> None:
+    """Warn where the forward call of a node that has failed stood, and those it came from."""
+    heading = CAUSED
+    while node is not None:
+        trace = node.metadata.get(TRACE)
+        if trace is None:
+            warnings.warn(UNKNOWN.format(node.name()), UserWarning, stacklevel=2)
+            return
+        warnings.warn(heading.format(node.name()) + "".join(trace), UserWarning, stacklevel=2)
+        node, heading = node.metadata.get(PARENT), INDUCED
