@@ -4,24 +4,33 @@ from typing import TYPE_CHECKING, Any
 
 from nanotorch._core.op import PUBLIC
 from nanotorch.ops import activation as activation
+from nanotorch.ops import advanced as advanced
 from nanotorch.ops import comparison as comparison
 from nanotorch.ops import conversion as conversion
 from nanotorch.ops import creation as creation
 from nanotorch.ops import elementwise as elementwise
+from nanotorch.ops import erf as erf
 from nanotorch.ops import expanding as expanding
 from nanotorch.ops import extremum as extremum
+from nanotorch.ops import gathering as gathering
 from nanotorch.ops import generator as generator
+from nanotorch.ops import indexing as indexing
 from nanotorch.ops import inplace as inplace
 from nanotorch.ops import joining as joining
 from nanotorch.ops import loss as loss
+from nanotorch.ops import masking as masking
 from nanotorch.ops import memory as memory
+from nanotorch.ops import normalization as normalization
 from nanotorch.ops import order as order
 from nanotorch.ops import random as random
 from nanotorch.ops import random_fill as random_fill
 from nanotorch.ops import reduction as reduction
+from nanotorch.ops import robust_loss as robust_loss
 from nanotorch.ops import rounding as rounding
 from nanotorch.ops import shape as shape
 from nanotorch.ops import slicing as slicing
+from nanotorch.ops import subscript as subscript
+from nanotorch.ops import units as units
 
 globals().update(PUBLIC)
 __all__ = sorted(PUBLIC)

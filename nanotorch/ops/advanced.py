@@ -1,0 +1,271 @@
+"""Indexing by tensors: `index` reads, `index_put` writes. `subscript` makes brackets of them."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.graph import NO_EDGE, modified_error
+from nanotorch._core.op import Array, method, op
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.accumulation import added_at
+from nanotorch.ops.inplace import writer
+
+WHOLE: Any = slice(None)
+Key = tuple[Any, ...]  # what NumPy takes: an array or `slice(None)` for each dimension or mask
+
+
+class Index:
+    """The tensors of an index, one for each dimension or mask or None, as a static argument.
+
+    A backward pass that uses them again refuses to if they were written to since.
+    """
+
+    __slots__ = ("key", "watched")
+
+    def __init__(self, tensors: Sequence[Tensor | None]) -> None:
+        self.watched = [(t, t._cell[0]) for t in tensors if t is not None]
+        self.key: Key = tuple([WHOLE if t is None else entry_of(t._array) for t in tensors])
+
+    def unchanged(self) -> Key:
+        """The key.
+
+        Raises:
+            RuntimeError: if one of the tensors was written to.
+        """
+        for tensor, version in self.watched:
+            if tensor._cell[0] != version:
+                raise modified_error(tensor._array, NO_EDGE, tensor._cell[0], version)
+        return self.key
+
+    @property
+    def only(self) -> Array | None:
+        """The index, if there is just one."""
+        return self.watched[0][0]._array if len(self.watched) == 1 else None
+
+
+def entry_of(array: Array) -> Array:
+    """An index array as NumPy takes it.
+
+    Raises:
+        IndexError: for a dtype that is no index.
+
+    Warns:
+        UserWarning: for uint8, which stands for a mask.
+    """
+    kind = array.dtype
+    if kind == np.int64 or kind.kind == "b" or kind == np.int32:
+        return array
+    if kind != np.uint8:
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    warnings.warn(
+        "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+        UserWarning,
+        stacklevel=5,
+    )
+    return array != 0
+
+
+def check_masks(shape: tuple[int, ...], key: Key) -> None:
+    """Refuse masks that do not cover their dimensions.
+
+    Raises:
+        IndexError: if a mask has another shape than the dimensions it stands for.
+    """
+    dim = 0
+    for entry in key:
+        if isinstance(entry, slice) or entry.dtype.kind != "b":
+            dim += 1
+            continue
+        for place, n in enumerate(entry.shape):
+            if n != shape[dim + place]:
+                raise IndexError(
+                    f"The shape of the mask {list(entry.shape)} at index {place} does not match "
+                    f"the shape of the indexed tensor {list(shape)} at index {dim + place}"
+                )
+        dim += entry.ndim
+
+
+def explain(shape: tuple[int, ...], key: Key) -> Exception:
+    """Why an array of ``shape`` has nothing at ``key``, in PyTorch's words."""
+    try:
+        check_masks(shape, key)
+    except IndexError as error:
+        return error
+    dims, indices = [], []
+    dim = 0
+    for entry in key:
+        if isinstance(entry, slice):
+            dim += 1
+            continue
+        for part in entry.nonzero() if entry.dtype.kind == "b" else (entry,):
+            dims.append(dim)
+            indices.append(part)
+            dim += 1
+    try:
+        together = np.broadcast_arrays(*indices)
+    except ValueError:
+        shapes = ", ".join(str(list(i.shape)) for i in indices)
+        return IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes " + shapes
+        )
+    if any(shape[d] == 0 for d in dims):
+        return IndexError("index is out of bounds for dimension with size 0")
+    first: tuple[int, int] | None = None
+    for number, (d, index) in enumerate(zip(dims, together, strict=True)):
+        wrong = np.flatnonzero((index < -shape[d]) | (index >= shape[d]))
+        if wrong.size and (first is None or wrong[0] < first[0]):
+            first = int(wrong[0]), number
+    assert first is not None
+    value = together[first[1]].reshape(-1)[first[0]]
+    return IndexError(
+        f"index {value} is out of bounds for dimension {first[1]} with size {shape[dims[first[1]]]}"
+    )
+
+
+# Read
+
+
+def picked(input: Array, key: Key) -> Array:
+    """``input[key]``, a copy.
+
+    Raises:
+        IndexError: for an index out of range, or masks and shapes that do not fit.
+    """
+    try:
+        if len(key) == 1 and key[0].dtype.kind != "b":
+            return input.take(key[0], 0)
+        return input[key]
+    except IndexError:
+        raise explain(input.shape, key) from None
+
+
+@op(
+    input=lambda g, input_shape, at: index_backward(g, input_shape, at),
+    method=False,
+    public=False,
+)
+def index(input: Array, at: Index) -> Array:
+    """The elements at an index of tensors, by NumPy's rules; a copy."""
+    return picked(input, at.unchanged())
+
+
+@op(
+    g=lambda g, at: index(g, at),
+    method=False,
+    public=False,
+    node="IndexPutImplBackward0",
+)
+def index_backward(g: Array, shape: tuple[int, ...], at: Index) -> Array:
+    """Zeros of ``shape``, to which `index`'s gradient is added where its elements came from."""
+    return added_at(shape, at.unchanged(), g)
+
+
+# Write
+
+
+def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
+    """Write ``values`` into ``input``, or add them, at an index.
+
+    Raises:
+        RuntimeError: for values of another dtype, or of a shape that does not fit.
+    """
+    key = at.unchanged()
+    if values.dtype is not input.dtype:
+        only = at.only
+        lone = only is not None and only.dtype.kind in "bu" and values.size == 1 and not accumulate
+        if not lone:
+            raise RuntimeError(
+                "Index put requires the source and destination dtypes match, got "
+                f"{dtypes.of_array(input).char} for the destination and "
+                f"{dtypes.of_array(values).char} for the source."
+            )
+    check_masks(input.shape, key)
+    try:
+        if accumulate:
+            shape = input[key].shape
+            input += added_at(input.shape, key, np.broadcast_to(values, shape))
+        else:
+            input[key] = values
+    except (ValueError, IndexError):
+        shape = picked(input, key).shape
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(shape)}"
+        ) from None
+    return input
+
+
+@op(
+    g=lambda g, at: index_cleared(g, at),
+    method=False,
+    public=False,
+    node="IndexPutBackward0",
+)
+def index_cleared(g: Array, at: Index) -> Array:
+    """``g`` with zeros at an index: the gradient of what `index_put` wrote over."""
+    out = g.copy()
+    out[at.unchanged()] = 0
+    return out
+
+
+PUT: dict[str, Any] = {
+    "input": lambda g, at, accumulate: g if accumulate else index_cleared(g, at),
+    "values": lambda g, at: index(g, at),
+    "node": "IndexPutBackward0",
+}
+
+
+@op(**PUT, method=False, public=False)
+def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
+    """A copy of ``input`` with ``values`` at an index."""
+    return put(input.copy(), at, values, accumulate)
+
+
+@writer(**PUT)
+def put_at_in_place(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
+    """In-place `put_at`."""
+    return put(input, at, values, accumulate)
+
+
+def checked_indices(indices: Any, ndim: int) -> Index:
+    """The indices of a call as an `Index`.
+
+    Raises:
+        TypeError: for what is not a tensor.
+        IndexError: for more of them than dimensions.
+    """
+    if isinstance(indices, Tensor):
+        raise TypeError(
+            "index_put(): argument 'indices' (position 1) must be tuple of Tensors, not Tensor"
+        )
+    for position, t in enumerate(indices):
+        if not isinstance(t, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got {type(t).__name__}"
+            )
+    if len(indices) > ndim:
+        raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(indices)})")
+    return Index(list(indices))
+
+
+@method
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means.
+
+    Args:
+        accumulate: add the values, all of them where an index comes several times.
+
+    Raises:
+        IndexError: for an index out of range.
+        RuntimeError: for values of another dtype, or of a shape that does not fit.
+    """
+    return put_at(input, checked_indices(indices, input.ndim), values, accumulate)
+
+
+@method(public=False)
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """In-place `index_put`."""
+    return put_at_in_place(self, checked_indices(indices, self.ndim), values, accumulate)

@@ -1,0 +1,299 @@
+"""Single elements by index: `gather`, `scatter`, `take`."""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.layout import normal_dim
+from nanotorch._core.op import Array, method, op
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.accumulation import add_rows
+from nanotorch.ops.expanding import common_shape, expand_to
+from nanotorch.ops.inplace import number_in, writer
+
+# Along one dimension
+
+
+def check_index(name: str, array: Array, index: Array, dim: int, src: Array | None = None) -> int:
+    """The dimension, counted from the front.
+
+    Raises:
+        RuntimeError: if ``index`` is no index, or larger than the arrays it is used with.
+    """
+    dim = normal_dim(dim, array.ndim)
+    if index.dtype.kind != "i" or index.itemsize < 4:
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if not index.size:
+        return dim
+    called = "input" if name == "gather" else "self"
+    if (index.ndim or 1) != (array.ndim or 1):
+        raise RuntimeError(
+            f"Index tensor must have the same number of dimensions as {called} tensor"
+        )
+    if src is not None and (index.ndim or 1) != (src.ndim or 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    for d, (n, size) in enumerate(zip(index.shape, array.shape, strict=False)):
+        if d != dim and n > size:
+            raise too_large(name, array, index, dim, src, d)
+    if src is not None and any(n > s for n, s in zip(index.shape, src.shape, strict=False)):
+        raise too_large(name, array, index, dim, src, 0)
+    size = array.shape[dim] if array.ndim else 1
+    wrong = (index < 0) | (index >= size)
+    if wrong.any():
+        first = index[wrong][0] if index.ndim else index
+        raise RuntimeError(f"index {first} is out of bounds for dimension {dim} with size {size}")
+    return dim
+
+
+def too_large(
+    name: str, array: Array, index: Array, dim: int, src: Array | None, d: int
+) -> RuntimeError:
+    """The error for an index larger than what it is used with."""
+    sizes = f"index {list(index.shape)} to be no larger than self {list(array.shape)} apart from"
+    if name == "gather":
+        return RuntimeError(
+            f"Size does not match at dimension {d} expected {sizes} dimension {dim}"
+        )
+    more = "" if src is None else f" and to be no larger size than src {list(src.shape)}"
+    return RuntimeError(f"Expected {sizes} dimension {dim}{more}")
+
+
+def at(index: Array, dim: int) -> tuple[Array, ...]:
+    """The NumPy index of the elements that ``index`` means along ``dim``."""
+    grid = list(np.ogrid[tuple([slice(n) for n in index.shape])]) if index.ndim > 1 else [index]
+    grid[dim] = index
+    return tuple(grid)
+
+
+def part(src: Array, shape: tuple[int, ...]) -> Array:
+    """The first elements of ``src`` along each dimension."""
+    return src if src.shape == shape else src[tuple([slice(n) for n in shape])]
+
+
+@op(input=lambda g, input_shape, dim, index: gather_backward(g, input_shape, dim, index))
+def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
+    """``out[i, j, k] = input[i, index[i, j, k], k]`` (for ``dim=1``)."""
+    dim = check_index("gather", input, index, dim)
+    if not index.size:
+        return np.empty(index.shape, input.dtype)
+    source = input if input.ndim else input.reshape(1)
+    picked = source[at(index.reshape(-1) if source.ndim == 1 else index, dim)]
+    return picked.reshape(index.shape)
+
+
+@op(
+    g=lambda g, dim, index: gather(g, dim, index),
+    method=False,
+    public=False,
+    node="ScatterAddBackward0",
+)
+def gather_backward(g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
+    """Zeros of ``shape``, to which `gather`'s gradient is added where its elements came from."""
+    return added(np.zeros(shape, g.dtype), dim, index, g)
+
+
+def added(out: Array, dim: int, index: Array, src: Array) -> Array:
+    """Add ``src`` into ``out`` along ``dim``, where ``index`` says."""
+    if index.size:
+        dim = normal_dim(dim, out.ndim)
+        shape = out.shape or (1,)
+        places = np.ravel_multi_index(at(np.atleast_1d(index), dim), shape)
+        values = np.atleast_1d(part(src, index.shape))
+        whole = out if out.flags.c_contiguous else np.ascontiguousarray(out)
+        add_rows(whole.reshape(-1), places.reshape(-1), values.reshape(-1))
+        if whole is not out:
+            out[...] = whole
+    return out
+
+
+def same_dtype(array: Array, src: Array) -> None:
+    """Refuse values of another dtype."""
+    if array.dtype is not src.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+
+
+def put_along(input: Array, dim: int, index: Array, src: Array | None, value: Any) -> Array:
+    """Write ``src``, or ``value`` without one, into ``input`` along ``dim``."""
+    dim = check_index("scatter", input, index, dim, src)
+    if index.size:
+        target = input if input.ndim else input.reshape(1)
+        if src is not None:
+            same_dtype(input, src)
+            value = np.atleast_1d(part(src, index.shape))
+        target[at(np.atleast_1d(index), dim)] = value
+    return input
+
+
+SCATTER: dict[str, Any] = {
+    "input": lambda g, dim, index: scatter_number(g, dim, index, 0),
+    "src": lambda g, dim, index: gather(g, dim, index),
+    "node": "ScatterBackward0",
+}
+SCATTER_NUMBER: dict[str, Any] = {
+    "input": lambda g, dim, index: scatter_number(g, dim, index, 0),
+    "node": "ScatterBackward1",
+}
+SCATTER_ADD: dict[str, Any] = {
+    "input": lambda g: g,
+    "src": lambda g, dim, index: gather(g, dim, index),
+}
+
+
+@op(**SCATTER, method=False, public=False)
+def scatter_tensor(input: Array, dim: int, index: Array, src: Array) -> Array:
+    """``input`` with elements of ``src`` along ``dim``, where ``index`` says."""
+    return put_along(input.copy(), dim, index, src, None)
+
+
+@writer(**SCATTER)
+def scatter_tensor_in_place(input: Array, dim: int, index: Array, src: Array) -> Array:
+    """In-place `scatter_tensor`."""
+    return put_along(input, dim, index, src, None)
+
+
+@op(**SCATTER_NUMBER, method=False, public=False)
+def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
+    """``input`` with a number along ``dim``, where ``index`` says."""
+    return put_along(input.copy(), dim, index, None, number_in(value, input.dtype))
+
+
+@writer(**SCATTER_NUMBER)
+def scatter_number_in_place(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
+    """In-place `scatter_number`."""
+    return put_along(input, dim, index, None, number_in(value, input.dtype))
+
+
+def reduced(input: Tensor, dim: int, index: Tensor, src: Any, reduce: str) -> Tensor:
+    """``input`` with ``src`` added or multiplied where ``index`` says; it has no gradient."""
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    out, picked = input._array.copy(), index._array
+    source = src._array if isinstance(src, Tensor) else None
+    dim = check_index("scatter", out, picked, dim, source)
+    values = np.broadcast_to(src, picked.shape) if source is None else part(source, picked.shape)
+    function = np.add if reduce == "add" else np.multiply
+    function.at(out, at(picked, dim), values.astype(out.dtype))
+    return Tensor._lift(out)
+
+
+@method
+def scatter(
+    input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None,
+    reduce: str | None = None,
+) -> Any:  # fmt: skip
+    """``out[i, index[i, j, k], k] = src[i, j, k]`` (for ``dim=1``), else ``input``.
+
+    Args:
+        src: a tensor at least as large as ``index``, or a number.
+        reduce: "add" or "multiply" to combine with the elements there; this has no gradient.
+
+    Raises:
+        RuntimeError: for an index out of range or too large.
+    """
+    src = value if src is None else src
+    if reduce is not None:
+        return reduced(input, dim, index, src, reduce)
+    scattering = scatter_number if isinstance(src, (bool, int, float)) else scatter_tensor
+    return scattering(input, dim, index, src)
+
+
+@method(public=False)
+def scatter_(
+    self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
+    reduce: str | None = None,
+) -> Tensor:  # fmt: skip
+    """In-place `scatter`."""
+    src = value if src is None else src
+    if reduce is not None:
+        return self.copy_(reduced(self, dim, index, src, reduce))
+    number = isinstance(src, (bool, int, float))
+    scattering = scatter_number_in_place if number else scatter_tensor_in_place
+    return scattering(self, dim, index, src)
+
+
+def add_along(input: Array, dim: int, index: Array, src: Array) -> Array:
+    """Add ``src`` into ``input`` along ``dim``, after a check."""
+    check_index("scatter", input, index, dim, src)
+    same_dtype(input, src)
+    return added(input, dim, index, src)
+
+
+@op(**SCATTER_ADD)
+def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
+    """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
+    return add_along(input.copy(), dim, index, src)
+
+
+@writer(**SCATTER_ADD, node="ScatterAddBackward0")
+def scatter_add_in_place(input: Array, dim: int, index: Array, src: Array) -> Array:
+    """In-place `scatter_add`."""
+    return add_along(input, dim, index, src)
+
+
+method(scatter_add_in_place, name="scatter_add_", public=False)
+
+
+@method
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """Elements along ``dim`` at the positions that `argmax`, `argsort` and the like give.
+
+    Args:
+        indices: broadcasts with ``input`` in the other dimensions.
+        dim: without it both count as vectors.
+    """
+    if indices._array.dtype != np.int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.char}"
+        )
+    if dim is None:
+        return gather(input.reshape(-1), 0, wrapped(indices.reshape(-1), input.numel()))
+    if input.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    dim = normal_dim(dim, input.ndim)
+    rest = [(*a._array.shape[:dim], 1, *a._array.shape[dim + 1 :]) for a in (input, indices)]
+    shape = common_shape(*rest)
+    sizes = [(*shape[:dim], a._array.shape[dim], *shape[dim + 1 :]) for a in (input, indices)]
+    source, places = expand_to(input, sizes[0]), expand_to(indices, sizes[1])
+    return gather(source, dim, wrapped(places, sizes[0][dim]))
+
+
+def wrapped(index: Tensor, size: int) -> Tensor:
+    """An index with negative entries counted from the end."""
+    array = index._array
+    return Tensor._lift(np.where(array < 0, array + size, array))
+
+
+# Among all elements in order
+
+
+@op(input=lambda g, index, input_shape: take_backward(g, index, input_shape))
+def take(input: Array, index: Array) -> Array:
+    """The elements at ``index``, counted as in one dimension; in the shape of ``index``."""
+    if index.dtype != np.int64:
+        raise RuntimeError(
+            f"take(): Expected a long tensor for index, but got {dtypes.of_array(index).char}"
+        )
+    if index.size and not input.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    try:
+        return input.reshape(-1)[index] if index.size else np.empty(index.shape, input.dtype)
+    except IndexError:
+        wrong = index[(index < -input.size) | (index >= input.size)]
+        first = operator.index(wrong.reshape(-1)[0])
+        raise IndexError(
+            f"out of range: tried to access index {first} on a tensor of {input.size} elements."
+        ) from None
+
+
+@op(g=lambda g, index: take(g, index), method=False, public=False, node="PutBackward0")
+def take_backward(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
+    """Zeros of ``shape``, to which `take`'s gradient is added where its elements came from."""
+    out = np.zeros(shape, g.dtype)
+    flat = index.reshape(-1)
+    add_rows(out.reshape(-1), np.where(flat < 0, flat + out.size, flat), g.reshape(-1))
+    return out

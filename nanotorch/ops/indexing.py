@@ -1,0 +1,285 @@
+"""Whole parts by index along one dimension: `index_select`, `index_add`, `index_copy`, ..."""
+
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.layout import normal_dim
+from nanotorch._core.op import Array, method, op
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.accumulation import add_rows
+from nanotorch.ops.inplace import number_in, writer
+from nanotorch.ops.reduction import sum_all
+
+WHOLE: Any = slice(None)
+
+# Along one dimension
+
+
+@op(input=lambda g, input_shape, dim, index: index_select_backward(g, input_shape, dim, index))
+def index_select(input: Array, dim: int, index: Array) -> Array:
+    """The parts at ``index`` of dimension ``dim``."""
+    dim = normal_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if index.dtype.kind != "i" or index.itemsize < 4:
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    source, wanted = (input, index.reshape(-1)) if input.ndim else (input.reshape(1), index)
+    if not input.ndim and index.size != 1:
+        raise RuntimeError(
+            f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
+        )
+    size = source.shape[dim]
+    wrong = (wanted < 0) | (wanted >= size)
+    if wrong.any():
+        if dim:
+            raise RuntimeError(
+                f"INDICES element is out of DATA bounds, id={wanted[wrong][0]} axis_dim={size}"
+            )
+        raise IndexError("index out of range in self")
+    picked = source.take(wanted, dim)
+    return picked if input.ndim else picked.reshape(())
+
+
+@op(
+    g=lambda g, dim, index: index_select(g, dim, index),
+    method=False,
+    public=False,
+    node="IndexAddBackward0",
+)
+def index_select_backward(g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
+    """Zeros of ``shape``, to which `index_select`'s gradient is added where its parts came from."""
+    return parts_added(np.zeros(shape, g.dtype), dim, index, g)
+
+
+def parts_added(out: Array, dim: int, index: Array, source: Array) -> Array:
+    """Add the parts of ``source`` along ``dim`` into those of ``out`` at ``index``."""
+    if out.ndim:
+        add_rows(np.moveaxis(out, dim, 0), index.reshape(-1), np.moveaxis(source, dim, 0))
+    else:
+        out += source
+    return out
+
+
+def check_index_add(input: Array, dim: int, index: Array, source: Array) -> int:
+    """The dimension, counted from the front; refuses what does not fit."""
+    dim = normal_dim(dim, input.ndim)
+    char = dtypes.of_array(index).char
+    if index.ndim > 1:
+        raise IndexError(
+            f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+            f"{char} and size: {list(index.shape)}"
+        )
+    if index.dtype.kind != "i" or index.itemsize < 4:
+        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {char}")
+    if input.dtype is not source.dtype:
+        a, b = dtypes.of_array(input).char, dtypes.of_array(source).char
+        raise RuntimeError(
+            f"index_add_(): self ({a}) and source ({b}) must have the same scalar type"
+        )
+    count = source.shape[dim] if source.ndim > dim else 1
+    if index.size != count:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({index.size}) should be equal to source.size(dim): "
+            f"({count}), for dim: {dim}"
+        )
+    rest = [a.shape[:dim] + a.shape[dim + 1 :] for a in (input, source)]
+    if rest[0] != rest[1] or input.ndim != source.ndim:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
+        )
+    size = input.shape[dim] if input.ndim else 1
+    if ((index < 0) | (index >= size)).any():
+        raise IndexError("index out of range in self")
+    return dim
+
+
+ADD: dict[str, Any] = {
+    "input": lambda g: g,
+    "source": lambda g, dim, index, alpha: (
+        index_select(g, dim, index) if alpha == 1 else index_select(g, dim, index) * alpha
+    ),
+}
+
+
+def index_added(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> Array:
+    """Add ``alpha * source`` into ``input``, after a check."""
+    dim = check_index_add(input, dim, index, source)
+    scaled = source if alpha == 1 else source * input.dtype.type(alpha)
+    return parts_added(input, dim, index, scaled)
+
+
+@op(**ADD)
+def index_add(
+    input: Array, dim: int, index: Array, source: Array, *, alpha: dtypes.Number = 1
+) -> Array:
+    """``input`` with ``alpha * source`` added to its parts at ``index`` along ``dim``."""
+    return index_added(input.copy(), dim, index, source, alpha)
+
+
+@writer(**ADD, node="IndexAddBackward0")
+def index_add_in_place(
+    input: Array, dim: int, index: Array, source: Array, *, alpha: dtypes.Number = 1
+) -> Array:
+    """In-place `index_add`."""
+    return index_added(input, dim, index, source, alpha)
+
+
+method(index_add_in_place, name="index_add_", public=False)
+
+
+def check_index_copy(input: Array, dim: int, index: Array, source: Array) -> int:
+    """The dimension, counted from the front; refuses what does not fit."""
+    dim = normal_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+    if not source.ndim and index.size != 1:
+        raise IndexError(
+            "index_copy_(): When source is scalar, index should have one element (got "
+            f"{index.size})"
+        )
+    if input.ndim != source.ndim and input.ndim and source.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must "
+            f"match. Source dimensionality ({source.ndim}), destination dimensionality "
+            f"({input.ndim})"
+        )
+    a, b, c = (dtypes.of_array(x).char for x in (index, input, source))
+    if a != "Long":
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {a}")
+    if b != c:
+        raise RuntimeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{b} and (source) {c}"
+        )
+    rest = [x.shape[:dim] + x.shape[dim + 1 :] for x in (input, source)]
+    if rest[0] != rest[1]:
+        shapes = [" ".join(map(str, r)) for r in rest]
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
+            f"slice shape: {shapes[0]} at dimension {dim} and source slice shape: {shapes[1]} at "
+            "dimension 0."
+        )
+    if source.ndim and index.size != source.shape[dim]:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) "
+            f"({source.shape[dim]})"
+        )
+    refuse_outside("index_copy_(): ", index, dim, input.shape, 0)
+    return dim
+
+
+def refuse_outside(
+    name: str, index: Array, dim: int, shape: tuple[int, ...], low: int | None = None
+) -> None:
+    """Raise for an index out of range along ``dim``."""
+    size = shape[dim] if shape else 1
+    wrong = (index < (-size if low is None else low)) | (index >= size)
+    if wrong.any():
+        first = index.reshape(-1)[wrong.reshape(-1)][0]
+        raise IndexError(
+            f"{name}index {first} is out of bounds for dimension {dim} with size {size}"
+        )
+
+
+COPY: dict[str, Any] = {
+    "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
+    "source": lambda g, dim, index: index_select(g, dim, index),
+}
+
+
+def index_copied(input: Array, dim: int, index: Array, source: Array) -> Array:
+    """Write ``source`` into ``input`` along ``dim``, after a check."""
+    dim = check_index_copy(input, dim, index, source)
+    if input.ndim:
+        input[(*(WHOLE,) * dim, index.reshape(-1))] = source
+    else:
+        input[...] = source.reshape(())
+    return input
+
+
+@op(**COPY)
+def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
+    """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
+    return index_copied(input.copy(), dim, index, source)
+
+
+@writer(**COPY, node="IndexCopyBackward0")
+def index_copy_in_place(input: Array, dim: int, index: Array, source: Array) -> Array:
+    """In-place `index_copy`."""
+    return index_copied(input, dim, index, source)
+
+
+method(index_copy_in_place, name="index_copy_", public=False)
+
+
+def index_filled(input: Array, dim: int, index: Array, value: Any) -> Array:
+    """Write ``value`` into the parts of ``input`` at ``index`` along ``dim``."""
+    dim = normal_dim(dim, input.ndim)
+    if index.dtype != np.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    if isinstance(value, np.ndarray) and value.ndim:
+        raise RuntimeError(
+            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.ndim} dimension(s)."
+        )
+    refuse_outside("", index, dim, input.shape)
+    if input.ndim:
+        input[(*(WHOLE,) * dim, index)] = value
+    elif index.size:
+        input[...] = value
+    return input
+
+
+FILL_NUMBER: dict[str, Any] = {
+    "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
+    "node": "IndexFillBackward0",
+}
+FILL_TENSOR: dict[str, Any] = {
+    "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
+    "value": lambda g, dim, index: sum_all(index_select(g, dim, index)),
+    "node": "IndexFillBackward1",
+}
+
+
+@op(**FILL_NUMBER, method=False, public=False)
+def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
+    """``input`` with a number in its parts at ``index`` along ``dim``."""
+    return index_filled(input.copy(), dim, index, number_in(value, input.dtype))
+
+
+@writer(**FILL_NUMBER)
+def fill_by_number_in_place(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
+    """In-place `fill_by_number`."""
+    return index_filled(input, dim, index, number_in(value, input.dtype))
+
+
+@op(**FILL_TENSOR, method=False, public=False)
+def fill_by_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
+    """``input`` with the value of a 0-d tensor in its parts at ``index`` along ``dim``."""
+    return index_filled(input.copy(), dim, index, value)
+
+
+@writer(**FILL_TENSOR)
+def fill_by_tensor_in_place(input: Array, dim: int, index: Array, value: Array) -> Array:
+    """In-place `fill_by_tensor`."""
+    return index_filled(input, dim, index, value)
+
+
+@method
+def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+    """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
+    tensor = isinstance(value, Tensor)
+    return (fill_by_tensor if tensor else fill_by_number)(input, dim, index, value)
+
+
+@method(public=False)
+def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """In-place `index_fill`."""
+    tensor = isinstance(value, Tensor)
+    in_place = fill_by_tensor_in_place if tensor else fill_by_number_in_place
+    return in_place(self, dim, index, value)

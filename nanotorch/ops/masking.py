@@ -1,0 +1,304 @@
+"""Choices by a mask: `where`, `masked_fill`, `masked_select`, `nonzero`."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.op import Array, method, op, public
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.comparison import zero_where
+from nanotorch.ops.expanding import common_shape
+from nanotorch.ops.inplace import number_in, writer
+from nanotorch.ops.joining import unbind
+from nanotorch.ops.reduction import sum_all
+from nanotorch.ops.shape import unsqueeze
+
+# One of two values
+
+
+@op(
+    input=lambda g, condition: zero_where(g, ~condition),
+    other=lambda g, condition: zero_where(g, condition),
+    method=False,
+    public=False,
+    node="WhereBackward0",
+)
+def where_true(condition: Array, input: Array, other: Array) -> Array:
+    """``input`` where ``condition`` is true and ``other`` elsewhere."""
+    try:
+        return np.where(condition, input, other)
+    except ValueError:
+        common_shape(common_shape(condition.shape, input.shape), other.shape)
+        raise
+
+
+def truth(condition: Any) -> Any:
+    """A condition as bool.
+
+    Raises:
+        RuntimeError: for any other dtype but uint8.
+    """
+    array = condition._array if isinstance(condition, Tensor) else condition
+    if array.dtype.kind == "b":
+        return condition
+    if array.dtype != np.uint8:
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{dtypes.of_array(array).char}"
+        )
+    warnings.warn(
+        "where received a uint8 condition tensor. This behavior is deprecated and will be removed "
+        "in a future version of PyTorch. Use a boolean condition instead.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return wrap(array != 0)
+
+
+def choose(condition: Any, input: Any, other: Any) -> Any:
+    """`where` of three arguments; two of them may be numbers."""
+    condition, pair = truth(condition), (input, other)
+    if not isinstance(condition, Tensor) and not any(isinstance(x, Tensor) for x in pair):
+        return where_true(condition, input, other)
+    held = [x._array if isinstance(x, Tensor) else x for x in pair]
+    kind = dtypes.result_type(held)
+    operands = [
+        (x if x._array.dtype is kind.numpy else x.to(kind))
+        if isinstance(x, Tensor)
+        else wrap(np.array(x, kind.numpy))
+        for x in pair
+    ]
+    return where_true(condition, *operands)
+
+
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """``input`` where ``condition`` is true and ``other`` elsewhere, broadcasting.
+
+    With ``condition`` alone: the indices of its nonzero elements, a tensor for each dimension.
+
+    Raises:
+        RuntimeError: for a condition that is not bool.
+    """
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    return choose(condition, input, other)
+
+
+public(where)
+
+
+@method(name="where", public=False)
+def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """This tensor where ``condition`` is true and ``other`` elsewhere."""
+    return choose(condition, self, other)
+
+
+# One value
+
+
+def boolean_mask(mask: Array) -> None:
+    """Refuse masks of other dtypes."""
+    if mask.dtype.kind != "b":
+        names = {"int64": "long int", "uint8": "unsigned char", "int8": "signed char"}
+        names |= {"int16": "short int", "float32": "float", "float64": "double"}
+        name = names.get(mask.dtype.name, "int" if mask.dtype.kind == "i" else "c10::Half")
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {name}"
+        )
+
+
+def filled(input: Array, mask: Array, value: Any) -> Array:
+    """Write ``value`` into ``input`` where ``mask``, which broadcasts to it, is true."""
+    boolean_mask(mask)
+    if mask.shape != input.shape:
+        shape = common_shape(mask.shape, input.shape)
+        if shape != input.shape:
+            raise RuntimeError(
+                f"output with shape {list(input.shape)} doesn't match the broadcast shape "
+                f"{list(shape)}"
+            )
+    np.copyto(input, value, casting="unsafe", where=mask)
+    return input
+
+
+def copy_for(input: Array, mask: Array) -> Array:
+    """A copy of ``input`` in the shape it has in common with ``mask``."""
+    if mask.shape == input.shape:
+        return input.copy()
+    shape = common_shape(mask.shape, input.shape)
+    return input.copy() if shape == input.shape else np.broadcast_to(input, shape).copy()
+
+
+def scalar_value(value: Array) -> Array:
+    """The value of a 0-d tensor.
+
+    Raises:
+        RuntimeError: for more dimensions.
+    """
+    if value.ndim:
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.ndim} dimension(s)."
+        )
+    return value
+
+
+BY_NUMBER: dict[str, Any] = {
+    "input": lambda g, mask: zero_where(g, mask),
+    "node": "MaskedFillBackward0",
+}
+BY_TENSOR: dict[str, Any] = {
+    "input": lambda g, mask: zero_where(g, mask),
+    "value": lambda g, mask: sum_all(zero_where(g, ~mask)),
+    "node": "MaskedFillBackward1",
+}
+
+
+@op(**BY_NUMBER, method=False, public=False)
+def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
+    """``input`` with a number where ``mask`` is true."""
+    return filled(copy_for(input, mask), mask, number_in(value, input.dtype))
+
+
+@writer(**BY_NUMBER)
+def mask_by_number_in_place(input: Array, mask: Array, value: dtypes.Number) -> Array:
+    """Write a number where ``mask`` is true."""
+    return filled(input, mask, number_in(value, input.dtype))
+
+
+@op(**BY_TENSOR, method=False, public=False)
+def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
+    """``input`` with the value of a 0-d tensor where ``mask`` is true."""
+    return filled(copy_for(input, mask), mask, scalar_value(value))
+
+
+@writer(**BY_TENSOR)
+def mask_by_tensor_in_place(input: Array, mask: Array, value: Array) -> Array:
+    """Write the value of a 0-d tensor where ``mask`` is true."""
+    return filled(input, mask, scalar_value(value))
+
+
+@method
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true.
+
+    Raises:
+        RuntimeError: for a mask that is not bool, or a value with dimensions.
+    """
+    tensor = isinstance(value, Tensor)
+    return (mask_by_tensor if tensor else mask_by_number)(input, mask, value)
+
+
+@method(public=False)
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """In-place `masked_fill`."""
+    tensor = isinstance(value, Tensor)
+    in_place = mask_by_tensor_in_place if tensor else mask_by_number_in_place
+    return in_place(self, mask, value)
+
+
+# The values at a mask
+
+
+def both_broadcast(input: Array, mask: Array) -> tuple[Array, Array]:
+    """Two arrays in the shape they have in common."""
+    if input.shape == mask.shape:
+        return input, mask
+    shape = common_shape(mask.shape, input.shape)
+    return np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
+
+
+@op(input=lambda g, mask, input_shape: masked_select_backward(g, mask, input_shape))
+def masked_select(input: Array, mask: Array) -> Array:
+    """The elements where ``mask`` is true, in one dimension; the two broadcast."""
+    if mask.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    input, mask = both_broadcast(input, mask)
+    return input[mask]
+
+
+@op(
+    g=lambda g, mask: masked_select(g, mask),
+    method=False,
+    public=False,
+    node="MaskedScatterBackward0",
+)
+def masked_select_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
+    """``g`` where ``mask`` is true and zeros elsewhere."""
+    full = common_shape(mask.shape, shape)
+    out = np.zeros(full, g.dtype)
+    out[np.broadcast_to(mask, full)] = g
+    return out
+
+
+@op(
+    input=lambda g, mask: zero_where(g, mask),
+    source=lambda g, mask, source_shape: masked_scatter_backward(g, mask, source_shape),
+    inplace=True,
+)
+def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
+    """``input`` with consecutive elements of ``source`` where ``mask`` is true.
+
+    Raises:
+        RuntimeError: if ``source`` has too few.
+    """
+    if input.dtype is not source.dtype:
+        a, b = dtypes.of_array(input).char, dtypes.of_array(source).char
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got{a} and {b}"
+        )
+    if mask.dtype.kind != "b":
+        raise RuntimeError(
+            "masked_scatter_ only supports boolean masks, but got mask with dtype "
+            f"{dtypes.of_array(mask).char}"
+        )
+    out = copy_for(input, mask)
+    mask = np.broadcast_to(mask, out.shape)
+    count = int(mask.sum())
+    if count > source.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    out[mask] = source.reshape(-1)[:count]
+    return out
+
+
+@op(
+    g=lambda g, mask: masked_scatter(blank_like(g, mask), mask, g),
+    method=False,
+    public=False,
+)
+def masked_scatter_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
+    """The elements of ``g`` at the mask, first in zeros of ``shape``."""
+    out = np.zeros(shape, g.dtype)
+    chosen = g[np.broadcast_to(mask, g.shape)]
+    out.reshape(-1)[: chosen.size] = chosen
+    return out
+
+
+@op(method=False, public=False)
+def blank_like(g: Array, mask: Array) -> Array:
+    """Zeros in the shape of ``mask`` and the dtype of ``g``."""
+    return np.zeros(mask.shape, g.dtype)
+
+
+# Indices
+
+
+@method
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not zero, ``(number, ndim)``.
+
+    Args:
+        as_tuple: give a vector for each dimension instead; a 0-d tensor counts as having one.
+    """
+    if as_tuple:
+        source = unsqueeze(input.detach(), 0) if input.ndim == 0 else input
+        return unbind(nonzero(source), 1)
+    return wrap(np.argwhere(input._array))
+
+
+@method
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, ``(number, ndim)``."""
+    return nonzero(input)

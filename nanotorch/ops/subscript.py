@@ -1,0 +1,291 @@
+"""Brackets: `tensor[index]` and `tensor[index] = value`, put together from views and `index`."""
+
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.op import method
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.advanced import Index, check_masks, index, put_at_in_place
+from nanotorch.ops.expanding import expand_to
+from nanotorch.ops.indexing import index_fill_
+from nanotorch.ops.inplace import copy_, fill_, number_in
+from nanotorch.ops.masking import masked_fill_
+from nanotorch.ops.memory import alias
+from nanotorch.ops.shape import unsqueeze, view
+from nanotorch.ops.slicing import select, slice_along
+
+NOT_AN_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+    "indices (got {})"
+)
+NOT_A_TUPLE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
+    "pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as "
+    "tensor index, x[torch.tensor(seq)], which will result either in an error or a different result"
+)
+NO_DIMENSIONS = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
+    "to convert a 0-dim tensor to a number"
+)
+SEQUENCES = (tuple, list, range, str, bytes)
+
+# Flags become indices into a new dimension of size 1.
+FLAGS = {True: np.zeros(1, np.int64), False: np.zeros(0, np.int64)}
+
+
+def items_of(given: Any) -> tuple[Any, ...]:
+    """An index as a tuple of what there is for each dimension."""
+    if type(given) is tuple:
+        return given
+    if not isinstance(given, (list, range)) or len(given) >= 32:
+        return (given,)
+    compound = (*SEQUENCES, Tensor, np.ndarray, slice, type(None), type(...))
+    if not any(isinstance(item, compound) for item in given):
+        return (given,)
+    warnings.warn(NOT_A_TUPLE, UserWarning, stacklevel=4)
+    return tuple(given)
+
+
+def as_index_tensor(item: Any) -> Tensor:
+    """A sequence or array as an index tensor: a mask of bools, else int64.
+
+    Raises:
+        TypeError: for strings.
+        IndexError: for what is neither.
+    """
+    if isinstance(item, Tensor):
+        return item
+    if isinstance(item, np.ndarray):
+        array = item
+    elif isinstance(item, SEQUENCES):
+        while isinstance(item, (tuple, list)) and item and isinstance(item[0], (str, bytes)):
+            item = item[0]
+        if isinstance(item, (str, bytes)):
+            raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
+        array = np.array(item)
+    else:
+        kind = type(item)
+        name = (
+            kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        )
+        raise IndexError(NOT_AN_INDEX.format(name))
+    return wrap(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64))
+
+
+def dimensions_of(item: Any) -> int:
+    """How many dimensions of the tensor an item of its index takes up."""
+    if item is None or item is ... or item is True or item is False:
+        return 0
+    if isinstance(item, Tensor) and item._array.dtype.kind in "bu":
+        return item.ndim
+    return 1
+
+
+def bounds_of(given: slice, size: int) -> tuple[int, int, int]:
+    """Start, stop and step of a slice of a dimension.
+
+    Raises:
+        ValueError: for a step that is not positive.
+    """
+    if given.step is not None and operator.index(given.step) < 0:
+        raise ValueError("step must be greater than zero")
+    return given.indices(size)
+
+
+def select_at(source: Tensor, dim: int, at: int, position: int) -> Tensor:
+    """One index of a dimension; `position` is that of the item, for the message."""
+    size = source._array.shape[dim]
+    if not -size <= at < size:
+        raise IndexError(f"index {at} is out of bounds for dimension {position} with size {size}")
+    return select(source, dim, at)
+
+
+def resolve(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Tensor]]:
+    """The view that the plain items of an index lead to, and the index tensors by dimension.
+
+    Raises:
+        IndexError: for too many items, or one out of range.
+    """
+    taken = sum([dimensions_of(item) for item in items])
+    ndim = source._array.ndim
+    if taken > ndim:
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    dim, tensors = 0, {}
+    for position, item in enumerate(items):
+        kind = type(item)
+        if kind is int or isinstance(item, np.integer):
+            source = select_at(source, dim, int(item), position)
+        elif kind is slice:
+            size = source._array.shape[dim]
+            start, stop, step = bounds_of(item, size)
+            if start or stop != size or step != 1:
+                source = slice_along(source, dim, start, stop, step)
+            dim += 1
+        elif item is ...:
+            dim += ndim - taken
+        elif item is None:
+            source = unsqueeze(source, dim)
+            dim += 1
+        else:
+            flag = item if kind is bool else None
+            tensor = as_index_tensor(item) if flag is None else None
+            if tensor is not None and tensor._array.ndim == 0 and tensor._array.dtype.kind in "iub":
+                if tensor._array.dtype.kind == "i":
+                    source = select_at(source, dim, int(tensor._array), position)
+                    continue
+                flag = bool(tensor._array)
+            if flag is not None:
+                source, tensor = unsqueeze(source, dim), wrap(FLAGS[flag])
+            assert tensor is not None
+            tensors[dim] = tensor
+            dim += max(dimensions_of(tensor), 1)
+    return source, tensors
+
+
+def index_of(tensors: dict[int, Tensor]) -> Index:
+    """Index tensors by dimension as an index."""
+    entries: list[Tensor | None] = []
+    dim = 0
+    for at, tensor in tensors.items():
+        entries += [None] * (at - dim)
+        entries.append(tensor)
+        dim = at + max(dimensions_of(tensor), 1)
+    return Index(entries)
+
+
+@method(name="__getitem__", public=False)
+def read(self: Tensor, given: Any) -> Tensor:
+    """A part of the tensor: a view for integers, slices, None and `...`, a copy for index tensors.
+
+    Raises:
+        IndexError: for an index out of range, too many of them, or what is no index.
+        ValueError: for a slice with a step that is not positive.
+    """
+    kind = type(given)
+    if kind is int:
+        if not self._array.ndim:
+            raise IndexError(NO_DIMENSIONS)
+        return select_at(self, 0, given, 0)
+    if kind is slice:
+        if not self._array.ndim:
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        return slice_along(self, 0, *bounds_of(given, self._array.shape[0]))
+    part, tensors = resolve(self, items_of(given))
+    if tensors:
+        return index(part, index_of(tensors))
+    return alias(part) if part is self else part
+
+
+# Writing
+
+
+def plain(item: Any) -> bool:
+    """Whether NumPy understands an item of an index just as PyTorch does."""
+    kind = type(item)
+    if kind is slice:
+        return item.step is None or (type(item.step) is int and item.step > 0)
+    return kind is int or item is ...
+
+
+def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
+    """Write a value at a plain index where no graph is involved; whether that was possible."""
+    if type(given) is tuple:
+        if not all(map(plain, given)) or given.count(...) > 1:
+            return False
+    elif not plain(given):
+        return False
+    array = self._array
+    if isinstance(value, Tensor):
+        new: Any = value._array
+    elif isinstance(value, (bool, int, float)):
+        new = number_in(value, array.dtype)
+    else:
+        return False
+    if 0 in array.strides or (mode.enabled and (self.requires_grad or recorded(value))):
+        return False
+    try:
+        array[given] = new
+    except (IndexError, ValueError):
+        return False
+    self._cell[0] += 1
+    return True
+
+
+def recorded(value: Any) -> bool:
+    """Whether ``value`` is a tensor that requires grad."""
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def without_leading_ones(value: Tensor) -> Tensor:
+    """``value`` without leading dimensions of size 1."""
+    shape = value._array.shape
+    ones = next((d for d, n in enumerate(shape) if n != 1), len(shape))
+    return view(value, shape[ones:])
+
+
+def assign(part: Tensor, value: Any) -> None:
+    """Write a number or tensor into a view."""
+    if not isinstance(value, Tensor):
+        fill_(part, value)
+    elif value._array.shape == part._array.shape:
+        copy_(part, value)
+    elif value._array.ndim == 0:
+        fill_(part, value)
+    else:
+        value, shape = without_leading_ones(value), part._array.shape
+        copy_(part, value if value._array.shape == shape else expand_to(value, shape))
+
+
+def assign_at(part: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
+    """Write a number or tensor into a view at index tensors."""
+    at = index_of(tensors)
+    if isinstance(value, Tensor):
+        leading = value._array.ndim and value._array.shape[0] == 1
+        put_at_in_place(part, at, without_leading_ones(value) if leading else value, False)
+        return
+    if len(tensors) == 1:
+        ((dim, tensor),) = tensors.items()
+        kind = tensor._array.dtype
+        if kind == np.int64:
+            index_fill_(part, dim, wrap(tensor._array.reshape(-1)), value)
+            return
+        if kind.kind in "bu":
+            check_masks(part._array.shape, at.key)
+            rest = (1,) * (part.ndim - dim - tensor.ndim)
+            masked_fill_(part, wrap(tensor._array.reshape(tensor._array.shape + rest)), value)
+            return
+    put_at_in_place(part, at, wrap(np.array(number_in(value, part._array.dtype))), False)
+
+
+@method(name="__setitem__", public=False)
+def write(self: Tensor, given: Any, value: Any) -> None:
+    """Write a number or tensor to a part of the tensor, broadcasting and converting.
+
+    Raises:
+        IndexError: as for reading.
+        TypeError: for a value that is neither.
+        RuntimeError: for a value that does not fit, or a tensor that must not be written to.
+    """
+    if write_plainly(self, given, value):
+        return
+    if not isinstance(value, (Tensor, bool, int, float)):
+        kind = type(value)
+        name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+        raise TypeError(f"can't assign a {name} to a torch.{self.dtype.char}Tensor")
+    if given is False:
+        return
+    if type(given) is int or type(given) is slice:
+        assign(read(self, given), value)
+    elif given is True:
+        assign(unsqueeze(self, 0), value)
+    else:
+        part, tensors = resolve(self, items_of(given))
+        if tensors:
+            assign_at(part, tensors, value)
+        else:
+            assign(part, value)
