@@ -139,9 +139,9 @@ def bitwise_not(input: Array) -> Array:
     return np.bitwise_not(input)
 
 
-@method(public=False)
-def __invert__(self: Tensor) -> Tensor:
-    """`bitwise_not`.
+@method(name="__invert__", public=False)
+def inverted(self: Tensor) -> Tensor:
+    """`bitwise_not` as the operator `~`.
 
     Raises:
         TypeError: for floats.
