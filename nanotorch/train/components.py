@@ -158,6 +158,17 @@ REGRESSION_LOSSES = ("MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss")
 CLASSIFICATION_LOSSES = ("BCEWithLogitsLoss",)
 LOSSES = Components("a loss", nn, (*REGRESSION_LOSSES, *CLASSIFICATION_LOSSES))
 
+# They want a closure, sparse gradients, or matrices only.
+SPECIAL_OPTIMIZERS = ("Optimizer", "LBFGS", "SparseAdam", "Muon")
+
 OPTIMIZERS = Components(
-    "an optimizer", optim, ("SGD", "Adam", "AdamW", "Adamax", "NAdam", "RMSprop", "Adagrad")
+    "an optimizer",
+    optim,
+    tuple(
+        name
+        for name, value in vars(optim).items()
+        if isinstance(value, type)
+        and issubclass(value, optim.Optimizer)
+        and name not in SPECIAL_OPTIMIZERS
+    ),
 )

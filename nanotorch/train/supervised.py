@@ -50,7 +50,7 @@ class Supervised:
         self.loader = self._loader(samples, origins)
         self.steps = config.train.steps or len(self.loader) * (config.train.epochs or 0)
 
-    def _loader(self, samples: Samples, origins: Origins) -> DataLoader[Any]:
+    def _loader(self, samples: Samples, origins: Origins) -> DataLoader:
         train = self.config.train
         size = train.batch_size or len(samples)
         normalized = any(layer.name == "BatchNorm1d" for layer in self.config.model.layers)

@@ -16,6 +16,11 @@ from tests.train.examples import REGRESSION, write_example
 ALL = [(registry, name) for registry in (LAYERS, LOSSES, OPTIMIZERS) for name in registry.names]
 
 
+def test_all_plain_optimizers_are_known() -> None:
+    assert {"SGD", "Adam", "AdamW"} <= set(OPTIMIZERS.names)
+    assert not {"Optimizer", "LBFGS"} & set(OPTIMIZERS.names)
+
+
 @pytest.mark.parametrize(("registry", "name"), ALL, ids=[name for _, name in ALL])
 def test_every_component_can_be_built_with_its_defaults(registry: Components, name: str) -> None:
     arguments = {"out_features": 2} if name == "Linear" else {}

@@ -5,6 +5,7 @@ from typing import get_args
 
 import pytest
 
+from nanotorch.train.components import OPTIMIZERS
 from nanotorch.train.load import LoadedConfig, load_config, run_name
 from nanotorch.train.problems import MOST_PROBLEMS, ConfigError
 from nanotorch.train.schema import (
@@ -142,7 +143,7 @@ REGRESSION_ERRORS = {
     ("MSELoss", "mseloss"): "x.yaml:8:14: loss.name: 'mseloss' is not known; "
     "did you mean 'MSELoss'?",
     ("name: SGD", "name: LBFGS"): "x.yaml:9:19: optimizer.name: 'LBFGS' is not known; "
-    "known here: SGD, Adam, AdamW, Adamax, NAdam, RMSprop, Adagrad",
+    f"known here: {', '.join(OPTIMIZERS.names)}",
     ("name: Linear", "name: Linar"): "x.yaml:7:14: model.layers[0].name: 'Linar' is not known; "
     "did you mean 'Linear'?",
     ("out_features: 1", "out_features: 0"): "x.yaml:7:36: model.layers[0].out_features: "
