@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from nanotorch import autograd as autograd
+from nanotorch import nn as nn
 from nanotorch import ops as ops
+from nanotorch import optim as optim
+from nanotorch import utils as utils
 from nanotorch._core.dtypes import Size as Size
 from nanotorch._core.dtypes import bool_ as bool
 from nanotorch._core.dtypes import double as double
@@ -36,6 +39,10 @@ from nanotorch._core.grad_mode import no_grad as no_grad
 from nanotorch._core.grad_mode import set_grad_enabled as set_grad_enabled
 from nanotorch._core.layout import device as device
 from nanotorch._core.tensor import Tensor as Tensor
+from nanotorch._core.typename import typename as typename
+from nanotorch.ops import generator as random
+from nanotorch.ops.generator import Generator as Generator
+from nanotorch.ops.generator import default_generator as default_generator
 from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
 
 __version__ = "0.1.0"

@@ -7,7 +7,7 @@ draws in the order of its memory (`memory_order`), and normals one by one (`Gene
 from __future__ import annotations
 
 import math
-from typing import Any, SupportsInt
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -257,23 +257,3 @@ class Generator(Twister):
             sums: Array = np.cumsum(row, dtype=total)
             into[:] = np.searchsorted(sums / sums[-1], self.uniform64(num_samples))
         return picked.reshape(*weights.shape[:-1], num_samples)
-
-
-default_generator = Generator()
-# As in PyTorch, a program that sets no seed gets other numbers each time it runs.
-default_generator.seed()
-
-
-def manual_seed(seed: SupportsInt) -> Generator:
-    """Start the default generator's stream of `seed` and return that generator."""
-    return default_generator.manual_seed(int(seed))
-
-
-def seed() -> int:
-    """Start an unforeseeable stream in the default generator; returns its seed."""
-    return default_generator.seed()
-
-
-def initial_seed() -> int:
-    """The seed of the default generator's stream."""
-    return default_generator.initial_seed()

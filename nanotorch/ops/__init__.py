@@ -22,11 +22,13 @@ from nanotorch.ops import masking as masking
 from nanotorch.ops import memory as memory
 from nanotorch.ops import normalization as normalization
 from nanotorch.ops import order as order
+from nanotorch.ops import picture_loss as picture_loss
 from nanotorch.ops import random as random
 from nanotorch.ops import random_fill as random_fill
 from nanotorch.ops import reduction as reduction
 from nanotorch.ops import robust_loss as robust_loss
 from nanotorch.ops import rounding as rounding
+from nanotorch.ops import scalar as scalar
 from nanotorch.ops import shape as shape
 from nanotorch.ops import slicing as slicing
 from nanotorch.ops import subscript as subscript

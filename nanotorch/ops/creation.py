@@ -217,7 +217,8 @@ def like(name: str, make: Any) -> Any:
         memory_format: Any = None,
     ) -> Tensor:
         kind = input._array.dtype if dtype is None else dtype.numpy
-        return leaf(make(input._array.shape, kind), requires_grad, device)
+        # NumPy keeps the order of the dimensions in memory, as PyTorch does.
+        return leaf(make(input._array, kind), requires_grad, device)
 
     maker.__name__ = maker.__qualname__ = name
     maker.__doc__ = (
@@ -227,9 +228,9 @@ def like(name: str, make: Any) -> Any:
 
 
 zeros_like, ones_like, empty_like = (
-    like("zeros_like", np.zeros),
-    like("ones_like", np.ones),
-    like("empty_like", np.empty),
+    like("zeros_like", np.zeros_like),
+    like("ones_like", np.ones_like),
+    like("empty_like", np.empty_like),
 )
 
 

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanotorch._core import random
 from nanotorch._core.box_muller import fma32, fma64
 from nanotorch._core.random import Generator, memory_order
 from nanotorch._core.shuffle import shuffled
@@ -216,16 +215,6 @@ def test_seed_is_new_each_time() -> None:
     first = generator.seed()
     assert generator.initial_seed() == first
     assert first != generator.seed()
-
-
-def test_the_default_generator() -> None:
-    before = random.default_generator.get_state()
-    try:
-        assert random.manual_seed(3.7) is random.default_generator
-        assert random.initial_seed() == 3
-        assert random.seed() == random.initial_seed() != 3
-    finally:
-        random.default_generator.set_state(before)
 
 
 def test_normals_wait_for_the_next_call_whatever_its_dtype() -> None:

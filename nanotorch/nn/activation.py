@@ -1,0 +1,269 @@
+"""Activations as modules; see the functions of the same names in `nn.functional`."""
+
+from nanotorch import ops
+from nanotorch._core.tensor import Tensor
+from nanotorch.nn.functional import activation as F
+from nanotorch.nn.module import Module
+
+
+class _Activation(Module):
+    """Prints the attributes named in `shown`, and whether it works in place."""
+
+    shown: tuple[str, ...] = ()
+    inplace = False
+
+    def extra_repr(self) -> str:
+        parts = [f"{name}={getattr(self, name)!r}" for name in self.shown]
+        return ", ".join(parts + (["inplace=True"] if self.inplace else []))
+
+
+class ReLU(_Activation):
+    """``max(x, 0)``.
+
+    Args:
+        inplace: write into the input. Default: False.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.relu(input, self.inplace)
+
+
+class Tanh(_Activation):
+    """Hyperbolic tangent."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        result: Tensor = ops.tanh(input)
+        return result
+
+
+class Sigmoid(_Activation):
+    """``1 / (1 + exp(-x))``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        result: Tensor = ops.sigmoid(input)
+        return result
+
+
+class LogSigmoid(_Activation):
+    """``log(sigmoid(x))``, without overflow."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.logsigmoid(input)
+
+
+class Softsign(_Activation):
+    """``x / (1 + |x|)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.softsign(input)
+
+
+class Tanhshrink(_Activation):
+    """``x - tanh(x)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.tanhshrink(input)
+
+
+class LeakyReLU(_Activation):
+    """``x`` where positive, ``negative_slope * x`` elsewhere.
+
+    Args:
+        negative_slope: Default: 0.01.
+        inplace: write into the input. Default: False.
+    """
+
+    shown = ("negative_slope",)
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope, self.inplace = negative_slope, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+
+class ELU(_Activation):
+    """``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere.
+
+    Args:
+        alpha: Default: 1.
+        inplace: write into the input. Default: False.
+    """
+
+    shown = ("alpha",)
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha, self.inplace = alpha, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.elu(input, self.alpha, self.inplace)
+
+
+class SELU(_Activation):
+    """`ELU` scaled so that activations keep mean 0 and variance 1.
+
+    Args:
+        inplace: write into the input. Default: False.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.selu(input, self.inplace)
+
+
+class SiLU(_Activation):
+    """``x * sigmoid(x)``, also known as swish.
+
+    Args:
+        inplace: write into the input. Default: False.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.silu(input, self.inplace)
+
+
+class GELU(_Activation):
+    """``x * Φ(x)``, where Φ is the normal distribution function.
+
+    Args:
+        approximate: "tanh" for an approximation by a hyperbolic tangent. Default: "none".
+    """
+
+    shown = ("approximate",)
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.gelu(input, self.approximate)
+
+
+class Softplus(_Activation):
+    """``log(1 + exp(beta * x)) / beta``; ``x`` where ``beta * x > threshold``.
+
+    Args:
+        beta: Default: 1.
+        threshold: Default: 20.
+    """
+
+    shown = ("beta", "threshold")
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta, self.threshold = beta, threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.softplus(input, self.beta, self.threshold)
+
+
+class Hardtanh(_Activation):
+    """``x`` held between ``min_val`` and ``max_val``.
+
+    Args:
+        min_val, max_val: Default: -1 and 1.
+        inplace: write into the input. Default: False.
+
+    Raises:
+        ValueError: if ``min_val`` is not less than ``max_val``.
+    """
+
+    shown: tuple[str, ...] = ("min_val", "max_val")
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        if not max_val > min_val:
+            raise ValueError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
+        self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+
+class ReLU6(Hardtanh):
+    """``x`` held between 0 and 6.
+
+    Args:
+        inplace: write into the input. Default: False.
+    """
+
+    shown = ()
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+
+class _Along(_Activation):
+    """An activation along a dimension.
+
+    Args:
+        dim: which. Default: None, for which PyTorch picks one and warns.
+    """
+
+    shown = ("dim",)
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+
+class Softmax(_Along):
+    """``exp(x)`` divided by its sum along ``dim``: positive, with sum 1.
+
+    Args:
+        dim: which. Default: None, for which PyTorch picks one and warns.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmin(_Along):
+    """`Softmax` of ``-x``.
+
+    Args:
+        dim: which. Default: None, for which PyTorch picks one and warns.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.softmin(input, self.dim, _stacklevel=5)
+
+
+class LogSoftmax(_Along):
+    """The logarithm of `Softmax`, exact for inputs of any size.
+
+    Args:
+        dim: which. Default: None, for which PyTorch picks one and warns.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of ``input``."""
+        return F.log_softmax(input, self.dim, _stacklevel=5)

@@ -1,0 +1,168 @@
+"""Activations."""
+
+import warnings
+from typing import Any
+
+from nanotorch import ops
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops import activation as kernels
+from nanotorch.ops import units
+
+tanh = ops.tanh
+sigmoid = ops.sigmoid
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``max(input, 0)``; with ``inplace``, written into ``input``."""
+    result: Tensor = input.relu_() if inplace else kernels.relu(input)
+    return result
+
+
+def into(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
+    """The result; with ``inplace``, copied into ``input``, which takes over its history."""
+    if not inplace:
+        return result
+    written: Tensor = input.copy_(result)
+    return written
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """``input`` where positive, ``negative_slope * input`` elsewhere.
+
+    Reference:
+        Maas, Hannun and Ng, Rectifier Nonlinearities Improve Neural Network Acoustic Models, 2013.
+    """
+    return into(input, kernels.leaky_relu(input, negative_slope), inplace)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``input`` where positive, ``alpha * (exp(input) - 1)`` elsewhere.
+
+    Reference:
+        Clevert, Unterthiner and Hochreiter, Fast and Accurate Deep Network Learning by Exponential
+        Linear Units, ICLR 2016.
+    """
+    return into(input, units.elu(input, alpha), inplace)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`elu` with the scale and ``alpha`` under which activations keep mean 0 and variance 1.
+
+    Reference:
+        Klambauer et al., Self-Normalizing Neural Networks, NeurIPS 2017.
+    """
+    return into(input, units.elu(input, 1.6732632423543772, 1.0507009873554805), inplace)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """``input * Φ(input)``, where Φ is the normal distribution function.
+
+    Args:
+        approximate: "tanh" for an approximation by a hyperbolic tangent. Default: "none".
+
+    Raises:
+        RuntimeError: for another word.
+
+    Reference:
+        Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    result: Tensor = (units.gelu_tanh if approximate == "tanh" else units.gelu_exact)(input)
+    return result
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * sigmoid(input)``, also known as swish."""
+    return into(input, units.silu(input), inplace)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """``log(sigmoid(input))``, without overflow."""
+    result: Tensor = units.log_sigmoid(input)
+    return result
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
+    result: Tensor = kernels.softplus(input, beta, threshold)
+    return result
+
+
+def softsign(input: Tensor) -> Tensor:
+    """``input / (1 + |input|)``."""
+    return input / (ops.abs(input) + 1)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """``input - tanh(input)``."""
+    return input - ops.tanh(input)
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """``input`` held between ``min_val`` and ``max_val``.
+
+    Raises:
+        ValueError: if ``min_val`` is greater than ``max_val``.
+    """
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return into(input, units.hardtanh(input, min_val, max_val), inplace)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input`` held between 0 and 6."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+# Along a dimension
+
+
+def usual_dim(name: str, ndim: int, stacklevel: int) -> int:
+    """The dimension that PyTorch picks where none is given, with its warning."""
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+        "dim=X as an argument.",
+        stacklevel=stacklevel + 1,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """``exp(input)`` divided by its sum along ``dim``: positive, with sum 1.
+
+    Args:
+        dim: a dimension of ``input``.
+        dtype: compute in this dtype.
+
+    Warns:
+        UserWarning: if ``dim`` is not given: 0 for 0, 1 or 3 dimensions, else 1.
+    """
+    if dim is None:
+        dim = usual_dim("softmax", input.ndim, _stacklevel)
+    result: Tensor = kernels.softmax(input, dim, dtype)
+    return result
+
+
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """`softmax` of ``-input``."""
+    if dim is None:
+        dim = usual_dim("softmin", input.ndim, _stacklevel)
+    result: Tensor = kernels.softmax(-input, dim, dtype)
+    return result
+
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """The logarithm of `softmax`, exact for inputs of any size; arguments as there."""
+    if dim is None:
+        dim = usual_dim("log_softmax", input.ndim, _stacklevel)
+    result: Tensor = kernels.log_softmax(input, dim, dtype)
+    return result

@@ -1,0 +1,89 @@
+"""What all losses share: how their elements are reduced, and sizes that must be equal."""
+
+import warnings
+from typing import Any
+
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.expanding import common_shape
+
+REDUCTIONS = {"none", "mean", "sum"}
+
+
+def checked_reduction(
+    reduction: str, size_average: bool | None = None, reduce: bool | None = None
+) -> str:
+    """The reduction asked for: "none", "mean" or "sum".
+
+    Args:
+        size_average, reduce: PyTorch's former way to ask, which wins over ``reduction``.
+
+    Raises:
+        ValueError: for another one.
+
+    Warns:
+        UserWarning: if ``size_average`` or ``reduce`` is given.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = former_reduction(size_average, reduce)
+        warnings.warn(
+            "size_average and reduce args will be deprecated, please use "
+            f"reduction='{reduction}' instead.",
+            stacklevel=3,
+        )
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def former_reduction(size_average: bool | None, reduce: bool | None) -> str:
+    """PyTorch's former two flags as one reduction."""
+    if reduce is not None and not reduce:
+        return "none"
+    return "mean" if size_average is None or size_average else "sum"
+
+
+def reduce(values: Tensor, reduction: str) -> Tensor:
+    """The elements of a loss, their mean or their sum."""
+    if reduction == "none":
+        return values
+    reduced: Tensor = values.mean() if reduction == "mean" else values.sum()
+    return reduced
+
+
+def same_sizes(input: Any, target: Any) -> bool:
+    """Whether two tensors have one shape; an error that names what is no tensor."""
+    try:
+        return bool(input._array.shape == target._array.shape)
+    except AttributeError:
+        wrong = target if isinstance(input, Tensor) else input
+        kind = type(wrong).__name__
+        raise AttributeError(f"'{kind}' object has no attribute 'size'") from None
+
+
+def matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Input and target of one shape, broadcast if need be, with PyTorch's warning then."""
+    if same_sizes(input, target):
+        return input, target
+    warnings.warn(
+        f"Using a target size ({target.size()}) that is different to the input size "
+        f"({input.size()}). This will likely lead to incorrect results due to broadcasting. "
+        "Please ensure they have the same size.",
+        stacklevel=3,
+    )
+    shape = common_shape(tuple(input.shape), tuple(target.shape))
+    return input.expand(shape), target.expand(shape)
+
+
+def weighted(errors: Tensor, weight: Tensor, input: Tensor, reduction: str) -> Tensor:
+    """Errors times weights; their mean is over the weights.
+
+    Raises:
+        ValueError: if ``weight`` and ``input`` differ in shape.
+    """
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    products = errors * weight
+    if reduction == "mean":
+        mean: Tensor = products.sum() / weight.sum()
+        return mean
+    return reduce(products, reduction)

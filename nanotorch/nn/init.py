@@ -1,0 +1,286 @@
+"""Values for new parameters, written in place."""
+
+import math
+import warnings
+
+import numpy as np
+
+from nanotorch import ops
+from nanotorch._core.grad_mode import no_grad
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.generator import Generator, stream
+
+GAINS: dict[str, float] = {
+    **dict.fromkeys(("linear", "sigmoid"), 1),
+    **{f"conv{transposed}{d}d": 1 for transposed in ("", "_transpose") for d in (1, 2, 3)},
+    "tanh": 5.0 / 3,
+    "relu": math.sqrt(2.0),
+    "selu": 3.0 / 4,
+}
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """By how much to scale weights so that a nonlinearity keeps the variance of its input.
+
+    Args:
+        nonlinearity: "linear", "conv1d" and the like, "sigmoid": 1; "tanh": 5/3; "relu": √2;
+            "leaky_relu": √(2 / (1 + slope²)); "selu": 3/4.
+        param: the negative slope of "leaky_relu". Default: 0.01.
+
+    Raises:
+        ValueError: for another name, or a slope that is no number.
+    """
+    if nonlinearity in GAINS:
+        return GAINS[nonlinearity]
+    if nonlinearity != "leaky_relu":
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    if param is None:
+        param = 0.01
+    if isinstance(param, bool) or not isinstance(param, (int, float)):
+        raise ValueError(f"negative_slope {param} not a valid number")
+    return math.sqrt(2.0 / (1 + param**2))
+
+
+# Distributions
+
+
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Tensor:
+    """Uniform numbers in [a, b); returns the tensor."""
+    with no_grad():
+        tensor.uniform_(a, b, generator=generator)
+    return tensor
+
+
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Tensor:
+    """Normal numbers of the given mean and standard deviation; returns the tensor."""
+    with no_grad():
+        tensor.normal_(mean, std, generator=generator)
+    return tensor
+
+
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Normal numbers, drawn again until they are in [a, b]; returns the tensor.
+
+    Raises:
+        ValueError: if ``a`` is not less than ``b``.
+
+    Warns:
+        UserWarning: if ``mean`` is more than two ``std`` from [a, b].
+    """
+    if a >= b:
+        raise ValueError(f"a must be less than b. Got a={a}, b={b}.")
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
+            "values may be incorrect.",
+            stacklevel=2,
+        )
+    often = phi((b - mean) / std) - phi((a - mean) / std) > 0.3
+    with no_grad():
+        (reject_outside if often else reject_improbable)(tensor, mean, std, a, b, generator)
+    return tensor
+
+
+def phi(x: float) -> float:
+    """The normal distribution function."""
+    return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+
+def reject_outside(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> None:
+    """Draw normal numbers until all are in [a, b]."""
+    array = tensor.normal_(mean, std, generator=generator)._array
+    low, high = array.dtype.type(a), array.dtype.type(b)
+    while (outside := (array < low) | (array > high)).any():
+        again = ops.empty_like(tensor).normal_(mean, std, generator=generator)._array
+        np.copyto(array, again, where=outside)
+
+
+def reject_improbable(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> None:
+    """Draw uniform numbers, keeping each with its density relative to the greatest in [a, b]."""
+    log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    array = tensor.uniform_(a, b, generator=generator)._array
+    candidates, pending = array, np.ones(array.shape, bool)
+    while True:
+        log_density = -0.5 * ((candidates - mean) / std) ** 2 - log_peak
+        chance = ops.empty_like(tensor).uniform_(generator=generator)._array
+        pending &= np.log(chance) > log_density
+        if not pending.any():
+            return
+        candidates = ops.empty_like(tensor).uniform_(a, b, generator=generator)._array
+        np.copyto(array, candidates, where=pending)
+
+
+# Constants
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """The value ``val`` everywhere; returns the tensor."""
+    with no_grad():
+        tensor.fill_(val)
+    return tensor
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Ones; returns the tensor."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Zeros; returns the tensor."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Ones on the diagonal of a matrix and zeros elsewhere; returns the tensor.
+
+    Raises:
+        ValueError: if it is no matrix.
+    """
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    with no_grad():
+        tensor.copy_(ops.eye(*tensor.shape))
+    return tensor
+
+
+# By the number of connections
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs an output of a layer with this weight has, and the other way round.
+
+    Shape:
+        ``tensor`` (outputs, inputs, ...); what follows is the receptive field.
+
+    Raises:
+        ValueError: for fewer than two dimensions.
+    """
+    if tensor.ndim < 2:
+        raise ValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+        )
+    field = math.prod(tensor.shape[2:])
+    return tensor.size(1) * field, tensor.size(0) * field
+
+
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
+) -> Tensor:
+    """Uniform numbers in [-a, a) with ``a = gain * √(6 / (fan_in + fan_out))``.
+
+    Raises:
+        ValueError: for fewer than two dimensions.
+
+    Reference:
+        Glorot and Bengio, Understanding the difficulty of training deep feedforward neural
+        networks, AISTATS 2010, equation 16.
+    """
+    bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Normal numbers of standard deviation ``gain * √(2 / (fan_in + fan_out))``.
+
+    Raises, Reference: see `xavier_uniform_`.
+    """
+    std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return normal_(tensor, 0.0, std, generator)
+
+
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Uniform numbers in [-c, c) with ``c = gain * √(3 / fan)``.
+
+    Args:
+        a: the negative slope of "leaky_relu". Default: 0.
+        mode: "fan_in" keeps the variance of what goes forward, "fan_out" that of the gradients.
+        nonlinearity: see `calculate_gain`.
+        generator: to draw from. Default: the default generator.
+
+    Raises:
+        ValueError: for fewer than two dimensions, another mode or nonlinearity.
+
+    Warns:
+        UserWarning: if there are no elements.
+
+    Reference:
+        He et al., Delving Deep into Rectifiers, ICCV 2015, equations 10 and 14.
+    """
+    std = kaiming_std(tensor, a, mode, nonlinearity)
+    if std is None:
+        return tensor
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Normal numbers of standard deviation ``gain / √fan``; arguments as `kaiming_uniform_`."""
+    std = kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)
+
+
+def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
+    """The standard deviation ``gain / √fan``; None, with a warning, if there are no elements."""
+    if not tensor.numel():
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return None
+    modes = ["fan_in", "fan_out"]
+    if mode.lower() not in modes:
+        raise ValueError(f"Mode {mode.lower()} not supported, please use one of {modes}")
+    fan = _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+    """A matrix with orthonormal rows or columns, whichever are fewer, times ``gain``.
+
+    Dimensions after the second are counted to the columns.
+
+    Raises:
+        ValueError: for fewer than two dimensions.
+
+    Reference:
+        Saxe, McClelland and Ganguli, Exact solutions to the nonlinear dynamics of learning in deep
+        linear neural networks, ICLR 2014; Mezzadri, How to generate random matrices from the
+        classical compact groups, 2006 (the signs, which make it uniform).
+    """
+    if tensor.ndim < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if not tensor.numel():
+        return tensor
+    rows = tensor.size(0)
+    shape = (rows, tensor.numel() // rows)
+    normals = stream(generator).normal(shape, tensor._array.dtype)
+    q, r = np.linalg.qr(normals.T if rows < shape[1] else normals)
+    q = q * np.sign(np.diagonal(r))
+    values = (q.T if rows < shape[1] else q).reshape(tensor.shape)
+    with no_grad():
+        tensor.copy_(ops.from_numpy(np.ascontiguousarray(values))).mul_(gain)
+    return tensor

@@ -1,0 +1,68 @@
+"""Parameters and buffers: the tensors that a module registers when they are assigned to it."""
+
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.tensor import Tensor, require_float, wrap
+
+
+class Parameter(Tensor):
+    """A tensor that a module lists among its parameters once it is assigned as an attribute.
+
+    Args:
+        data: the values; their memory is shared. Default: an empty tensor.
+        requires_grad: whether operations on it are recorded. Default: True.
+
+    Raises:
+        RuntimeError: if it should require grad and its dtype is not a floating-point one.
+    """
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> "Parameter":
+        if data is None:
+            data = wrap(np.empty(0, dtypes.default.numpy))
+        elif not isinstance(data, Tensor):
+            raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach'")
+        if requires_grad:
+            require_float(data._array)
+        self: Parameter = object.__new__(cls)
+        self._array, self._cell = data._array, data._cell
+        self._requires_grad = requires_grad
+        return self
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Parameter":
+        """A parameter of copied values; unlike a plain tensor's, its gradient is not copied."""
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(wrap(self._array.copy()), self._requires_grad)
+        copy: Parameter = memo[id(self)]
+        return copy
+
+
+class _BufferType(type):
+    """Makes `isinstance(t, Buffer)` ask for the mark that `Buffer` left on the tensor."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+
+
+class Buffer(metaclass=_BufferType):
+    """A tensor that a module lists among its buffers once it is assigned as an attribute.
+
+    The result is an ordinary tensor with a mark on it.
+
+    Args:
+        data: the values; their memory is shared. Default: an empty tensor.
+        persistent: whether the buffer is part of the module's `state_dict`. Default: True.
+    """
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            data = wrap(np.empty(0, dtypes.default.numpy))
+        buffer: Any = data.detach().requires_grad_(data.requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return buffer

@@ -1,0 +1,15 @@
+"""Products and quotients with a number that PyTorch records as nodes of their own."""
+
+from nanotorch._core.op import Array, op
+
+
+@op(input=lambda g, other: g * other, method=False, public=False, node="MulBackward1")
+def times_number(input: Array, other: float) -> Array:
+    """``input * other`` in the dtype of ``input``."""
+    return input * input.dtype.type(other)
+
+
+@op(input=lambda g, other: g / other, method=False, public=False, node="DivBackward1")
+def over_number(input: Array, other: float) -> Array:
+    """``input / other`` in the dtype of ``input``."""
+    return input / input.dtype.type(other)

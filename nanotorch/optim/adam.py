@@ -1,0 +1,225 @@
+"""Adam and AdamW."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.optim.arrays import Scratch, scalar
+from nanotorch.optim.optimizer import (
+    Closure,
+    Group,
+    Optimizer,
+    check_learning_rate,
+    evaluate,
+    number,
+    refuse_differentiable,
+)
+
+Array = np.ndarray
+
+
+class Adam(Optimizer):
+    """Adam: steps in units of the gradient's running mean over its running root mean square.
+
+    For the gradient g of a parameter p, step t computes
+
+        g ← g + weight_decay · p          (decoupled: p ← p - lr · weight_decay · p instead)
+        m ← β₁ m + (1 - β₁) g
+        v ← β₂ v + (1 - β₂) g²            (amsgrad: below, the greatest v so far stands for v)
+        p ← p - lr / (1 - β₁ᵗ) · m / (√v / √(1 - β₂ᵗ) + eps)
+
+    Args:
+        params: see `Optimizer`.
+        lr: the learning rate, at least 0; a number or a tensor of one element. Default: 1e-3.
+        betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
+        eps: at least 0. Default: 1e-8.
+        weight_decay: strength of the L2 penalty, at least 0. Default: 0.
+        amsgrad: see above. Default: False.
+        maximize: ascend instead of descend.
+        foreach, fused, capturable: accepted; PyTorch's choice of implementation.
+        differentiable: only False.
+        decoupled_weight_decay: see above; this is `AdamW`. Default: False.
+
+    Raises:
+        ValueError: for an option out of its range.
+        NotImplementedError: if it should be ``differentiable``.
+
+    Reference:
+        Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015, algorithm 1;
+        Reddi, Kale and Kumar, On the Convergence of Adam and Beyond, ICLR 2018 (amsgrad).
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        check_learning_rate(lr)
+        check_moments(betas, eps, weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": (number(betas[0]), number(betas[1])),
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+        refuse_differentiable(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name in ("amsgrad", "maximize", "capturable", "differentiable"):
+                group.setdefault(name, False)
+            group.setdefault("decoupled_weight_decay", False)
+            for name in ("foreach", "fused"):
+                group.setdefault(name, None)
+            for p in group["params"]:
+                held = self.state.get(p)
+                if held and not isinstance(held["step"], Tensor):
+                    held["step"] = wrap(np.array(float(held["step"]), np.float32))
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Update the parameters that have a gradient.
+
+        Args:
+            closure: evaluates the model anew and returns the loss, which `step` returns then.
+        """
+        loss = evaluate(closure)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p._grad is not None:
+                    state = self.state[p] or self._start(p, group)
+                    update(p._array, p._grad._array, state, group, self.scratch)
+                    p._cell[0] += 1
+        return loss
+
+    def _start(self, p: Tensor, group: Group) -> dict[str, Tensor]:
+        """The state before the first step."""
+        state: dict[str, Tensor] = self.state[p]
+        state["step"] = wrap(np.zeros((), np.float32))
+        for name in ("exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])):
+            state[name] = wrap(np.zeros_like(p._array))
+        return state
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay, which shrinks the parameters and leaves the moments alone.
+
+    The arguments are those of `Adam`; ``weight_decay`` is 1e-2 by default.
+
+    Reference:
+        Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:  # also when the state is one of Adam's
+            group["decoupled_weight_decay"] = True
+
+
+def check_moments(betas: Any, eps: float, weight_decay: float) -> None:
+    """Refuse options of Adam that are out of their range."""
+    if not eps >= 0.0:
+        raise ValueError(f"Invalid epsilon value: {eps}")
+    for position, beta in enumerate(betas):
+        if not 0.0 <= number(beta) < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
+    if not number(weight_decay) >= 0.0:
+        raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+    if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
+        raise ValueError("betas must be either both floats or both Tensors")
+    for position, beta in enumerate(betas):
+        if isinstance(beta, Tensor) and beta.numel() != 1:
+            raise ValueError(f"Tensor betas[{position}] must be 1-element")
+
+
+def update(p: Array, g: Array, state: dict[str, Tensor], group: Group, scratch: Scratch) -> None:
+    """One step of a parameter in place, by the formulas of `Adam`, each rounded as PyTorch's."""
+    dtype = p.dtype
+    work, other = scratch.like(p), scratch.like(p, 1)
+    (beta1, beta2), decay, lr = group["betas"], number(group["weight_decay"]), number(group["lr"])
+    t = count(state["step"]._array)
+    m, v = state["exp_avg"]._array, state["exp_avg_sq"]._array
+    if group["maximize"]:
+        g = np.negative(g, out=other)
+    if decay and group["decoupled_weight_decay"]:
+        p *= scalar(1 - lr * decay, dtype)
+    elif decay:
+        g = np.add(np.multiply(p, scalar(decay, dtype), out=work), g, out=other)
+
+    difference = np.subtract(g, m, out=work)
+    difference *= scalar(1 - beta1, dtype)
+    m += difference
+
+    square = np.multiply(g, scalar(1 - beta2, dtype), out=work)
+    square *= g
+    v *= scalar(beta2, dtype)
+    v += square
+
+    if group["amsgrad"]:
+        greatest = state["max_exp_avg_sq"]._array
+        v = np.maximum(greatest, v, out=greatest)
+    root = np.sqrt(v, out=work)
+    root /= scalar(math.sqrt(1 - beta2**t), dtype)
+    root += scalar(group["eps"], dtype)
+    change = np.multiply(m, scalar(-lr / (1 - beta1**t), dtype), out=other)
+    change /= root
+    p += change
+
+
+def count(step: Array) -> float:
+    """Add one to the step count and return it."""
+    t: float = step.item() + 1
+    step[()] = t
+    return t

@@ -1,0 +1,393 @@
+"""`Optimizer`, the base class: parameter groups, state, hooks.
+
+An update works on the bare arrays of parameters and gradients, in place, and records nothing.
+"""
+
+import functools
+import itertools
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any
+
+from nanotorch._core.grad_mode import enable_grad
+from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
+from nanotorch._core.tensor import Tensor
+from nanotorch._core.typename import typename
+from nanotorch.optim.arrays import Scratch
+
+Group = dict[str, Any]
+Closure = Callable[[], Any]
+
+OWN_HOOKS = (
+    "_optimizer_step_pre_hooks",
+    "_optimizer_step_post_hooks",
+    "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks",
+    "_optimizer_load_state_dict_pre_hooks",
+    "_optimizer_load_state_dict_post_hooks",
+)
+
+
+class _Required:
+    """Stands in ``defaults`` for an option without a default."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+class Optimizer:
+    """Changes parameters by their gradients.
+
+    Args:
+        params: tensors; pairs of name and tensor; or dicts with the key ``params`` and options of
+            their own, which become the `param_groups`.
+        defaults: the options of groups that do not set them.
+
+    Attributes:
+        param_groups: a dict per group: ``params`` and the options.
+        state: by parameter, a dict of what the optimizer keeps for it.
+
+    Raises:
+        TypeError: if ``params`` is a tensor or a parameter is none.
+        ValueError: if there are no parameters, one occurs in two groups or is no leaf, or only
+            some have names.
+    """
+
+    _optimizer_step_pre_hooks: HookDict
+    _optimizer_step_post_hooks: HookDict
+    _optimizer_state_dict_pre_hooks: HookDict
+    _optimizer_state_dict_post_hooks: HookDict
+    _optimizer_load_state_dict_pre_hooks: HookDict
+    _optimizer_load_state_dict_post_hooks: HookDict
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = with_step_hooks(cls.step)  # type: ignore[method-assign]
+
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._prepare()
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                f"but got {typename(params)}"
+            )
+        if isinstance(params, set):
+            warnings.warn(
+                "optimizer parameters need to be organized in ordered collections, but the "
+                "ordering of tensors in sets will change between runs. Please use a list instead. "
+                "This will be an error in a future release.",
+                FutureWarning,
+                stacklevel=3,
+            )
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def _prepare(self) -> None:
+        """Make what a copy or a restored object does not take over."""
+        self.scratch = Scratch()
+        for kind in OWN_HOOKS:
+            if kind not in self.__dict__:
+                setattr(self, kind, HookDict())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in ("defaults", "state", "param_groups")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for number, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {number}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join(lines) + "\n)"
+
+    # Parameters
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a group of parameters, for example of layers that were frozen until now.
+
+        Args:
+            param_group: the key ``params`` (a tensor, tensors, or pairs of name and tensor) and
+                options; for the others the defaults hold.
+
+        Raises:
+            TypeError, ValueError: see `Optimizer`.
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        given = param_group["params"]
+        if isinstance(given, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the "
+                "ordering of tensors in sets will change between runs. Please use a list instead."
+            )
+        entries = [given] if isinstance(given, Tensor) else list(given)
+        names = [entry[0] for entry in entries if isinstance(entry, tuple)]
+        if names and len(names) != len(entries):
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
+        params = [entry[1] for entry in entries] if names else entries
+        param_group["params"] = params
+        if names:
+            param_group["param_names"] = names
+        for param in params:
+            check_parameter(param)
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(
+                    "parameter group didn't specify a value of required optimization parameter "
+                    f"{name}"
+                )
+            param_group.setdefault(name, default)
+        self._check_group(param_group)
+        self.param_groups.append(param_group)
+
+    def _check_group(self, new: Group) -> None:
+        """Refuse a group that has parameters of another one, or names where others have none."""
+        params = set(new["params"])
+        if len(params) != len(new["params"]):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this "
+                "will cause an error; see github.com/pytorch/pytorch/issues/40967 for more "
+                "information",
+                stacklevel=4,
+            )
+        for group in self.param_groups:
+            if ("param_names" in new) != ("param_names" in group):
+                how = "with names" if "param_names" in new else "without names"
+                raise ValueError(
+                    "all optimizer param groups should be with/without names. cannot add param "
+                    f"group {how} to the optimizer"
+                )
+        if not params.isdisjoint(p for group in self.param_groups for p in group["params"]):
+            raise ValueError("some parameters appear in more than one parameter group")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters, or fill them with zeros.
+
+        Args:
+            set_to_none: drop them. Default: True.
+        """
+        for group in self.param_groups:
+            for p in group["params"]:
+                grad = p._grad
+                if grad is None:
+                    continue
+                if set_to_none:
+                    p._grad = None
+                    continue
+                if grad.grad_fn is not None:
+                    grad.detach_()
+                else:
+                    grad.requires_grad_(False)
+                grad._array.fill(0)
+                grad._cell[0] += 1
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Update the parameters once; every subclass has its own.
+
+        Args:
+            closure: evaluates the model anew and returns the loss, which `step` returns then.
+        """
+        raise NotImplementedError
+
+    # State
+
+    def state_dict(self) -> dict[str, Any]:
+        """The groups and the state, with numbers for the parameters.
+
+        Returns:
+            ``{"state": {number: {...}}, "param_groups": [{..., "params": [numbers]}]}``; tensors
+            share the optimizer's memory.
+        """
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers: dict[int, int] = {}
+        groups = []
+        start = 0
+        for group in self.param_groups:
+            for position, p in enumerate(group["params"], start):
+                numbers.setdefault(id(p), position)
+            start += len(group["params"])
+            packed = {key: value for key, value in group.items() if key != "params"}
+            groups.append(packed | {"params": [numbers[id(p)] for p in group["params"]]})
+        state = {
+            (numbers[id(key)] if isinstance(key, Tensor) else key): value
+            for key, value in self.state.items()
+        }
+        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            replaced = hook(self, result)
+            result = result if replaced is None else replaced
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over the options and the state of a `state_dict`.
+
+        The parameters keep their places; floating-point state takes their dtypes, but for ``step``.
+
+        Raises:
+            ValueError: if the groups differ in number or size.
+        """
+        state_dict = state_dict.copy()
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            replaced = hook(self, state_dict)
+            state_dict = state_dict if replaced is None else replaced
+        groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved, strict=True)):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                "optimizer's group"
+            )
+        numbers = itertools.chain.from_iterable(group["params"] for group in saved)
+        params = itertools.chain.from_iterable(group["params"] for group in groups)
+        by_number = dict(zip(numbers, params, strict=True))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in by_number:
+                state[by_number[key]] = fitted(by_number[key], value)
+            else:
+                state[key] = value
+        for group, new in zip(groups, saved, strict=True):
+            new["params"] = group["params"]
+            if "param_names" in group:
+                new.setdefault("param_names", group["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    # Hooks
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before `step`; a pair it returns replaces them."""
+        return add_hook(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after `step`."""
+        return add_hook(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before `state_dict` collects."""
+        return add_hook(self._optimizer_state_dict_pre_hooks, hook, first=prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` on the result of `state_dict`; it may replace it."""
+        return add_hook(self._optimizer_state_dict_post_hooks, hook, first=prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` before loading; it may replace the dict."""
+        return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, first=prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after loading."""
+        return add_hook(self._optimizer_load_state_dict_post_hooks, hook, first=prepend)
+
+
+def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A class's `step` between the hooks of its object; `super().step()` calls them not again."""
+
+    @functools.wraps(step)
+    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        if not (before or after) or type(self).step is not hooked:
+            return step(self, *args, **kwargs)
+        everything: tuple[Any, ...] = (self, *args)
+        for hook in list(before.values()):
+            result = hook(self, everything, kwargs)
+            if result is None:
+                continue
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise RuntimeError(
+                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got "
+                    f"{result}."
+                )
+            everything, kwargs = result
+        out = step(*everything, **kwargs)
+        for hook in list(after.values()):
+            hook(self, everything, kwargs)
+        return out
+
+    return hooked
+
+
+def evaluate(closure: Closure | None) -> Any:
+    """The loss that a closure computes, with recording on; None without a closure."""
+    if closure is None:
+        return None
+    with enable_grad():
+        return closure()
+
+
+def number(option: Any) -> float:
+    """An option that may be given as a tensor of one element."""
+    value: float = option.item() if isinstance(option, Tensor) else option
+    return value
+
+
+def check_learning_rate(lr: Any) -> None:
+    """Refuse a learning rate that is negative or several."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    if number(lr) < 0.0:
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def refuse_differentiable(optimizer: Optimizer) -> None:
+    """Refuse options under which PyTorch records the update, or that contradict each other."""
+    asked = optimizer.defaults
+    if asked["differentiable"]:
+        raise NotImplementedError(
+            f"{type(optimizer).__name__} updates parameters in place, unrecorded; "
+            "differentiable=True is not available"
+        )
+    if asked["fused"] and asked["foreach"]:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def check_parameter(param: Any) -> None:
+    """Refuse what cannot be optimized."""
+    if not isinstance(param, Tensor):
+        raise TypeError(
+            f"optimizer can only optimize Tensors, but one of the params is {typename(param)}"
+        )
+    if not (param.is_leaf or param.retains_grad):
+        raise ValueError("can't optimize a non-leaf Tensor")
+
+
+def fitted(param: Tensor, value: Any, key: Any = None) -> Any:
+    """State from a state dict, its tensors in the parameter's dtype except the step count."""
+    if isinstance(value, Tensor):
+        return value.to(param.dtype) if key != "step" and param.is_floating_point() else value
+    if isinstance(value, dict):
+        return {name: fitted(param, entry, name) for name, entry in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        kind: Any = type(value)
+        return kind(fitted(param, entry) for entry in value)
+    return value

@@ -1,0 +1,145 @@
+"""Stochastic gradient descent."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.optim.arrays import Scratch, scalar
+from nanotorch.optim.optimizer import (
+    Closure,
+    Group,
+    Optimizer,
+    check_learning_rate,
+    evaluate,
+    number,
+    refuse_differentiable,
+)
+
+Array = np.ndarray
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum if wanted.
+
+    For the gradient g of a parameter p, each step computes
+
+        g ← g + weight_decay · p
+        b ← momentum · b + (1 - dampening) · g      (b ← g in the first step)
+        p ← p - lr · b                              (nesterov: p ← p - lr · (g + momentum · b))
+
+    Args:
+        params: see `Optimizer`.
+        lr: the learning rate, at least 0; a number or a tensor of one element. Default: 1e-3.
+        momentum: at least 0. Default: 0.
+        dampening: of the momentum. Default: 0.
+        weight_decay: strength of the L2 penalty, at least 0. Default: 0.
+        nesterov: step along the gradient plus momentum; needs momentum and no dampening.
+        maximize: ascend instead of descend.
+        foreach, fused: accepted; PyTorch's choice of implementation. Default: None.
+        differentiable: only False.
+
+    Raises:
+        ValueError: for an option out of its range.
+        NotImplementedError: if it should be ``differentiable``.
+
+    Reference:
+        Sutskever, Martens, Dahl and Hinton, On the importance of initialization and momentum in
+        deep learning, ICML 2013; the momentum here is not multiplied by the learning rate.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        check_learning_rate(lr)
+        if momentum < 0.0:
+            raise ValueError(f"Invalid momentum value: {momentum}")
+        if number(weight_decay) < 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, defaults)
+        refuse_differentiable(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in (("nesterov", False), ("maximize", False), ("foreach", None)):
+                group.setdefault(name, value)
+            for name in ("differentiable", "fused"):
+                group.setdefault(name, False)
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Update the parameters that have a gradient.
+
+        Args:
+            closure: evaluates the model anew and returns the loss, which `step` returns then.
+        """
+        loss = evaluate(closure)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p._grad is not None:
+                    buffer = self._momentum_buffer(p, group) if group["momentum"] else None
+                    update(p._array, p._grad._array, buffer, group, self.scratch)
+                    p._cell[0] += 1
+        return loss
+
+    def _momentum_buffer(self, p: Tensor, group: Group) -> tuple[Array, bool]:
+        """The parameter's momentum, and whether it was made just now."""
+        state = self.state[p]
+        buffer = state.get("momentum_buffer")
+        new = buffer is None
+        if new:
+            buffer = state["momentum_buffer"] = wrap(np.empty_like(p._array))
+        return buffer._array, new
+
+
+def update(
+    p: Array, g: Array, buffer: tuple[Array, bool] | None, group: Group, scratch: Scratch
+) -> None:
+    """One step of a parameter in place, by the formulas of `SGD`."""
+    dtype = p.dtype
+    work = scratch.like(p)
+    decay, lr = number(group["weight_decay"]), number(group["lr"])
+    if group["maximize"]:
+        g = np.negative(g, out=work)
+    if decay:
+        decayed = scratch.like(p, 1) if g is work else work
+        g = np.add(np.multiply(p, scalar(decay, dtype), out=decayed), g, out=work)
+    if buffer is not None:
+        held, new = buffer
+        momentum, dampening = group["momentum"], group["dampening"]
+        other = scratch.like(p, 1) if g is work else work
+        if new:
+            held[...] = g
+        else:
+            held *= scalar(momentum, dtype)
+            held += np.multiply(g, scalar(1 - dampening, dtype), out=other) if dampening else g
+        if group["nesterov"]:
+            g = np.add(np.multiply(held, scalar(momentum, dtype), out=other), g, out=work)
+        else:
+            g = held
+    p -= np.multiply(g, scalar(lr, dtype), out=work)

@@ -1,0 +1,3 @@
+"""Around training: data and TensorBoard."""
+
+from nanotorch.utils import data as data
