@@ -181,12 +181,13 @@ class Sweep:
             while ready.heap:
                 node = ready.pop()
                 held = waiting.pop(node, None)
+                if held is None and node.runs_on_nothing:
+                    held = [None, False] * len(node._outputs)
                 if not plain or node._hooks is not None:
                     visit(node, held or [None, False] * len(node._outputs))
-                elif held is None and not node.runs_on_nothing:
+                elif held is None:
                     self.pass_on(node, None, None)
                 elif node._sequence:
-                    held = held or [None, False] * len(node._outputs)
                     grads = node.apply(held[0::2], graph)
                     if not keep_graph:
                         node._release()

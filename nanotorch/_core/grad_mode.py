@@ -179,4 +179,4 @@ class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
         mode.enabled = None if self.mode else True
 
     def _again(self) -> "_Switch":
-        return type(self)(self.mode)  # type: ignore[no-any-return]
+        return type(self)(self.mode)

@@ -114,15 +114,15 @@ def unpack_input(kept: tuple[Tensor, int], node: Node, graph: bool) -> Any:
     return tensor if graph else tensor._array
 
 
-def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool) -> Any:
+def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool, number: int = 0) -> Any:
     """A saved output, which holds no reference to its tensor lest there be a cycle."""
     array, cell, version = kept
     if cell[0] != version:
-        raise modified_error(array, (node, 0), cell[0], version)
+        raise modified_error(array, (node, number), cell[0], version)
     if not graph:
         return array
     out = wrap(array)
-    out._cell, out._edge, out._requires_grad = cell, (node, 0), True
+    out._cell, out._edge, out._requires_grad = cell, (node, number), True
     return out
 
 

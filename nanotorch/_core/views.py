@@ -128,11 +128,13 @@ class AsStridedBackward0(Node):
 class CopySlices(Node):
     """The history of a base whose view was written to: the write's node, and the rest as it was."""
 
-    def __init__(self, base: "Tensor", write: Node, steps: Sequence[Step]) -> None:
-        self.write, self.steps = write, steps
+    def __init__(self, base: "Tensor", write: Node, steps: Sequence[Step], position: int) -> None:
+        self.write, self.steps, self.position = write, steps, position
         array = base._array
         self._outputs = ((array.shape, array.dtype),)
-        self.next_functions = (edge_of(base), *write.next_functions[1:])
+        edges = list(write.next_functions)
+        edges[position] = edge_of(base)
+        self.next_functions = tuple(edges)
         self._sequence = next_sequence()
 
     def name(self) -> str:
@@ -145,14 +147,21 @@ class CopySlices(Node):
         if graph:
             rest = g.clone()
             part = replay(self.steps, rest)
-            through, *others = self.write.apply([part.clone()], True)
+            results = list(self.write.apply([part.clone()], True))
+            through, results[self.position] = results[self.position], rest
             part.zero_() if through is None else part.copy_(through)
         else:
             rest = np.array(g, order="C")
             part = replay(self.steps, rest)
-            through, *others = self.write.apply([np.array(part)], False)
+            results = list(self.write.apply([np.array(part)], False))
+            through, results[self.position] = results[self.position], rest
             part[...] = 0 if through is None else through
-        return (rest, *others)
+        return results
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """That of the write's node, which knows the call."""
+        return self.write.metadata
 
     def _release(self) -> None:
         self.write._release()
@@ -185,7 +194,7 @@ def check_write(tensor: "Tensor") -> None:
             raise RuntimeError(LEAF_WRITE)
         return
     if view.origin is not TRACKED and tensor.requires_grad:
-        raise refused_write(view.origin, view_edge(tensor), indirect=False)
+        raise refused_write(view.origin, tensor._edge, indirect=False)
     if view.base._requires_grad and view.base._edge is None:
         raise RuntimeError(VIEW_OF_LEAF_WRITE)
 
@@ -213,17 +222,22 @@ def write(tensor: "Tensor", values: np.ndarray) -> None:
     tensor._cell[0] += 1
 
 
-def rebase(tensor: "Tensor", node: Node) -> None:
-    """Make ``node``, whose first edge is the tensor's former one, its history after a write."""
+def rebase(tensor: "Tensor", node: Node, number: int = 0, position: int = 0) -> None:
+    """Make ``node`` the history of a tensor after a write.
+
+    Args:
+        number: which of the node's outputs the tensor is.
+        position: which of the node's edges is the tensor's former one.
+    """
     view = tensor._view
     if view is None:
-        before, tensor._edge = tensor._edge, (node, 0)
+        before, tensor._edge = tensor._edge, (node, number)
         tensor._requires_grad = True
         if tensor._retains_grad:
             retain_anew(tensor, before)
         return
     base, former = view.base, tensor._edge
-    before, base._edge = base._edge, (CopySlices(base, node, view.steps), 0)
+    before, base._edge = base._edge, (CopySlices(base, node, view.steps, position), 0)
     base._requires_grad = True
     if base._retains_grad:
         retain_anew(base, before)
