@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 from nanotorch._core.op import PUBLIC
 from nanotorch.ops import activation as activation
 from nanotorch.ops import advanced as advanced
+from nanotorch.ops import affine as affine
 from nanotorch.ops import comparison as comparison
 from nanotorch.ops import conversion as conversion
 from nanotorch.ops import creation as creation
+from nanotorch.ops import einstein as einstein
 from nanotorch.ops import elementwise as elementwise
 from nanotorch.ops import erf as erf
 from nanotorch.ops import expanding as expanding
@@ -17,12 +19,15 @@ from nanotorch.ops import generator as generator
 from nanotorch.ops import indexing as indexing
 from nanotorch.ops import inplace as inplace
 from nanotorch.ops import joining as joining
+from nanotorch.ops import linalg as linalg
 from nanotorch.ops import loss as loss
 from nanotorch.ops import masking as masking
+from nanotorch.ops import matrix as matrix
 from nanotorch.ops import memory as memory
 from nanotorch.ops import normalization as normalization
 from nanotorch.ops import order as order
 from nanotorch.ops import picture_loss as picture_loss
+from nanotorch.ops import products as products
 from nanotorch.ops import random as random
 from nanotorch.ops import random_fill as random_fill
 from nanotorch.ops import reduction as reduction

@@ -1,0 +1,188 @@
+"""A product added to a tensor: `addmm` and its kin, and `linear`."""
+
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.dtypes import Number
+from nanotorch._core.op import Array, op
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.expanding import cannot_expand, expand_to
+from nanotorch.ops.matrix import C_NAMES, bmm, check_bmm, check_mm, matmul, mm, mv, product
+from nanotorch.ops.shape import reshape, t, transpose, unsafe_view, unsqueeze
+
+
+def scaled(value: Any, factor: Number) -> Any:
+    """``value * factor``, of integers by an integer."""
+    if factor == 1:
+        return value
+    whole = isinstance(value, np.ndarray) and value.dtype.kind in "iu"
+    return value * (int(factor) if whole else factor)
+
+
+def added(out: Array, input: Array, beta: Number) -> Array:
+    """``out + beta * input``, in the memory of ``out``; 0 times anything is 0 here.
+
+    Raises:
+        RuntimeError: if ``input`` does not broadcast to the shape of ``out``.
+    """
+    try:
+        target = out
+        if beta == 0:
+            np.broadcast_to(input, out.shape)
+        else:
+            target += scaled(input, beta)
+    except ValueError:
+        raise cannot_expand(input.shape, out.shape, input.dtype) from None
+    return out
+
+
+def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
+    """Refuse operands of different dtypes."""
+    names = [dtypes.of_array(a).char for a in (input, mat1, mat2)]
+    if names[0] != names[2]:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {names[0]} and {names[2]}"
+        )
+    if names[1] != names[2]:
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {names[1]} and {names[2]}"
+        )
+
+
+@op(
+    input=lambda g, beta: scaled(g, beta),
+    mat1=lambda g, mat2, alpha: scaled(mm(g, t(mat2)), alpha),
+    mat2=lambda g, mat1, alpha: scaled(mm(t(mat1), g), alpha),
+    inplace=True,
+)
+def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+    """``beta * input + alpha * mat1 @ mat2``; ``input`` broadcasts.
+
+    Raises:
+        RuntimeError: if the matrices do not fit, or dtypes differ.
+    """
+    if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
+        check_mm("addmm", mat1, mat2)
+    if input.dtype is not mat2.dtype or mat1.dtype is not mat2.dtype:
+        check_dtypes(input, mat1, mat2)
+    return added(scaled(product(mat1, mat2), alpha), input, beta)
+
+
+@op(
+    input=lambda g, beta: scaled(g, beta),
+    mat=lambda g, vec, alpha: scaled(reshape(g, (-1, 1)) * vec, alpha),
+    vec=lambda g, mat, alpha: scaled(mv(t(mat), g), alpha),
+    inplace=True,
+)
+def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+    """``beta * input + alpha * mat @ vec``; ``input`` broadcasts."""
+    if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
+        )
+    n, m = mat.shape
+    if m != vec.shape[0] or input.size not in (1, n):
+        raise RuntimeError(
+            f"size mismatch, got input ({input.size}), mat ({n}x{m}), vec ({vec.shape[0]})"
+        )
+    if not input.dtype is mat.dtype is vec.dtype:
+        names = [dtypes.of_array(a).char for a in (input, mat, vec)]
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and "
+            f"{names[2]}"
+        )
+    return added(scaled(product(mat, vec, "addmv_impl_cpu"), alpha), input, beta)
+
+
+@op(
+    input=lambda g, beta: scaled(g, beta),
+    batch1=lambda g, batch2, alpha: scaled(bmm(g, transpose(batch2, 1, 2)), alpha),
+    batch2=lambda g, batch1, alpha: scaled(bmm(transpose(batch1, 1, 2), g), alpha),
+    inplace=True,
+)
+def baddbmm(
+    input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
+) -> Array:
+    """``beta * input + alpha * bmm(batch1, batch2)``; ``input`` broadcasts."""
+    check_bmm(batch1, batch2)
+    if input.dtype is not batch1.dtype:
+        a, b, c = (C_NAMES[x.dtype.name] for x in (input, batch1, batch2))
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {a}, batch1: {b}, batch2: {c}"
+        )
+    return added(scaled(product(batch1, batch2, "baddbmm"), alpha), input, beta)
+
+
+def each(g: Any, count: int) -> Any:
+    """``g`` for each matrix of a batch."""
+    return expand_to(unsqueeze(g, 0), (count, *g.shape))
+
+
+@op(
+    input=lambda g, beta: scaled(g, beta),
+    batch1=lambda g, batch2, alpha: scaled(
+        bmm(each(g, batch2.shape[0]), transpose(batch2, 1, 2)), alpha
+    ),
+    batch2=lambda g, batch1, alpha: scaled(
+        bmm(transpose(batch1, 1, 2), each(g, batch1.shape[0])), alpha
+    ),
+    inplace=True,
+)
+def addbmm(
+    input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
+) -> Array:
+    """``beta * input + alpha *`` the sum of the products in a batch; ``input`` broadcasts."""
+    if batch1.ndim == batch2.ndim == 3 and len(batch1) != len(batch2):
+        raise RuntimeError(
+            "batch1 and batch2 must have same number of batches, got "
+            f"{len(batch1)} and {len(batch2)}"
+        )
+    check_bmm(batch1, batch2)
+    if input.dtype is not batch1.dtype:
+        check_dtypes(input, batch1, batch2)
+    total = np.add.reduce(product(batch1, batch2), 0, input.dtype)
+    return added(scaled(total, alpha), input, beta)
+
+
+@op(
+    input=lambda g, beta: scaled(g, beta),
+    vec1=lambda g, vec2, alpha: scaled(mv(g, vec2), alpha),
+    vec2=lambda g, vec1, alpha: scaled(mv(t(g), vec1), alpha),
+    cast="promote",
+    inplace=True,
+)
+def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+    """``beta * input + alpha *`` the outer product of two vectors; ``input`` broadcasts."""
+    for name, vec in (("vec1", vec1), ("vec2", vec2)):
+        if vec.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vec.ndim}-D")
+    return added(scaled(np.multiply.outer(vec1, vec2), alpha), input, beta)
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``.
+
+    Shape:
+        input ``(*, m)``, weight ``(n, m)`` or ``(m,)``, bias ``(n,)`` or a number -> ``(*, n)``
+    """
+    ndim = input.ndim
+    if ndim == 2 and bias is not None:
+        return addmm(bias, input, t(weight))
+    if not ndim or not weight.ndim:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {ndim}D and "
+            f"{weight.ndim}D"
+        )
+    if bias is None:
+        return matmul(input, t(weight))
+    row = bias.ndim == 1 or (bias.ndim == 2 and bias._array.shape[0] == 1)
+    if row and input._array.flags.c_contiguous:
+        shape = input._array.shape
+        rows = 1
+        for n in shape[:-1]:
+            rows *= n
+        out = addmm(bias, reshape(input, (rows, shape[-1])), t(weight))
+        return unsafe_view(out, (*shape[:-1], out._array.shape[1]))
+    return matmul(input, t(weight)).add_(bias)

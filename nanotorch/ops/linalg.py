@@ -1,0 +1,176 @@
+"""`torch.linalg`: norms, and functions of matrices."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.op import Array, method, op
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.comparison import zero_where
+from nanotorch.ops.conversion import convert
+from nanotorch.ops.elementwise import abs, pow, sign
+from nanotorch.ops.extremum import amax, amin
+from nanotorch.ops.inplace import blank
+from nanotorch.ops.products import linalg_cross
+from nanotorch.ops.products import matrix_power as matrix_power
+from nanotorch.ops.products import multi_dot as multi_dot
+from nanotorch.ops.reduction import Dims, add_all, maximum_of_all, normal_dims, sum_along
+from nanotorch.ops.shape import reshape
+
+INF = math.inf
+minimum_of_all: Callable[..., Any] = np.minimum.reduce
+cross = linalg_cross
+
+
+def norm_slope(
+    g: Any, input: Any, out: Any, ord: float, dim: tuple[int, ...], keepdim: bool
+) -> Any:
+    """The gradient of a vector norm; zero where the norm is zero."""
+    if not keepdim:
+        shape = tuple([1 if d in dim else n for d, n in enumerate(input.shape)])
+        g, out = reshape(g, shape), reshape(out, shape)
+    if ord == 0:
+        return blank(input)
+    if ord == 1:
+        return g * sign(input)
+    if ord == 2:
+        return input * zero_where(g / out, out == 0)
+    if math.isinf(ord):
+        largest = abs(input) == out
+        share = g / sum_along(largest, dim, True)
+        return zero_where(share * sign(input), ~largest)
+    if ord < 1:
+        steep = zero_where(sign(input) * pow(abs(input), ord - 1), input == 0)
+        return steep * g * pow(out, 1 - ord)
+    scale = zero_where(g / pow(out, ord - 1), out == 0)
+    if ord < 2:
+        return sign(input) * pow(abs(input), ord - 1) * scale
+    return input * pow(abs(input), ord - 2) * scale
+
+
+@op(
+    input=lambda g, input, out, ord, dim, keepdim: norm_slope(g, input, out, ord, dim, keepdim),
+    method=False,
+    public=False,
+    node="LinalgVectorNormBackward0",
+)
+def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
+    """``sum(abs(input) ** ord) ** (1 / ord)`` along dimensions."""
+    if input.dtype.kind != "f":
+        raise NotImplementedError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{dtypes.of_array(input).char}"
+        )
+    if ord == 2:
+        return np.sqrt(add_all(input * input, dim, None, None, keepdim))
+    if (math.isinf(ord) or ord < 0) and any(input.shape[d] == 0 for d in dim):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the "
+            "operation does not have an identity"
+        )
+    size = np.abs(input)
+    if math.isinf(ord):
+        return (maximum_of_all if ord > 0 else minimum_of_all)(size, dim, None, None, keepdim)
+    if ord == 0:
+        return add_all(size != 0, dim, input.dtype, None, keepdim)
+    if ord == 1:
+        return add_all(size, dim, None, None, keepdim)
+    return add_all(size**ord, dim, None, None, keepdim) ** (1 / ord)
+
+
+def vector_norm(
+    x: Tensor,
+    ord: float = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
+    """``sum(abs(x) ** ord) ** (1 / ord)`` along ``dim``, by default over all elements.
+
+    Args:
+        ord: any number; infinity gives the largest absolute value, 0 counts what is not zero.
+        dtype: convert to it first.
+
+    Raises:
+        NotImplementedError: for integers.
+    """
+    x = x if dtype is None else convert(x, dtype)
+    return norm_along(x, float(ord), normal_dims(dim, x.ndim), keepdim)
+
+
+def matrix_norm(
+    A: Tensor,
+    ord: Any = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
+    """A norm of each matrix of a batch.
+
+    Args:
+        ord: "fro" for the root of the sum of squares; 1 and -1 for the largest and smallest sum of
+            a column's absolute values, infinity and its negative for a row's.
+
+    Raises:
+        RuntimeError: for any other ``ord``, or without matrices.
+    """
+    if A.ndim < 2:
+        raise RuntimeError(
+            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+        )
+    A = A if dtype is None else convert(A, dtype)
+    if ord == "fro":
+        return vector_norm(A, 2, dim, keepdim)
+    if ord not in (1, -1, INF, -INF):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    rows, columns = normal_dims(dim, A.ndim)
+    along, over = (columns, rows) if math.isinf(ord) else (rows, columns)
+    sums = norm_along(A, 1.0, (along,), keepdim)
+    over -= not keepdim and along < over
+    return (amax if ord > 0 else amin)(sums, over, keepdim)
+
+
+def norm(
+    A: Tensor,
+    ord: Any = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
+    """`matrix_norm` of a matrix (or over two dimensions), else `vector_norm`."""
+    if ord is None:
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+    if dim is None and A.ndim not in (1, 2):
+        raise RuntimeError(
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+            f"{A.ndim}D."
+        )
+    pair = A.ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
+    if pair or isinstance(ord, str):
+        return matrix_norm(A, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)  # type: ignore[arg-type]
+    return vector_norm(A, ord, dim, keepdim, dtype=dtype)
+
+
+@method(name="norm")
+def torch_norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: Dims = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    """The vector norm with exponent ``p`` over all elements, or along ``dim``; "fro" stands for 2.
+
+    Raises:
+        RuntimeError: for another word.
+    """
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+    return vector_norm(input, 2 if p == "fro" or p is None else p, dim, keepdim, dtype=dtype)

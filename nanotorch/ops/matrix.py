@@ -1,0 +1,257 @@
+"""Products of matrices and vectors: `mm`, `mv`, `dot`, `bmm`, and `matmul`, which chooses."""
+
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.op import Array, method, op
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.expanding import common_shape, expand_to
+from nanotorch.ops.memory import contiguous
+from nanotorch.ops.shape import reshape, squeeze_one, t, transpose, unsafe_view, unsqueeze
+
+C_NAMES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
+    "int32": "int", "int64": "long int", "float16": "c10::Half", "float32": "float",
+    "float64": "double",
+}  # fmt: skip
+HALF = np.dtype(np.float16)
+
+
+def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
+    """The matrix product of two arrays of one dtype; of half precision: computed in single.
+
+    Raises:
+        NotImplementedError: for bools.
+    """
+    if a.dtype.kind == "b":
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+    if a.dtype is HALF:
+        return product(a.astype(np.float32), b.astype(np.float32)).astype(HALF)
+    # `dot` of arrays without a batch costs a third of `matmul`.
+    return a.dot(b) if a.ndim <= 2 else np.matmul(a, b)
+
+
+# Matrices
+
+
+def check_mm(name: str, a: Array, b: Array) -> None:
+    """Refuse what has no product, in PyTorch's words."""
+    for called, m in (("self", a), ("mat2", b)):
+        if m.ndim != 2:
+            raise RuntimeError(f"{name}: {called} must be a matrix, got {m.ndim}-D tensor")
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(
+            f"{name}: mat1 and mat2 shapes cannot be multiplied "
+            f"({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+        )
+
+
+@op(input=lambda g, mat2: mm(g, t(mat2)), mat2=lambda g, input: mm(t(input), g))
+def mm(input: Array, mat2: Array) -> Array:
+    """The product of two matrices.
+
+    Raises:
+        RuntimeError: if they are none, do not fit, or have different dtypes.
+    """
+    if input.ndim != 2 or mat2.ndim != 2 or input.shape[1] != mat2.shape[0]:
+        check_mm("mm", input, mat2)
+    if input.dtype is not mat2.dtype:
+        raise RuntimeError(
+            "expected m1 and m2 to have the same dtype, but got: "
+            f"{C_NAMES[input.dtype.name]} != {C_NAMES[mat2.dtype.name]}"
+        )
+    return product(input, mat2)
+
+
+@op(
+    input=lambda g, vec: reshape(g, (-1, 1)) * vec,
+    vec=lambda g, input: mv(t(input), g),
+)
+def mv(input: Array, vec: Array) -> Array:
+    """The product of a matrix and a vector."""
+    if input.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
+    if input.shape[1] != vec.shape[0]:
+        n, m = input.shape
+        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec.shape[0]})")
+    if input.dtype is not vec.dtype:
+        a, b = dtypes.of_array(input).char, dtypes.of_array(vec).char
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {b}, {a}, and {b}"
+        )
+    return product(input, vec, "addmv_impl_cpu")
+
+
+def check_vectors(a: Array, b: Array) -> None:
+    """Refuse what is no pair of vectors of one length and dtype, in PyTorch's words."""
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a.dtype is not b.dtype:
+        names = dtypes.of_array(a).char, dtypes.of_array(b).char
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}"
+        )
+    if a.size != b.size:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the "
+            f"same number of elements, but got {a.size} and {b.size} elements respectively"
+        )
+
+
+@op(input=lambda g, tensor: g * tensor, tensor=lambda g, input: g * input)
+def dot(input: Array, tensor: Array) -> Array:
+    """The sum of the products of the elements of two vectors."""
+    check_vectors(input, tensor)
+    return product(input, tensor, "dot")
+
+
+def check_bmm(a: Array, b: Array) -> None:
+    """Refuse what has no product, in PyTorch's words."""
+    for name, m in (("batch1", a), ("batch2", b)):
+        if m.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    wanted = [a.shape[0], a.shape[2]]
+    if list(b.shape[:2]) != wanted:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: "
+            f"{list(b.shape[:2])}."
+        )
+    if a.dtype is not b.dtype:
+        names = dtypes.of_array(a).char, dtypes.of_array(b).char
+        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+
+
+@op(
+    input=lambda g, mat2: bmm(g, transpose(mat2, 1, 2)),
+    mat2=lambda g, input: bmm(transpose(input, 1, 2), g),
+)
+def bmm(input: Array, mat2: Array) -> Array:
+    """The products of the matrices of two batches."""
+    check_bmm(input, mat2)
+    return product(input, mat2, "bmm")
+
+
+# Any of them
+
+
+@op(
+    input=lambda g: unsqueeze(g, 0),
+    method=False,
+    public=False,
+    node="SqueezeBackward4",
+)
+def squeeze_fresh(input: Array) -> Array:
+    """A fresh row as a vector: no view in the graph's eyes."""
+    return input[0]
+
+
+def folds(larger: Tensor, smaller: Tensor, mirrored: bool) -> bool:
+    """Whether to multiply a batch by a matrix or vector as one large matrix.
+
+    That saves the gradient of the smaller one a copy for each matrix of the batch. Without that
+    gain it is done only where the larger one need not be copied for it.
+    """
+    if larger.ndim < 3 or smaller.ndim > 2:
+        return False
+    if smaller.requires_grad:
+        return True
+    if mirrored and smaller.ndim == 2:
+        return False
+    array = larger._array
+    if not array.size:
+        return True
+    return all(
+        array.strides[d] == array.strides[d + 1] * array.shape[d + 1] for d in range(array.ndim - 2)
+    )
+
+
+def folded(larger: Tensor, smaller: Tensor, mirrored: bool) -> Tensor:
+    """The product of a batch and a matrix or vector, as one large matrix."""
+    shape = larger._array.shape
+    rows = 1
+    for n in shape[:-1]:
+        rows *= n
+    flat = reshape(larger, (rows, shape[-1]))
+    if smaller.ndim == 1:
+        return unsafe_view(mv(flat, smaller), shape[:-1])
+    matrix = t(smaller) if mirrored else smaller
+    out = unsafe_view(mm(flat, matrix), (*shape[:-1], matrix._array.shape[1]))
+    return contiguous(transpose(out, -2, -1)) if mirrored else out
+
+
+def batched(a: Tensor, b: Tensor) -> Tensor:
+    """The product of two batches, which broadcast."""
+    left, right = a._array.shape, b._array.shape
+    rows, inner = (left[-2], left[-1]) if len(left) > 1 else (1, left[0])
+    inner2, columns = (right[-2], right[-1]) if len(right) > 1 else (right[0], 1)
+    batches = left[:-2], right[:-2]
+    if len(left) == len(right) == 3 and left[0] != right[0]:
+        if left[0] == 1 and a.requires_grad:
+            return matmul(squeeze_one(a, 0), b)
+        if right[0] == 1 and b.requires_grad:
+            return matmul(a, squeeze_one(b, 0))
+    batch = common_shape(*batches)
+    count = 1
+    for n in batch:
+        count *= n
+    first = reshape(expand_to(a, (*batch, rows, inner)), (count, rows, inner))
+    second = unsqueeze(b, 1) if len(right) == 1 else b
+    second = reshape(expand_to(second, (*batch, inner2, columns)), (count, inner2, columns))
+    out = bmm(first, second)
+    if len(right) == 1:
+        out = squeeze_one(out, -1)
+    shape = batch + ((rows,) if len(left) > 1 else ()) + ((columns,) if len(right) > 1 else ())
+    return unsafe_view(out, shape)
+
+
+@method
+def matmul(input: Any, other: Any) -> Any:
+    """The product of matrices, vectors, or batches of matrices, which broadcast.
+
+    Raises:
+        RuntimeError: for 0-d tensors, sizes that do not fit, different dtypes.
+    """
+    if not isinstance(input, Tensor):
+        return product_of_arrays(input, other)
+    if not isinstance(other, Tensor):
+        raise TypeError(
+            f"matmul(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}"
+        )
+    a, b = input._array.ndim, other._array.ndim
+    if a == 2:
+        if b == 2:
+            return mm(input, other)
+        if b == 1:
+            return mv(input, other)
+    if not a or not b:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D"
+        )
+    if a == 1 and b <= 2:
+        return dot(input, other) if b == 1 else squeeze_fresh(mm(unsqueeze(input, 0), other))
+    mirrored = b > a
+    larger, smaller = (transpose(other, -2, -1), input) if mirrored else (input, other)
+    if folds(larger, smaller, mirrored):
+        return folded(larger, smaller, mirrored)
+    return batched(input, other)
+
+
+def product_of_arrays(a: Any, b: Any) -> Any:
+    """`matmul` of bare arrays, as formulas call it.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if not isinstance(a, np.ndarray):
+        raise TypeError(
+            f"matmul(): argument 'input' (position 1) must be Tensor, not {type(a).__name__}"
+        )
+    return np.matmul(a, b)
+
+
+@method(name="__matmul__", public=False)
+def matmul_operator(self: Tensor, other: Any) -> Any:
+    """`matmul` as the operator `@`."""
+    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
