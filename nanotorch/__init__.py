@@ -34,12 +34,19 @@ from nanotorch._core.dtypes import set_default_dtype as set_default_dtype
 from nanotorch._core.dtypes import short as short
 from nanotorch._core.dtypes import uint8 as uint8
 from nanotorch._core.grad_mode import enable_grad as enable_grad
+from nanotorch._core.grad_mode import inference_mode as inference_mode
 from nanotorch._core.grad_mode import is_grad_enabled as is_grad_enabled
+from nanotorch._core.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from nanotorch._core.grad_mode import no_grad as no_grad
 from nanotorch._core.grad_mode import set_grad_enabled as set_grad_enabled
+from nanotorch._core.inference import is_inference as is_inference
 from nanotorch._core.layout import device as device
 from nanotorch._core.tensor import Tensor as Tensor
 from nanotorch._core.typename import typename as typename
+from nanotorch.autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+)
+from nanotorch.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from nanotorch.ops import generator as random
 from nanotorch.ops.generator import Generator as Generator
 from nanotorch.ops.generator import default_generator as default_generator

@@ -4,6 +4,7 @@ Of the nodes whose consumers have all run, the one with the highest sequence num
 an accumulator before any of them: PyTorch's order. Nothing here recurses.
 """
 
+import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -177,6 +178,7 @@ class Sweep:
             visit, plain = self.visit_watched, False
         ready, waiting = self.ready, self.waiting
         before, mode.enabled = mode.enabled, graph
+        outer, current.sweep = current.sweep, self
         try:
             while ready.heap:
                 node = ready.pop()
@@ -195,8 +197,14 @@ class Sweep:
                 else:
                     self.accumulate(node, held[0], held[1])
         finally:
-            mode.enabled = before
+            mode.enabled, current.sweep = before, outer
         return self.captures or {}
+
+    def reaches(self, node: Node) -> bool:
+        """Whether this pass calls the hooks of a node."""
+        if node not in self.consumers:
+            return False
+        return self.needed is None or node in self.needed or node in self.goals
 
     def pass_on(self, node: Node, grads: Sequence[Any] | None, arrived: Any) -> None:
         """Send a node's gradients along its edges; None where nothing had arrived at the node."""
@@ -279,6 +287,15 @@ class Sweep:
         for number, g in enumerate(arrived):
             if (node, number) in self.captures:
                 self.captures[(node, number)] = g
+
+
+class _Current(threading.local):
+    """Per thread: the innermost sweep that is running."""
+
+    sweep: Sweep | None = None
+
+
+current = _Current()
 
 
 def lift(g: Any) -> Any:

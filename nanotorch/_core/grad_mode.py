@@ -167,12 +167,12 @@ class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
         mode: whether to enter inference mode or to leave it.
     """
 
+    mode: bool
+
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)
+        self.mode = mode if isinstance(mode, bool) else True
         return self if isinstance(mode, bool) else self(mode)
-
-    def __init__(self, mode: bool = True) -> None:
-        self.mode = mode
 
     def __enter__(self) -> None:
         self.__dict__.setdefault("_before", []).append(mode.enabled)

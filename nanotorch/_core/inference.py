@@ -4,9 +4,12 @@ An inference tensor differs from others in its version cell alone. Whoever saves
 its version, so the refusal costs nothing where no inference tensor is.
 """
 
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 from nanotorch._core.grad_mode import mode
+
+if TYPE_CHECKING:
+    from nanotorch._core.tensor import Tensor
 
 SAVED = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
@@ -34,6 +37,11 @@ class InferenceCell(list[int]):
         if mode.enabled is not None:
             raise RuntimeError(SAVED)
         return 0
+
+
+def is_inference(input: "Tensor") -> bool:
+    """Whether the tensor was made in inference mode."""
+    return isinstance(input._cell, InferenceCell)
 
 
 def refuse_write(cell: list[int]) -> None:

@@ -28,6 +28,7 @@ def constant(value: Number, kind: np.dtype) -> Tensor:
         if len(CONSTANTS) > 1000:
             CONSTANTS.clear()
         found = CONSTANTS[key] = wrap(np.array(value).astype(kind))
+        found._is_number = True
     return found
 
 
@@ -52,8 +53,10 @@ def promote(
             held.append(x)
         else:
             raise not_a_tensor(o, position, x, inplace)
-    if o.refuse_bool and any(isinstance(h, np.ndarray) and h.dtype.kind == "b" for h in held):
-        raise NotImplementedError(o.refuse_bool)
+    if o.refuse_bool:
+        bools = [np.asarray(h).dtype.kind == "b" for h in held]
+        if any(bools) and not all(bools):
+            raise NotImplementedError(o.refuse_bool)
     kind = dtypes.result_type(held)
     if to_float and not kind.is_floating_point:
         kind = dtypes.default.dtype
@@ -78,11 +81,11 @@ def not_a_tensor(o: "Op", position: int, value: Any, inplace: bool = False) -> T
     )
 
 
-def bare(o: "Op", *arguments: Any) -> Any:
+def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
     """The kernel on bare arrays, as formulas call it outside a recorded pass."""
     if not any(isinstance(x, (np.ndarray, np.generic, list, tuple)) for x in arguments):
         raise not_a_tensor(o, 0, arguments[0])
-    return o.kernel(*arguments)
+    return o.kernel(*arguments, **named)
 
 
 def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:

@@ -162,8 +162,11 @@ def before_write(o: "Op") -> list[str]:
         wanted = " or ".join(f"e_{n}[0] is not None" for n in users)
         lines.append(f"    before = stand_in(input) if {wanted} else None")
     # The version of an operand that shares the memory to be written to is the one before.
+    leads = " or ".join(f"e_{n}[0] is not None" for n in o.formulas)
     lines += [
-        f"    v_{n} = {n}._cell[0]" for n, kind in o.recipe if kind == "input" and n != "input"
+        f"    v_{n} = {n}._cell[0] if {leads} else 0"
+        for n, kind in o.recipe
+        if kind == "input" and n != "input"
     ]
     return lines
 
@@ -180,7 +183,8 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
         if n in o.optional
     )
     if inplace:
-        lines = ["if recording:"]
+        # An integer that a float was written to has no gradient.
+        lines = ["if recording and r.dtype.kind == 'f':"]
     else:
         lines = [f"if recording and ({asks}):"]
         lines += [

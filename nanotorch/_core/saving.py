@@ -78,7 +78,7 @@ def pack_all(values: Sequence[Any], kinds: Sequence[str], outputs: Sequence[Any]
     for position, (value, kind) in enumerate(zip(values, kinds, strict=True)):
         if kind in ("out", "input", "aux"):
             tensor = next(remaining) if kind == "out" else value and value[0]
-            if value is not None:
+            if value is not None and not tensor._is_number:
                 packed[position] = pack(tensor, kind == "out")
     return Packed(packed)
 

@@ -5,7 +5,13 @@ from nanotorch._core.grad_mode import enable_grad as enable_grad
 from nanotorch._core.grad_mode import inference_mode as inference_mode
 from nanotorch._core.grad_mode import no_grad as no_grad
 from nanotorch._core.grad_mode import set_grad_enabled as set_grad_enabled
+from nanotorch.autograd import anomaly_mode as anomaly_mode
 from nanotorch.autograd import function as function
+from nanotorch.autograd import graph as graph
+from nanotorch.autograd import variable as variable
+from nanotorch.autograd.anomaly_mode import detect_anomaly as detect_anomaly
+from nanotorch.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from nanotorch.autograd.backward import backward as backward
 from nanotorch.autograd.backward import grad as grad
 from nanotorch.autograd.function import Function as Function
+from nanotorch.autograd.variable import Variable as Variable

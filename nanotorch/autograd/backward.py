@@ -1,18 +1,20 @@
 """The functions that start a backward sweep: `backward`, `Tensor.backward`, `grad`."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep
 from nanotorch._core.graph import Edge
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import edge_of
+from nanotorch.autograd.edges import GradientEdge, place_of
 
-Tensors = Tensor | Sequence[Tensor]
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 
 def backward(
@@ -43,12 +45,13 @@ def backward(
     if inputs is None:
         Sweep(roots, keep, create_graph).run()
         return
-    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    wanted = listed(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    for tensor in wanted:
-        tensor.retain_grad()
-    Sweep(roots, keep, create_graph, [edge_of(t) for t in wanted], accumulate=True).run()
+    for target in wanted:
+        if isinstance(target, Tensor):
+            target.retain_grad()
+    Sweep(roots, keep, create_graph, [place_of(t) for t in wanted], accumulate=True).run()
 
 
 @method(name="backward", public=False)
@@ -100,43 +103,54 @@ def grad(
         RuntimeError: as for `backward`; if an input does not require grad, or is unused and that
             is not allowed.
     """
-    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    if not wanted:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    if any(not t.requires_grad for t in wanted):
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    wanted = listed(inputs)
     if allow_unused is None:
         allow_unused = materialize_grads
-    if materialize_grads and not allow_unused:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
-            "allow_unused=False."
-        )
+    check_inputs(wanted, allow_unused, materialize_grads)
     if is_grads_batched:
         return batched_grad(
             outputs, wanted, grad_outputs, create_graph, allow_unused, materialize_grads
         )
     roots = start(outputs, grad_outputs, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
-    edges = [edge_of(t) for t in wanted]
+    edges = [place_of(t) for t in wanted]
     captured = Sweep(roots, keep, create_graph, edges, accumulate=False).run()
-    results = []
-    for position, (tensor, edge) in enumerate(zip(wanted, edges, strict=True)):
+    results: list[Tensor | None] = []
+    for position, (target, edge) in enumerate(zip(wanted, edges, strict=True)):
         g = captured[edge]
         if g is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {position} appears to not have been used in "
                 "the graph. Set allow_unused=True if this is the desired behavior."
             )
-        if g is None and materialize_grads:
-            g = np.zeros_like(tensor._array)
+        if g is None and materialize_grads and isinstance(target, Tensor):
+            g = np.zeros_like(target._array)
         results.append(g if g is None or isinstance(g, Tensor) else wrap(np.array(g)))
     return tuple(results)
 
 
+def check_inputs(
+    wanted: list[Tensor | GradientEdge], allow_unused: bool, materialize_grads: bool
+) -> None:
+    """Refuse what `grad` cannot differentiate with respect to."""
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if materialize_grads and any(isinstance(t, GradientEdge) for t in wanted):
+        raise RuntimeError(
+            "materialize_grads cannot be used when the given input is a GradientEdge"
+        )
+    if any(isinstance(t, Tensor) and not t.requires_grad for t in wanted):
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    if materialize_grads and not allow_unused:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
+
+
 def batched_grad(
     outputs: Tensors,
-    inputs: list[Tensor],
+    inputs: list[Tensor | GradientEdge],
     grad_outputs: Any,
     create_graph: bool,
     allow_unused: bool,
@@ -160,9 +174,14 @@ def batched_grad(
     return tuple(None if column[0] is None else ops.stack(column) for column in columns)
 
 
+def listed(targets: Tensors) -> list[Tensor | GradientEdge]:
+    """One or several tensors or edges as a list."""
+    return [targets] if isinstance(targets, (Tensor, GradientEdge)) else list(targets)
+
+
 def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge, Any]]:
     """The edges where a sweep begins, each with its first gradient."""
-    roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    roots = listed(tensors)
     given = [weights] if weights is None or isinstance(weights, Tensor) else list(weights)
     if weights is None:
         given *= len(roots)
@@ -171,7 +190,7 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
     pairs = []
     for position, root in enumerate(roots):
         weight = first_gradient(root, given[position], position)
-        edge = edge_of(root)
+        edge = place_of(root)
         if edge[0] is None:
             raise RuntimeError(
                 f"element {position} of tensors does not require grad and does not have a grad_fn"
@@ -180,18 +199,22 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
     return pairs
 
 
-def first_gradient(root: Tensor, weight: Tensor | None, position: int) -> Tensor:
+def first_gradient(root: Tensor | GradientEdge, weight: Tensor | None, position: int) -> Tensor:
     """The weights of a root's elements; 1 for a single element if none are given."""
-    array = root._array
+    if isinstance(root, GradientEdge):
+        shape, dtype = root.node._outputs[root.output_nr]
+        recorded = True
+    else:
+        shape, dtype, recorded = root._array.shape, root._array.dtype, root.requires_grad
     if weight is None:
-        if array.size != 1 and root.requires_grad:
+        if recorded and math.prod(shape) != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return wrap(np.ones(array.shape, array.dtype))
+        return wrap(np.ones(shape, dtype))
     if not isinstance(weight, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
-    if weight._array.shape != array.shape:
+    if weight._array.shape != shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{position}] has a shape of {weight.shape} and "
-            f"output[{position}] has a shape of {root.shape}."
+            f"output[{position}] has a shape of {Size(shape)}."
         )
-    return weight if weight._array.dtype is array.dtype else weight._cast(array.dtype)
+    return weight if weight._array.dtype is dtype else weight._cast(dtype)

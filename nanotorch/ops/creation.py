@@ -9,6 +9,8 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.inference import InferenceCell
 from nanotorch._core.layout import device
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
@@ -24,6 +26,8 @@ def leaf(array: np.ndarray, requires_grad: bool = False, on: Any = None) -> Tens
     if on is not None:
         device(on)
     out = wrap(array)
+    if mode.enabled is None:
+        out._cell = InferenceCell()
     if requires_grad:
         require_float(array)
         out._requires_grad = True

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.advanced import Index, check_masks, index, put_at_in_place
@@ -208,6 +209,7 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
         return False
     if 0 in array.strides or (mode.enabled and (self.requires_grad or recorded(value))):
         return False
+    refuse_write(self._cell)
     try:
         array[given] = new
     except (IndexError, ValueError):
