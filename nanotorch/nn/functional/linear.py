@@ -1,20 +1,7 @@
 """Linear maps."""
 
-from nanotorch import ops
 from nanotorch._core.tensor import Tensor
-
-
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``.
-
-    Shape:
-        ``input`` (..., I), ``weight`` (O, I) or (I,), ``bias`` (O,); the result (..., O).
-
-    Raises:
-        RuntimeError: for shapes that do not fit, or dtypes that differ.
-    """
-    result: Tensor = ops.linear(input, weight, bias)
-    return result
+from nanotorch.ops.affine import linear as linear
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
