@@ -1,5 +1,6 @@
 """What a tensor's array is like: shape, dtype, strides, where it lives."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,12 @@ class Layout:
 
     def stride(self, dim: int | None = None) -> Any:
         """The steps between neighbours along each dimension, in elements."""
-        strides = tuple(s // self._array.itemsize for s in self._array.strides)
+        array = self._array
+        if array.size:
+            strides = tuple(s // array.itemsize for s in array.strides)
+        else:  # NumPy gives zeros
+            sizes = [max(n, 1) for n in array.shape]
+            strides = tuple(math.prod(sizes[d + 1 :]) for d in range(array.ndim))
         return strides if dim is None else strides[normal_dim(dim, len(strides))]
 
     def dim(self) -> int:

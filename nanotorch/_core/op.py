@@ -255,6 +255,10 @@ def compile_source(o: Op, source: str, namespace: dict[str, Any]) -> dict[str, A
     return namespace
 
 
+# `2 * x` is `x * 2`, also in the order of its node's edges.
+COMMUTATIVE = ("add", "mul", "and", "or", "xor")
+
+
 def install_operators(o: Op, functions: dict[str, Any]) -> None:
     """`__add__`, `__radd__`, `__iadd__` and the like."""
     function = functions[o.name]
@@ -268,6 +272,8 @@ def install_operators(o: Op, functions: dict[str, Any]) -> None:
     def reflected(self: Any, other: Any) -> Any:
         return function(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
+    if o.dunder in COMMUTATIVE:
+        reflected = operator
     setattr(Tensor, f"__{o.dunder}__", operator)
     if o.inplace:
         inplace = functions[f"{o.name}_"]

@@ -90,6 +90,7 @@ def scaled(other: Array, alpha: float) -> Array:
 )
 def rsub_number(input: Array, other: Array) -> Array:
     """``other - input`` for a Python number ``other``."""
+    refuse_bool(input, NO_BOOLS)
     return other - input
 
 
@@ -154,6 +155,20 @@ def neg(input: Array) -> Array:
     return np.negative(input)
 
 
+@method
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself.
+
+    Raises:
+        NotImplementedError: for bools.
+    """
+    refuse_bool(input._array, "The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+method(positive, name="__pos__", public=False)
+
+
 @op(input=lambda g, out: -g * out * out, cast="float", inplace=True)
 def reciprocal(input: Array) -> Array:
     """``1 / input``."""
@@ -176,6 +191,8 @@ def pow_number(input: Array, exponent: float) -> Array:
     if input.dtype.kind != "f" and isinstance(exponent, float):
         input = input.astype(dtypes.default.numpy)
     elif input.dtype.kind == "b":
+        if isinstance(exponent, bool):
+            return np.logical_or(input, not exponent)
         input = input.astype(np.int64)
     if exponent == 2:
         return input * input
@@ -232,11 +249,10 @@ def pow_tensor(input: Array, exponent: Array) -> Array:
 )
 def pow_base(exponent: Array, input: Any) -> Array:
     """``input ** exponent`` for a Python number ``input``."""
-    if exponent.dtype.kind != "f":
-        if isinstance(input, float):
-            exponent = exponent.astype(dtypes.default.numpy)
-        elif exponent.size and exponent.min() < 0:
-            raise RuntimeError("Integers to negative integer powers are not allowed.")
+    exponent = exponent.astype(dtypes.result_type([exponent, input]).numpy, copy=False)
+    refuse_bool(exponent, "\"pow\" not implemented for 'Bool'")
+    if exponent.dtype.kind != "f" and exponent.size and exponent.min() < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
     return np.power(exponent.dtype.type(input), exponent)
 
 

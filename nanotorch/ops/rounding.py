@@ -101,6 +101,8 @@ def floor_divide(input: Array, other: Array) -> Array:
 
 def rounded_down(input: Array, other: Array) -> Array:
     """The kernel of division rounded down."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"div_floor_cpu\" not implemented for 'Bool'")
     refuse_zero(other)
     if input.dtype.kind == "f":  # NumPy gives nan where PyTorch gives inf
         return np.where(other == 0, input / other, np.floor_divide(input, other))
@@ -139,8 +141,7 @@ def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
 )
 def remainder_tensor(input: Array, other: Array) -> Array:
     """`remainder` of two tensors."""
-    refuse_zero(other)
-    return np.remainder(input, other)
+    return with_sign_of_divisor(input, other)
 
 
 @op(
@@ -153,8 +154,18 @@ def remainder_tensor(input: Array, other: Array) -> Array:
 )
 def remainder_number(input: Array, other: Array) -> Array:
     """`remainder` by a Python number."""
+    return with_sign_of_divisor(input, other)
+
+
+def with_sign_of_divisor(input: Array, other: Array) -> Array:
+    """The kernel of `remainder`; a zero keeps the sign of the dividend, unlike NumPy's."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"remainder_cpu\" not implemented for 'Bool'")
     refuse_zero(other)
-    return np.remainder(input, other)
+    if input.dtype.kind != "f":
+        return np.remainder(input, other)
+    rest = np.fmod(input, other)
+    return np.where((rest != 0) & ((rest < 0) != (other < 0)), rest + other, rest)
 
 
 @op(
@@ -352,6 +363,7 @@ operator(floor_divide, "floordiv")
 operator(lambda self, other: floor_divide(other, self), "rfloordiv")
 operator(lambda self, other: self.floor_divide_(other), "ifloordiv")
 operator(remainder, "mod")
+operator(lambda self, other: remainder(other, self), "rmod")
 operator(lambda self, other: self.remainder_(other), "imod")
 operator(pow, "pow")
 operator(lambda self, other: pow(other, self), "rpow")
