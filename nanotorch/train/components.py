@@ -147,10 +147,10 @@ LAYERS = Components(
     "a layer",
     nn,
     (
-        *("Linear", "ReLU", "LeakyReLU", "ELU", "GELU", "SiLU", "Softplus", "Tanh", "Sigmoid"),
-        *("Dropout", "BatchNorm1d", "LayerNorm"),
+        *("Linear", "ReLU", "LeakyReLU", "ELU", "SELU", "GELU", "SiLU", "Softplus", "Softsign"),
+        *("Tanh", "Sigmoid", "Dropout", "BatchNorm1d"),
     ),
-    {"Linear": "in_features", "BatchNorm1d": "num_features", "LayerNorm": "normalized_shape"},
+    {"Linear": "in_features", "BatchNorm1d": "num_features"},
 )
 """What a model is a sequence of. All keep the number of features but `Linear`."""
 
