@@ -215,6 +215,14 @@ class AccumulateGrad(Node):
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
+def short_name(node: Node) -> str:
+    """How messages name a node: `SumBackward1` is Sum1, `MulBackward0` is Mul."""
+    name, backward, number = node.name().rpartition("Backward")
+    if not backward or (number and not number.isdigit()):
+        return node.name()
+    return name + number.removeprefix("0")
+
+
 def type_and_shape(array: Any) -> tuple[str, str]:
     """How PyTorch's messages name an array: its type's name and its shape."""
     names = {"float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long"}
@@ -230,8 +238,7 @@ def modified_error(
     node, number = origin
     where = ""
     if node is not None and not isinstance(node, AccumulateGrad):
-        name = node.name().rstrip("0123456789").removesuffix("Backward")
-        where = f", which is output {number} of {name},"
+        where = f", which is output {number} of {short_name(node)},"
     return RuntimeError(
         MODIFIED.format(type=kind, shape=shape, origin=where, now=now, seen=seen)
         + (HINT_ABOVE if anomaly.enabled else HINT_ANOMALY)

@@ -1,6 +1,6 @@
 """Why a write to a view, or to memory that it shares, is refused."""
 
-from nanotorch._core.graph import Edge
+from nanotorch._core.graph import Edge, short_name
 
 # How a view came about, where that forbids writing to it under grad mode.
 TRACKED, NO_GRAD, INFERENCE = "tracked", "no_grad", "inference"
@@ -14,25 +14,18 @@ CLARIFY = (
     "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
 )
 TEXTS = {
-    NO_GRAD: (
-        "A view was created in no_grad mode and {what} with grad mode enabled. "
-        + CLARIFY.format(mode="no_grad")
-    ),
-    INFERENCE: (
-        "A view was created in inference mode and {what} in normal mode. "
-        + CLARIFY.format(mode="inference_mode")
-    ),
+    NO_GRAD: CLARIFY.format(mode="no_grad"),
+    INFERENCE: CLARIFY.format(mode="inference_mode"),
     MULTI_OUTPUT: (
-        "Output {number} of {node} is a view and {what}. This view is the output of a function "
-        "that returns multiple views. Such functions do not allow the output views to be modified "
-        "inplace. You should replace the inplace operation by an out-of-place one."
+        "This view is the output of a function that returns multiple views. Such functions do not "
+        "allow the output views to be modified inplace. You should replace the inplace operation "
+        "by an out-of-place one."
     ),
     CUSTOM: (
-        "Output {number} of {node} is a view and {what}. This view was created inside a custom "
-        "Function (or because an input was returned as-is) and the autograd logic to handle "
-        "view+inplace would override the custom backward associated with the custom Function, "
-        "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning "
-        "the output of the custom Function."
+        "This view was created inside a custom Function (or because an input was returned as-is) "
+        "and the autograd logic to handle view+inplace would override the custom backward "
+        "associated with the custom Function, leading to incorrect gradients. This behavior is "
+        "forbidden. You can fix this by cloning the output of the custom Function."
     ),
 }
 
@@ -45,8 +38,16 @@ def refused_write(origin: str, edge: Edge | None, *, indirect: bool) -> RuntimeE
         indirect: whether its base or another view was written to, not the view itself.
     """
     node, number = edge or (None, 0)
-    name = "a function"
-    if node is not None:
-        name = node.name().rstrip("0123456789").removesuffix("Backward")
     what = INDIRECT if indirect else DIRECT
-    return RuntimeError(TEXTS[origin].format(what=what, number=number, node=name))
+    if origin is INFERENCE:
+        told = f"A view was created in inference mode and {what} in normal mode."
+    elif node is None:
+        told = f"A view was created in no_grad mode and {what} with grad mode enabled."
+    elif origin is NO_GRAD:
+        told = (
+            f"Output {number} of {short_name(node)} is a view of a view which was created in "
+            f"no_grad mode and {what} with grad mode enabled."
+        )
+    else:
+        told = f"Output {number} of {short_name(node)} is a view and {what}."
+    return RuntimeError(f"{told} {TEXTS[origin]}")

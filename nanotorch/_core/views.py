@@ -12,7 +12,7 @@ import numpy as np
 
 from nanotorch._core.dtypes import can_cast, of_array
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import NO_EDGE, AccumulateGrad, Edge, Node, next_sequence
+from nanotorch._core.graph import FREED, NO_EDGE, AccumulateGrad, Edge, Node, next_sequence
 from nanotorch._core.inference import InferenceCell, refuse_write
 from nanotorch._core.view_errors import CUSTOM as CUSTOM
 from nanotorch._core.view_errors import INFERENCE, MULTI_OUTPUT, NO_GRAD, TRACKED, refused_write
@@ -46,14 +46,15 @@ class View:
 def make_view(out: "Tensor", source: "Tensor", step: Step) -> None:
     """Declare ``out`` a view of ``source``, which `step` makes."""
     view = source._view
-    origin = TRACKED if mode.enabled else INFERENCE if mode.enabled is None else NO_GRAD
-    if step[2] is not None:
-        origin = MULTI_OUTPUT
+    if mode.enabled:
+        origin = TRACKED if step[2] is None else MULTI_OUTPUT
+    else:
+        origin = INFERENCE if mode.enabled is None else NO_GRAD
     base: Tensor = source
     steps: tuple[Step, ...] = (step,)
     if view is not None:
         base, steps = view.base, (*view.steps, step)
-        if view.origin is not TRACKED:
+        if origin is TRACKED:
             origin = view.origin
     out._cell = cell = source._cell
     if isinstance(cell, InferenceCell):  # an inference tensor has no history to follow
@@ -75,7 +76,8 @@ def edge_of(tensor: "Tensor") -> Edge:
     edge = tensor._edge if tensor._view is None else view_edge(tensor)
     if edge is not None:
         return edge
-    return (tensor._accumulator(), 0) if tensor.requires_grad else NO_EDGE
+    # The flag, not the property: a view made under `no_grad` is cut off from its base for good.
+    return (tensor._accumulator(), 0) if tensor._requires_grad else NO_EDGE
 
 
 def view_edge(tensor: "Tensor") -> Edge | None:
@@ -129,8 +131,11 @@ class CopySlices(Node):
     """The history of a base whose view was written to: the write's node, and the rest as it was."""
 
     def __init__(self, base: "Tensor", write: Node, steps: Sequence[Step], position: int) -> None:
-        self.write, self.steps, self.position = write, steps, position
+        self.write: Node | None = write
+        self.steps, self.position = steps, position
         array = base._array
+        # The steps may depend on the order in which the base's dimensions lie in memory.
+        self.order = tuple(sorted(range(array.ndim), key=lambda d: -array.strides[d]))
         self._outputs = ((array.shape, array.dtype),)
         edges = list(write.next_functions)
         edges[position] = edge_of(base)
@@ -144,27 +149,37 @@ class CopySlices(Node):
         g = grads[0]
         if g is None:
             return (None,) * len(self.next_functions)
+        if self.write is None:
+            raise RuntimeError(FREED)
+        rest = self.copy_of(g)
+        part = replay(self.steps, rest)
+        before = part.clone() if graph else np.array(part)
+        results = list(self.write.apply([before], graph))
+        through, results[self.position] = results[self.position], rest
         if graph:
-            rest = g.clone()
-            part = replay(self.steps, rest)
-            results = list(self.write.apply([part.clone()], True))
-            through, results[self.position] = results[self.position], rest
             part.zero_() if through is None else part.copy_(through)
         else:
-            rest = np.array(g, order="C")
-            part = replay(self.steps, rest)
-            results = list(self.write.apply([np.array(part)], False))
-            through, results[self.position] = results[self.position], rest
             part[...] = 0 if through is None else through
         return results
+
+    def copy_of(self, g: Any) -> Any:
+        """A copy of ``g`` that lies in memory as the base does."""
+        order, shape = self.order, g.shape
+        inverse = tuple(sorted(range(len(order)), key=order.__getitem__))
+        sizes = tuple([shape[d] for d in order])
+        if isinstance(g, np.ndarray):
+            rest = np.empty(sizes, g.dtype).transpose(inverse)
+            rest[...] = g
+            return rest
+        return g.permute(order).reshape(-1).clone().view(sizes).permute(inverse)
 
     @property
     def metadata(self) -> dict[Any, Any]:
         """That of the write's node, which knows the call."""
-        return self.write.metadata
+        return super().metadata if self.write is None else self.write.metadata
 
     def _release(self) -> None:
-        self.write._release()
+        self.write = None
 
 
 def check_write(tensor: "Tensor") -> None:

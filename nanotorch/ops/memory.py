@@ -37,7 +37,8 @@ def alias(input: Array) -> Array:
 @op(input=lambda g: g)
 def clone(input: Array, *, memory_format: Any = preserve_format) -> Array:
     """A copy; by default with the dimensions in the same order in memory."""
-    return input.copy("C" if memory_format is contiguous_format else "K")
+    keep = memory_format is not contiguous_format and 0 not in input.strides
+    return input.copy("K" if keep else "C")
 
 
 @method(public=False)

@@ -17,8 +17,10 @@ def ints(name: str, argument: str, given: tuple[Any, ...]) -> tuple[int, ...]:
     """Numbers given as one sequence or one by one.
 
     Raises:
-        TypeError: if one of them is not an integer.
+        TypeError: if there is none, or one is not an integer.
     """
+    if not given:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
     if {*map(type, given)} == {int}:
