@@ -51,9 +51,9 @@ class GraphBuilder:
         return run_metadata(self.stats)
 
     def _add_inputs(self) -> None:
-        for name, tensor in self.trace.inputs.items():
+        for name, (tensor, node) in self.trace.inputs.items():
             source = self._add_source(f"input/{safe(name)}", "Placeholder", tensor)
-            if (node := edge_of(tensor)[0]) is not None:
+            if node is not None:
                 self._names[node] = source
 
     def _recorded(self) -> list[Node]:

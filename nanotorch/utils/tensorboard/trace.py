@@ -36,13 +36,14 @@ class Trace:
 
     Attributes:
         scopes: which module was running when.
-        inputs: the tensors the model was given, by argument name.
+        inputs: the tensors the model was given, by argument name, each with the node that stands
+            for it; an integer tensor has none.
         outputs: the tensors it returned, by name.
         measured: time and place of the operations, by node.
     """
 
     scopes: "Scopes"
-    inputs: dict[str, Tensor]
+    inputs: dict[str, tuple[Tensor, Node | None]]
     outputs: dict[str, Tensor] = field(default_factory=dict)
     measured: dict[Node, Measured] = field(default_factory=dict)
 
@@ -54,13 +55,13 @@ def trace(model: Module, arguments: Sequence[Any]) -> Trace:
     and the arguments themselves take part for as long as the pass lasts.
     """
     scopes = Scopes(model)
-    given: dict[str, Tensor] = {}
+    given: dict[str, tuple[Tensor, Node | None]] = {}
 
     def enter(name: str, tensor: Tensor) -> Tensor:
         if tensor.is_floating_point():
             # A copy, since the model may write to its input, which a leaf would refuse.
             tensor = tensor.detach().requires_grad_().clone()
-        given[name] = tensor
+        given[name] = tensor, tensor.grad_fn
         return tensor
 
     with ExitStack() as stack:
