@@ -150,6 +150,7 @@ RUNTIME: dict[str, Any] = {
         f.__name__: f
         for f in (
             bare,
+            constant,
             explain,
             promote,
             not_a_tensor,

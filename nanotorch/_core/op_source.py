@@ -53,7 +53,11 @@ def function(o: "Op", *, inplace: bool) -> str:
         ]
     else:
         tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
-        lines.append(f"    if {tests}: return bare(this_op, {call})")
+        lines += [
+            f"    if {tests}:",
+            f"        if {o.inputs[0]}.__class__ is ndarray: return kernel({call})",
+            f"        return bare(this_op, {call})",
+        ]
     lines += ["    " + line for line in arrays(o, inplace)]
     if o.formulas and inplace:
         lines += ["    " + line for line in before_write(o)]
@@ -112,6 +116,7 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
         lines += [
             f"if {same}:",
             *(f"    a_{n} = {n}._array" for n in inputs),
+            *(with_number(*inputs) if len(inputs) == 2 else ()),
             "else:",
             f"    ({names}), ({held}) = promote(this_op, ({names}), {o.cast == 'float'}, {inplace})",
         ]
@@ -135,6 +140,17 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
     if not o.multi:
         lines.append("if r.__class__ is not ndarray: r = asarray(r)")
     return lines
+
+
+def with_number(a: str, b: str) -> list[str]:
+    """The short way for a float tensor with a Python number."""
+    return [
+        f"elif ({b}.__class__ is float or {b}.__class__ is int) and isinstance({a}, Tensor) "
+        f"and {a}._array.dtype.kind == 'f':",
+        f"    a_{a} = {a}._array",
+        f"    {b} = constant({b}, a_{a}.dtype)",
+        f"    a_{b} = {b}._array",
+    ]
 
 
 def outputs(o: "Op") -> list[str]:
