@@ -5,6 +5,8 @@ from collections.abc import Mapping
 ROUNDING = 1e-3
 """A least squares loss below this fraction of the one that was reached is taken for zero."""
 
+LONG = 1e8
+
 HEADINGS = {"loss": "loss", "mae": "MAE", "rmse": "RMSE", "r2": "R2", "auc": "AUC", "f1": "F1"}
 
 
@@ -19,7 +21,7 @@ def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> s
     metrics = [name.split("/")[1] for name in results if name.startswith(f"{parts[0]}/")]
     rows = [["part", "samples", *(HEADINGS.get(metric, metric) for metric in metrics)]]
     for part in parts:
-        values = [f"{results[f'{part}/{metric}']:.4f}" for metric in metrics]
+        values = [number(results[f"{part}/{metric}"]) for metric in metrics]
         rows.append([part, str(samples[part]), *values])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
@@ -29,6 +31,11 @@ def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> s
         )
         for row in rows
     )
+
+
+def number(value: float) -> str:
+    """Return four decimals, or four digits of what would be too long."""
+    return f"{value:.4f}" if abs(value) < LONG else f"{value:.3e}"
 
 
 def least_squares_text(best: float, reached: float) -> str:
