@@ -212,6 +212,9 @@ def check_write(tensor: "Tensor") -> None:
         raise refused_write(view.origin, tensor._edge, indirect=False)
     if view.base._requires_grad and view.base._edge is None:
         raise RuntimeError(VIEW_OF_LEAF_WRITE)
+    if tensor._edge is None and tensor.requires_grad:
+        # PyTorch does not look whether a write to the base has given this view a history.
+        raise RuntimeError(LEAF_WRITE)
 
 
 def write(tensor: "Tensor", values: np.ndarray) -> None:
@@ -251,6 +254,8 @@ def rebase(tensor: "Tensor", node: Node, number: int = 0, position: int = 0) -> 
         if tensor._retains_grad:
             retain_anew(tensor, before)
         return
+    if view.origin is not TRACKED:
+        raise refused_write(view.origin, tensor._edge, indirect=False)
     base, former = view.base, tensor._edge
     before, base._edge = base._edge, (CopySlices(base, node, view.steps, position), 0)
     base._requires_grad = True

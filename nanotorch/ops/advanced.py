@@ -8,7 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.graph import NO_EDGE, modified_error
-from nanotorch._core.op import Array, method, op
+from nanotorch._core.op import OPS, Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.accumulation import added_at
 from nanotorch.ops.inplace import writer
@@ -269,3 +269,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place `index_put`."""
     return put_at_in_place(self, checked_indices(indices, self.ndim), values, accumulate)
+
+
+for _name in ("index", "index_backward", "index_cleared", "put_at", "put_at_in_place"):
+    # Tensors in an `Index` count as saved values: they are dropped after use.
+    OPS[_name].keeps_values = True
