@@ -7,6 +7,7 @@ from nanotorch._core.grad_mode import no_grad as no_grad
 from nanotorch._core.grad_mode import set_grad_enabled as set_grad_enabled
 from nanotorch.autograd import anomaly_mode as anomaly_mode
 from nanotorch.autograd import function as function
+from nanotorch.autograd import functional as functional
 from nanotorch.autograd import graph as graph
 from nanotorch.autograd import variable as variable
 from nanotorch.autograd.anomaly_mode import detect_anomaly as detect_anomaly
