@@ -4,6 +4,7 @@ Edges carry the real shapes. Parameters stand in the box of the module that owns
 graph there is a profile, by which TensorBoard colours it: the time and memory of each operation.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -86,10 +87,15 @@ class GraphBuilder:
             if target is not None
         ]
         inputs += [self._name_of_source(tensor) for tensor in self._unrecorded(node)]
-        name = self._add(f"{scope}/{label(op)}", op, inputs, node._outputs, **attributes)
-        self._names[node] = name
-        if measured is not None:
-            self.stats.append(OpStats(name, measured.nanoseconds, memory(node)))
+        self._names[node] = self._add(
+            f"{scope}/{label(op)}",
+            op,
+            inputs,
+            node._outputs,
+            nanoseconds=0 if measured is None else measured.nanoseconds,
+            shared=bool(getattr(getattr(node, "op", None), "view", False)),
+            **attributes,
+        )
 
     def _unrecorded(self, node: Node) -> Iterator[Tensor]:
         """Yield the buffers and integer inputs that an operation keeps for its formulas."""
@@ -124,7 +130,23 @@ class GraphBuilder:
         owner, _, attribute = dotted.rpartition(".")
         return f"{self._paths[owner]}/{safe(attribute)}"
 
-    def _add(self, name: str, op: str, inputs: list[str], outputs: Any, **attributes: str) -> str:
+    def _add(
+        self,
+        name: str,
+        op: str,
+        inputs: list[str],
+        outputs: Any,
+        nanoseconds: int = 0,
+        shared: bool = False,
+        **attributes: str,
+    ) -> str:
+        """Append a node under a name like `name`, which is returned.
+
+        Args:
+            outputs: shape and dtype of each.
+            shared: whether the outputs are views and take no memory of their own.
+            attributes: shown beside the graph when the node is selected.
+        """
         p = protos()
         unique, count = name, 0
         while unique in self._taken:
@@ -138,6 +160,8 @@ class GraphBuilder:
         }
         attr |= {key: p.AttrValue(s=value.encode()) for key, value in attributes.items()}
         self.nodes.append(p.NodeDef(name=unique, op=op, input=inputs, attr=attr))
+        size = 0 if shared else sum(math.prod(shape) * dtype.itemsize for shape, dtype in outputs)
+        self.stats.append(OpStats(unique, nanoseconds, size))
         return unique
 
 
@@ -154,19 +178,6 @@ def operation(node: Node) -> str:
 def label(op: str) -> str:
     """`LogSoftmax` -> `log_softmax`."""
     return safe(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", op).lower())
-
-
-def memory(node: Node) -> int:
-    """Return the bytes of a node's outputs; none for a view."""
-    if getattr(getattr(node, "op", None), "view", False):
-        return 0
-    total = 0
-    for shape, dtype in node._outputs:
-        size = dtype.itemsize
-        for extent in shape:
-            size *= extent
-        total += size
-    return total
 
 
 def _meta(tensor: Tensor) -> tuple[tuple[int, ...], Any]:

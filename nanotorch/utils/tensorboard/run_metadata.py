@@ -16,7 +16,7 @@ ALLOCATOR_NAME, TOTAL_BYTES = 1, 2  # in AllocatorMemoryUsed
 
 @dataclass(frozen=True)
 class OpStats:
-    """The cost of one operation."""
+    """The cost of one node of the graph; `nanoseconds` is 0 if no time was measured."""
 
     name: str
     nanoseconds: int
@@ -25,9 +25,10 @@ class OpStats:
 
 def run_metadata(stats: Iterable[OpStats]) -> bytes:
     """Return a serialised `RunMetadata` in which the operations ran one after another."""
-    device, start = field(DEVICE, b"/device:CPU:0"), 0
+    # TensorBoard takes a time of 0 for none, at the start of an operation and in its duration.
+    device, start = field(DEVICE, b"/device:CPU:0"), 1
     for op in stats:
-        micros = max(1, round(op.nanoseconds / 1000))  # TensorBoard takes 0 for "not measured"
+        micros = max(1, round(op.nanoseconds / 1000)) if op.nanoseconds else 0
         used = field(ALLOCATOR_NAME, b"cpu") + field(TOTAL_BYTES, op.bytes)
         device += field(
             NODE_STATS,

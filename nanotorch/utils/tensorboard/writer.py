@@ -229,8 +229,8 @@ class SummaryWriter:
     ) -> None:
         """Add the graph of a model, with a box for each of its modules.
 
-        The model runs once, in evaluation mode, and is left as it was. The time and memory of its
-        operations are stored too: on the page, select *Profile*, then colour by either.
+        The model runs twice, in evaluation mode, and is left as it was. The time and memory of its
+        operations are stored too: on the page, choose the tag `forward`, then *Profile*.
 
         Args:
             model: the model; a run shows one graph, the last.

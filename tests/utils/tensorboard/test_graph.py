@@ -119,8 +119,9 @@ def test_tensorboard_reads_graph_and_profile(tmp_path: Path) -> None:
     (device,) = accumulator.RunMetadata("forward").step_stats.dev_stats
     measured = {stats.node_name: stats for stats in device.node_stats}
     operations = {node.name for node in expected.node if "backward" in node.attr}
-    assert set(measured) == operations
-    assert all(stats.all_end_rel_micros >= 1 for stats in measured.values())
+    assert set(measured) == {node.name for node in expected.node}
+    assert {n for n, stats in measured.items() if stats.all_end_rel_micros} == operations
+    assert measured["Net/first_Linear/weight"].memory[0].total_bytes == 4 * 6 * 4
     relu = measured["Net/layers_Sequential/1_ReLU/relu"]
     assert relu.memory[0].total_bytes == 2 * 8 * 4
 
@@ -294,7 +295,7 @@ def test_verbose_prints_the_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_run_metadata_is_tensorflows() -> None:
-    stats = [OpStats("a/b", 1_499, 300), OpStats("c", 10**9, 2**40)]
+    stats = [OpStats("a/b", 1_499, 300), OpStats("weight", 0, 8), OpStats("c", 10**9, 2**40)]
     parsed = RunMetadata.FromString(run_metadata(stats))
     (device,) = parsed.step_stats.dev_stats
     assert device.device == "/device:CPU:0"
@@ -302,7 +303,7 @@ def test_run_metadata_is_tensorflows() -> None:
         (n.node_name, n.all_start_micros, n.all_end_rel_micros, n.memory[0].total_bytes)
         for n in device.node_stats
     ]
-    assert found == [("a/b", 0, 1, 300), ("c", 1, 10**6, 2**40)]
+    assert found == [("a/b", 1, 1, 300), ("weight", 2, 0, 8), ("c", 2, 10**6, 2**40)]
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0, b"\0"), (127, b"\x7f"), (300, b"\xac\x02")])
