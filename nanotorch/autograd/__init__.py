@@ -15,4 +15,6 @@ from nanotorch.autograd.anomaly_mode import set_detect_anomaly as set_detect_ano
 from nanotorch.autograd.backward import backward as backward
 from nanotorch.autograd.backward import grad as grad
 from nanotorch.autograd.function import Function as Function
+from nanotorch.autograd.gradcheck import gradcheck as gradcheck
+from nanotorch.autograd.gradcheck import gradgradcheck as gradgradcheck
 from nanotorch.autograd.variable import Variable as Variable

@@ -1,0 +1,346 @@
+"""Gradients against differences: is a backward the derivative of its forward?
+
+Each element of each input is moved by a little both ways; the change of the outputs, a column of
+the numerical Jacobian, must agree with what the backward pass says. Use float64: in single
+precision the differences themselves are wrong in the third digit.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from nanotorch import ops
+from nanotorch._core.grad_mode import enable_grad
+from nanotorch._core.tensor import Tensor
+from nanotorch.autograd.backward import grad
+from nanotorch.autograd.function import Function
+
+Jacobian = np.ndarray
+
+IMPRECISE = (
+    "Input #{} requires gradient and is not a double precision floating point or complex. This "
+    "check will likely fail if all the inputs are not of double precision floating point or "
+    "complex. "
+)
+OVERLAPS = (
+    "The {}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+    "non-overlapping to be able to compute the numerical gradients correctly. You should call "
+    ".contiguous on the input before passing it to gradcheck."
+)
+NO_INPUT = (
+    "gradcheck expects at least one input tensor to require gradient, but none of them have "
+    "requires_grad=True."
+)
+UNDEFINED = (
+    "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
+    'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+)
+UNSTEADY = (
+    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
+    "times gives different values, although analytical gradient matches numerical gradient."
+    "The tolerance for nondeterminism was {}."
+)
+
+
+class GradcheckError(RuntimeError):
+    """A gradient that is not the derivative."""
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Compare the gradients of ``func`` with differences of its values.
+
+    Args:
+        func: takes the inputs, returns a tensor or several.
+        inputs: a tensor or several arguments; those that are tensors and require grad are moved.
+        eps: how far.
+        atol, rtol: tolerances; the latter times the numerical value.
+        raise_exception: whether a mismatch raises, or returns False.
+        nondet_tol: how much two backward passes may differ.
+        check_undefined_grad: also check that no gradient of the outputs gives none of the inputs.
+        check_grad_dtypes, check_batched_grad, fast_mode, masked: accepted for PyTorch's sake; the
+            dtype is always the input's, and the check always the thorough one.
+        check_forward_ad, check_batched_forward_grad: there is no forward mode; must be False.
+        check_backward_ad: must be True.
+
+    Raises:
+        GradcheckError: for a mismatch.
+        ValueError: if no input requires grad.
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
+    if check_forward_ad or check_batched_forward_grad:
+        raise NotImplementedError("gradcheck: nanotorch has no forward-mode differentiation")
+    arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(as_list(inputs))
+    check_inputs(arguments)
+    try:
+        check_backward(func, arguments, eps, atol, rtol, nondet_tol)
+        if check_undefined_grad:
+            check_undefined(func, arguments)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Compare the gradients of the gradients of ``func`` with differences of those.
+
+    Args:
+        grad_outputs: the weights of the outputs, a tensor or several; random ones by default.
+        gen_non_contig_grad_outputs: let the random ones not lie in memory in order.
+        check_fwd_over_rev: there is no forward mode; must be False.
+        check_rev_over_rev: must be True.
+        func, inputs, eps, atol, rtol, raise_exception, nondet_tol: see `gradcheck`.
+        check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode, masked: likewise.
+
+    Raises:
+        GradcheckError: for a mismatch.
+        ValueError: if no input requires grad.
+    """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError(
+            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+        )
+    arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(as_list(inputs))
+    if grad_outputs is None:
+        outputs = differentiable(func(*arguments))
+        weights = [random_weights(out, gen_non_contig_grad_outputs) for out in outputs]
+    else:
+        weights = as_list(grad_outputs)
+    count = len(weights)
+
+    def first(*args: Any) -> tuple[Tensor, ...]:
+        points, given = args[: len(args) - count], args[len(args) - count :]
+        with enable_grad():
+            outputs = differentiable(func(*points))
+        leaves = [t for t in points if isinstance(t, Tensor) and t.requires_grad]
+        grads = grad(outputs, leaves, given, create_graph=True, allow_unused=True)
+        return tuple(g for g in grads if g is not None)
+
+    return gradcheck(
+        first,
+        (*arguments, *weights),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_forward_ad=check_fwd_over_rev,
+    )
+
+
+def random_weights(out: Tensor, scattered: bool) -> Tensor:
+    """Random numbers of the shape of an output, to be differentiated by."""
+    weights: Tensor = ops.randn_like(out.detach())
+    if scattered and weights.ndim:
+        weights = ops.stack([weights, weights], -1)[..., 0]
+    return weights.detach().requires_grad_()
+
+
+def as_list(value: Any) -> list[Any]:
+    """One or several values as a list."""
+    return list(value) if isinstance(value, Sequence) else [value]
+
+
+def differentiable(outputs: Any) -> list[Tensor]:
+    """Those of a function's outputs that require grad."""
+    several = [outputs] if isinstance(outputs, Tensor) else as_list(outputs)
+    return [out for out in several if out.requires_grad]
+
+
+def moved_inputs(arguments: Sequence[Any]) -> list[Tensor]:
+    """Those of the arguments with respect to which gradients are checked."""
+    return [a for a in arguments if isinstance(a, Tensor) and a.requires_grad]
+
+
+def check_inputs(arguments: Sequence[Any]) -> None:
+    """Refuse inputs whose differences would say nothing, warn of those that say little."""
+    if not moved_inputs(arguments):
+        raise ValueError(NO_INPUT)
+    for position, a in enumerate(arguments):
+        if not isinstance(a, Tensor) or not a.requires_grad:
+            continue
+        if a._array.dtype != np.float64:
+            warnings.warn(IMPRECISE.format(position), UserWarning, stacklevel=3)
+        if any(s == 0 and n > 1 for s, n in zip(a._array.strides, a.shape, strict=True)):
+            raise RuntimeError(OVERLAPS.format(position))
+
+
+def check_backward(
+    func: Callable[..., Any],
+    arguments: Sequence[Any],
+    eps: float,
+    atol: float,
+    rtol: float,
+    nondet_tol: float,
+) -> None:
+    """Compare the Jacobians, and two backward passes with each other.
+
+    Raises:
+        GradcheckError: for a mismatch.
+    """
+    points = moved_inputs(arguments)
+    outputs = differentiable(func(*arguments))
+    if not outputs:
+        check_constant(func, arguments, eps)
+        return
+    numerical = differences(func, arguments, [out.numel() for out in outputs], eps)
+    for number, out in enumerate(outputs):
+        analytical = backward_jacobian(out, points)
+        for position, a in enumerate(analytical):
+            n = numerical[number][position]
+            if not np.allclose(a, n, rtol, atol):
+                raise GradcheckError(
+                    f"Jacobian mismatch for output {number} with respect to input {position},\n"
+                    f"numerical:{ops.from_numpy(n)}\nanalytical:{ops.from_numpy(a)}\n"
+                )
+        again = backward_jacobian(out, points)
+        for a, b in zip(analytical, again, strict=True):
+            if np.abs(a - b).max(initial=0.0) > nondet_tol:
+                raise GradcheckError(UNSTEADY.format(nondet_tol))
+        check_linear(out, points)
+
+
+def check_constant(func: Callable[..., Any], arguments: Sequence[Any], eps: float) -> None:
+    """Outputs that do not require grad must not depend on the inputs."""
+    results = [t for t in as_list(func(*arguments)) if t._array.dtype.kind == "f"]
+    for rows in differences(func, arguments, [t.numel() for t in results], eps, results=True):
+        if any(row.any() for row in rows):
+            raise GradcheckError("Numerical gradient for function expected to be zero")
+
+
+def check_linear(out: Tensor, points: list[Tensor]) -> None:
+    """A backward pass that begins with zeros must end with zeros."""
+    grads = grad(out, points, ops.zeros_like(out), retain_graph=True, allow_unused=True)
+    if any(g is not None and g._array.any() for g in grads):
+        raise GradcheckError("backward not multiplied by grad_output")
+
+
+class Undefined(Function):
+    """Passes tensors on and their gradients not at all."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple(t.clone() for t in tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, ...]:
+        return (None,) * len(grads)
+
+
+def check_undefined(func: Callable[..., Any], arguments: Sequence[Any]) -> None:
+    """Where no gradient arrives at the outputs, none or zeros must come out."""
+    points = moved_inputs(arguments)
+    outputs = differentiable(func(*arguments))
+    if not outputs:
+        return
+    rounds = [set(range(len(outputs)))]
+    if len(outputs) > 1:
+        rounds += [{number} for number in range(len(outputs))]
+    for missing in rounds:
+        outputs = differentiable(func(*arguments))
+        for number in missing:
+            (outputs[number],) = Undefined.apply(outputs[number])
+        weights = [ops.zeros_like(out) for out in outputs]
+        grads = grad(outputs, points, weights, allow_unused=True)
+        if any(g is not None and g._array.any() for g in grads):
+            raise GradcheckError(UNDEFINED)
+
+
+def elements(points: list[Tensor]) -> Iterator[tuple[int, int, np.ndarray, tuple[int, ...]]]:
+    """Each element of each input: the input's number, the element's, and where it lies."""
+    for position, point in enumerate(points):
+        for element, index in enumerate(np.ndindex(point.shape)):
+            yield position, element, point._array, index
+
+
+def differences(
+    func: Callable[..., Any],
+    arguments: Sequence[Any],
+    sizes: list[int],
+    eps: float,
+    results: bool = False,
+) -> list[list[Jacobian]]:
+    """The numerical Jacobians, by output and input, elements of the input by those of the output.
+
+    Args:
+        sizes: the numbers of elements of the outputs.
+        results: take all floating-point outputs, not those that require grad.
+    """
+
+    def values() -> list[np.ndarray]:
+        raw = func(*arguments)
+        if results:
+            return [t._array.flatten() for t in as_list(raw) if t._array.dtype.kind == "f"]
+        return [out._array.flatten() for out in differentiable(raw)]
+
+    points = moved_inputs(arguments)
+    kinds = [v.dtype for v in values()]
+    jacobians = [
+        [np.zeros((p.numel(), size), kind) for p in points]
+        for size, kind in zip(sizes, kinds, strict=True)
+    ]
+    for position, element, array, index in elements(points):
+        before = array[index].copy()
+        array[index] = before + eps
+        ahead = values()
+        array[index] = before - eps
+        behind = values()
+        array[index] = before
+        for number, (a, b) in enumerate(zip(ahead, behind, strict=True)):
+            jacobians[number][position][element] = (a - b) / (2 * eps)
+    return jacobians
+
+
+def backward_jacobian(out: Tensor, points: list[Tensor]) -> list[Jacobian]:
+    """The Jacobians of one output as the backward pass has them, a pass for each element."""
+    jacobians = [np.zeros((p.numel(), out.numel()), p._array.dtype) for p in points]
+    for element in range(out.numel()):
+        unit = ops.zeros(out.numel(), dtype=out.dtype)
+        unit[element] = 1
+        grads = grad(out, points, unit.view(out.shape), retain_graph=True, allow_unused=True)
+        for jacobian, g in zip(jacobians, grads, strict=True):
+            if g is not None:
+                jacobian[:, element] = g._array.ravel()
+    return jacobians
