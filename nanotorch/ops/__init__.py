@@ -27,6 +27,7 @@ from nanotorch.ops import memory as memory
 from nanotorch.ops import normalization as normalization
 from nanotorch.ops import order as order
 from nanotorch.ops import picture_loss as picture_loss
+from nanotorch.ops import power as power
 from nanotorch.ops import products as products
 from nanotorch.ops import random as random
 from nanotorch.ops import random_fill as random_fill
@@ -38,6 +39,7 @@ from nanotorch.ops import shape as shape
 from nanotorch.ops import slicing as slicing
 from nanotorch.ops import subscript as subscript
 from nanotorch.ops import units as units
+from nanotorch.ops import variance as variance
 
 globals().update(PUBLIC)
 __all__ = sorted(PUBLIC)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing, zero_where
@@ -175,99 +174,7 @@ def reciprocal(input: Array) -> Array:
     return np.reciprocal(input)
 
 
-# Powers and roots
-
-
-@op(
-    input=lambda g, input, exponent: (
-        vanishing(g) if exponent == 0 else g * (exponent * pow_number(input, exponent - 1))
-    ),
-    method=False,
-    public=False,
-    node="PowBackward0",
-)
-def pow_number(input: Array, exponent: float) -> Array:
-    """``input ** exponent`` for a Python number, which PyTorch computes apart."""
-    if input.dtype.kind != "f" and isinstance(exponent, float):
-        input = input.astype(dtypes.default.numpy)
-    elif input.dtype.kind == "b":
-        if isinstance(exponent, bool):
-            return np.logical_or(input, not exponent)
-        input = input.astype(np.int64)
-    if exponent == 2:
-        return input * input
-    if input.dtype.kind != "f":
-        if exponent < 0:
-            raise RuntimeError("Integers to negative integer powers are not allowed.")
-        return np.power(input, exponent)
-    special = NUMBER_POWERS.get(exponent)
-    return np.power(input, exponent) if special is None else special(input)
-
-
-NUMBER_POWERS: dict[float, Any] = {
-    0.5: np.sqrt,
-    1: np.positive,
-    3: lambda x: x * x * x,
-    -0.5: lambda x: 1 / np.sqrt(x),
-    -1: np.reciprocal,
-    -2: lambda x: 1 / (x * x),
-}
-
-
-@op(
-    input=lambda g, input, exponent: zero_where(
-        g * (exponent * pow_tensor(input, exponent - 1)), exponent == 0
-    ),
-    exponent=lambda g, input, exponent, out: zero_where(
-        g * (out * log(input)), (input == 0) & (exponent >= 0)
-    ),
-    cast="promote",
-    method=False,
-    public=False,
-    node="PowBackward1",
-)
-def pow_tensor(input: Array, exponent: Array) -> Array:
-    """``input ** exponent`` for two tensors."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
-    if exponent.dtype.kind == "i" and exponent.size and exponent.min() < 0:
-        odd = np.where(exponent % 2, input, input * input)  # of 1 and -1; all others vanish
-        units = np.where(input * input == 1, odd, 0)
-        return np.where(exponent < 0, units, np.power(input, np.maximum(exponent, 0)))
-    return np.power(input, exponent)
-
-
-@op(
-    exponent=lambda g, input, exponent, out: (
-        zero_where(g * (out * -math.inf), exponent >= 0)
-        if input == 0
-        else g * (out * (math.log(input) if input > 0 else math.nan))
-    ),
-    method=False,
-    public=False,
-    node="PowBackward2",
-)
-def pow_base(exponent: Array, input: Any) -> Array:
-    """``input ** exponent`` for a Python number ``input``."""
-    exponent = exponent.astype(dtypes.result_type([exponent, input]).numpy, copy=False)
-    refuse_bool(exponent, "\"pow\" not implemented for 'Bool'")
-    if exponent.dtype.kind != "f" and exponent.size and exponent.min() < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return np.power(exponent.dtype.type(input), exponent)
-
-
-@method
-def pow(input: Any, exponent: Any) -> Any:
-    """``input ** exponent``, broadcasting; one of the two may be a Python number.
-
-    Raises:
-        RuntimeError: for negative integer powers of integers.
-    """
-    if isinstance(exponent, (Tensor, np.ndarray, np.generic)):
-        if isinstance(input, (Tensor, np.ndarray, np.generic)):
-            return pow_tensor(input, exponent)
-        return pow_base(exponent, input)
-    return pow_number(input, exponent)
+# Roots
 
 
 @op(input=lambda g, out: g / (2 * out), cast="float", inplace=True)
@@ -280,12 +187,6 @@ def sqrt(input: Array) -> Array:
 def rsqrt(input: Array) -> Array:
     """``1 / sqrt(input)``."""
     return 1 / np.sqrt(input)
-
-
-@method
-def square(input: Any) -> Any:
-    """``input ** 2``."""
-    return pow_number(input, 2)
 
 
 # Exponentials and logarithms

@@ -12,9 +12,10 @@ from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.conversion import convert
-from nanotorch.ops.elementwise import abs, pow, sign
+from nanotorch.ops.elementwise import abs, sign
 from nanotorch.ops.extremum import amax, amin
 from nanotorch.ops.inplace import blank
+from nanotorch.ops.power import pow
 from nanotorch.ops.products import linalg_cross
 from nanotorch.ops.products import matrix_power as matrix_power
 from nanotorch.ops.products import multi_dot as multi_dot

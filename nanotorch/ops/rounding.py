@@ -8,7 +8,8 @@ import numpy as np
 from nanotorch._core.op import OPERANDS, Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing
-from nanotorch.ops.elementwise import pow, reciprocal, rsub, sub, true_divide
+from nanotorch.ops.elementwise import reciprocal, rsub, sub, true_divide
+from nanotorch.ops.power import pow
 
 
 def refuse_bool(name: str, input: Array) -> None:

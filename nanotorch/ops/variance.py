@@ -1,0 +1,102 @@
+"""Variance and standard deviation."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.op import Array, method, op
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.comparison import zero_where
+from nanotorch.ops.reduction import NOT_GIVEN, add_all, count, mean_along, normal_dims, spread
+
+
+def require_float_input(input: Array) -> None:
+    """A variance of integers is not defined."""
+    if input.dtype.kind != "f":
+        raise NotImplementedError("std and var only support floating point and complex dtypes")
+
+
+def variance_slope(
+    g: Any, input: Any, dim: tuple[int, ...], keepdim: bool, correction: float
+) -> Any:
+    """``2 / (n - correction) * (input - mean)``, for each result's share."""
+    n = count(input.shape, dim) - correction
+    if n <= 0:
+        return spread(g, tuple(input.shape), dim, keepdim) * math.nan
+    centred = input - mean_along(input, dim, True)
+    return spread(g, tuple(input.shape), dim, keepdim) * centred * (2 / n)
+
+
+@op(
+    input=lambda g, input, dim, keepdim, correction: variance_slope(
+        g, input, dim, keepdim, correction
+    ),
+    method=False,
+    public=False,
+    node="VarBackward0",
+)
+def var_along(input: Array, dim: tuple[int, ...], keepdim: bool, correction: float) -> Array:
+    """The variance along dimensions."""
+    require_float_input(input)
+    n = count(input.shape, dim)
+    centred = input - np.true_divide(add_all(input, dim, None, None, True), n)
+    squares = add_all(centred * centred, dim, None, None, keepdim)
+    return np.true_divide(squares, input.dtype.type(max(n - correction, 0)))
+
+
+@op(
+    input=lambda g, input, out, dim, keepdim, correction: variance_slope(
+        zero_where(g / (out * 2), out == 0), input, dim, keepdim, correction
+    ),
+    method=False,
+    public=False,
+    node="StdBackward0",
+)
+def std_along(input: Array, dim: tuple[int, ...], keepdim: bool, correction: float) -> Array:
+    """The standard deviation along dimensions."""
+    return np.sqrt(var_along(input, dim, keepdim, correction))
+
+
+def spread_arguments(
+    input: Tensor, dim: Any, unbiased: bool, keepdim: bool, correction: float | None
+) -> tuple[tuple[int, ...], bool, float]:
+    """The arguments of `var` and `std`, whose first may be ``unbiased`` alone."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    dims = normal_dims(None if dim is NOT_GIVEN else dim, input.ndim)
+    return dims, keepdim, float(unbiased) if correction is None else correction
+
+
+@method
+def var(
+    input: Tensor,
+    dim: Any = NOT_GIVEN,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The variance of all elements, or along ``dim``.
+
+    Args:
+        unbiased: divide by n - 1 rather than by n.
+        correction: what to subtract from n; overrides ``unbiased``.
+
+    Raises:
+        NotImplementedError: for integers.
+    """
+    return var_along(input, *spread_arguments(input, dim, unbiased, keepdim, correction))
+
+
+@method
+def std(
+    input: Tensor,
+    dim: Any = NOT_GIVEN,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The standard deviation: the square root of `var`, with the same arguments."""
+    return std_along(input, *spread_arguments(input, dim, unbiased, keepdim, correction))
