@@ -116,5 +116,13 @@ for _name in ("mT", "H", "mH"):
 
 @method
 def adjoint(input: Tensor) -> Tensor:
-    """The transpose of the last two dimensions, as for complex tensors."""
+    """The transpose of the last two dimensions, as for complex tensors.
+
+    Raises:
+        RuntimeError: for a tensor of one dimension.
+    """
+    if input.ndim == 1:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
     return transpose(input, -2, -1)
