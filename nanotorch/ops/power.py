@@ -9,7 +9,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing, zero_where
-from nanotorch.ops.elementwise import log
+from nanotorch.ops.elementwise import log, refuse_bool
 
 
 @op(
