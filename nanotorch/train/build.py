@@ -22,7 +22,7 @@ def build_model(model: Model, inputs: int, outputs: int, origins: Origins) -> nn
         path = f"model.layers[{index}]"
         inferred = {}
         if argument := LAYERS.inferred.get(layer.name):
-            given = layer.arguments[argument]
+            given = layer.arguments.get(argument)
             if given is not None and given != width:
                 before = "the data has" if index == 0 else "the layers before give"
                 raise origins.error(f"{path}.{argument}", f"is {given}, but {before} {width}")

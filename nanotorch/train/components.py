@@ -78,11 +78,13 @@ class Components:
         raise self._blamed(component.name, inputs, arguments, path, origins, message)
 
     def _construct(self, name: str, inputs: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
-        given = {key: value for key, value in arguments.items() if value is not None}
         annotations = typing.get_type_hints(getattr(self.module, name).__init__)
-        for key, value in given.items():
-            if value_is_tensor(annotations.get(key)):
-                given[key] = torch.tensor(value)
+        given = {
+            key: torch.tensor(value)
+            if value is not None and value_is_tensor(annotations.get(key))
+            else value
+            for key, value in arguments.items()
+        }
         return getattr(self.module, name)(*inputs, **given)
 
     def _blamed(

@@ -29,8 +29,7 @@ def dump_config(loaded: LoadedConfig) -> str:
 def plain(value: Section | Component) -> dict[str, Any]:
     """Return a section as a mapping, without what was left out and has no default."""
     if isinstance(value, Component):
-        given = {key: item for key, item in value.arguments.items() if item is not None}
-        return {"name": value.name, **given}
+        return {"name": value.name, **value.arguments}
     return {
         field.name: getattr(value, field.name)
         for field in fields(value)  # type: ignore[arg-type]

@@ -30,10 +30,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Component:
-    """Something to build, by the name it has in PyTorch, with the arguments it is built with."""
+    """Something to build, by the name it has in PyTorch."""
 
     name: str
     arguments: Mapping[str, Any]
+    """What it is built with: what was given, and every default but `None`."""
 
 
 class Registry(typing.Protocol):
@@ -253,10 +254,10 @@ class Reader:
             inner = f"{path}.{argument}"
             if argument in tree.entries:
                 arguments[argument] = self.read(tree.entries[argument].value, hint, inner)
-            elif argument in defaults:
-                arguments[argument] = defaults[argument]
-            else:
+            elif argument not in defaults:
                 arguments[argument] = self._missing(tree, argument, misspelt, inner)
+            elif defaults[argument] is not None:
+                arguments[argument] = defaults[argument]
         return INVALID if INVALID in arguments.values() else Component(name, arguments)
 
     def _refuse_unknown(

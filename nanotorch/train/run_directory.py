@@ -129,7 +129,7 @@ class TensorBoardEvents:
         """Add the configuration's text and the graph of a model at an input."""
         self._writer.add_text("config", f"```yaml\n{config}```")
         if graph is not None:
-            self._writer.add_graph(*graph)
+            self._writer.add_graph(*graph)  # leaves the model, and what is random, as it was
 
     def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
         """Add a point to each curve."""

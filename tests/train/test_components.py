@@ -7,6 +7,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.train.components import LAYERS, LOSSES, OPTIMIZERS, Components, plain_hint
+from nanotorch.train.dump import dump_config
 from nanotorch.train.load import load_config
 from nanotorch.train.problems import ConfigError, Origins
 from nanotorch.train.reading import Component, described
@@ -77,6 +78,16 @@ def test_numbers_become_tensors_where_the_component_wants_them() -> None:
     loss = LOSSES.build(component, "loss", Origins())
     zero, one = torch.zeros(1, 1), torch.ones(1, 1)
     assert loss(zero, one).item() == pytest.approx(3 * loss(zero, zero).item())
+
+
+def test_null_is_handed_over_where_it_is_not_the_default() -> None:
+    text = REGRESSION.replace("layers:", "layers:\n    - {name: BatchNorm1d, momentum: null}")
+    write_example(Path(), text)
+    loaded = load_config("x.yaml")
+    assert isinstance(loaded.config, SupervisedConfig)
+    layer = loaded.config.model.layers[0]
+    assert LAYERS.build(layer, "here", Origins(), num_features=2).momentum is None
+    assert "momentum: null  " in dump_config(loaded)
 
 
 def build_optimizer(text: str) -> Any:

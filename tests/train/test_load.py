@@ -69,7 +69,7 @@ def test_a_component_may_be_its_name_alone() -> None:
     config = load(CLASSIFICATION).config
     assert isinstance(config, SupervisedConfig)
     assert config.model.layers[1].name == "ReLU"
-    assert config.loss.arguments == {"reduction": "mean", "pos_weight": None}
+    assert config.loss.arguments == {"reduction": "mean"}
 
 
 def test_files_are_relative_to_where_their_name_is_written(tmp_path: Path) -> None:

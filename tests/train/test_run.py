@@ -107,6 +107,17 @@ def test_tensorboard_shows_what_the_metrics_say(kind: str) -> None:
     assert "config/text_summary" in events.Tags()["tensors"]
 
 
+def test_tensorboard_changes_nothing_of_what_is_learned() -> None:
+    layers = "model.layers=[BatchNorm1d, {name: Dropout, p: 0.5}, {name: Linear, out_features: 1}]"
+    weights = [
+        (train(loaded(REGRESSION, layers, f"log.tensorboard={on}", "train.batch_size=7")))
+        .directory.joinpath("weights.safetensors")
+        .read_bytes()
+        for on in ("true", "false")
+    ]
+    assert weights[0] == weights[1]
+
+
 @pytest.mark.parametrize("text", [REGRESSION, MINIMIZATION])
 def test_a_run_that_diverges_says_so_and_keeps_its_record(
     text: str, capsys: pytest.CaptureFixture[str]
