@@ -22,9 +22,10 @@ from nanotorch.ops.elementwise import log, refuse_bool
 )
 def pow_number(input: Array, exponent: float) -> Array:
     """``input ** exponent`` for a Python number, which PyTorch computes apart."""
-    if input.dtype.kind != "f" and isinstance(exponent, float):
+    kind: str = input.dtype.kind
+    if kind != "f" and isinstance(exponent, float):
         input = input.astype(dtypes.default.numpy)
-    elif input.dtype.kind == "b":
+    elif kind == "b":
         if isinstance(exponent, bool):
             return np.logical_or(input, not exponent)
         input = input.astype(np.int64)
