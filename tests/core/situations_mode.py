@@ -1,0 +1,215 @@
+"""Grad mode: context managers, decorators, generators, nesting, exceptions."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.core.casebook import raised
+
+
+def nesting(torch: Any) -> Any:
+    on = torch.is_grad_enabled
+    seen = [on()]
+    with torch.no_grad():
+        seen.append(on())
+        with torch.enable_grad():
+            seen.append(on())
+            with torch.no_grad():
+                seen.append(on())
+            seen.append(on())
+        seen.append(on())
+        with torch.set_grad_enabled(True):
+            seen.append(on())
+        seen.append(on())
+    seen.append(on())
+    return seen
+
+
+def results(torch: Any) -> Any:
+    x = torch.ones(1, requires_grad=True)
+    with torch.no_grad():
+        a = x * 2
+        with torch.enable_grad():
+            b = x * 2
+        c = torch.ones(1, requires_grad=True)
+        d = x.detach().requires_grad_()
+        e = x.view(1)
+    return [[t.requires_grad, t.is_leaf] for t in (a, b, c, d, e, x * 2)]
+
+
+def exceptions(torch: Any) -> Any:
+    seen = []
+    for manager in (torch.no_grad(), torch.enable_grad(), torch.set_grad_enabled(True)):
+        try:
+            with manager:
+                raise ValueError("inside")
+        except ValueError:
+            seen.append(torch.is_grad_enabled())
+    return seen
+
+
+def reused_objects(torch: Any) -> Any:
+    """One object may be entered again, also inside itself."""
+    on = torch.is_grad_enabled
+    guard = torch.no_grad()
+    seen = []
+    for _ in range(2):
+        with guard:
+            seen.append(on())
+        seen.append(on())
+    return seen
+
+
+def set_grad_enabled_as_function(torch: Any) -> Any:
+    on = torch.is_grad_enabled
+    seen = []
+    torch.set_grad_enabled(False)
+    seen.append(on())
+    torch.set_grad_enabled(True)
+    seen.append(on())
+    for mode in (False, True):
+        with torch.set_grad_enabled(mode):
+            seen.append(on())
+        seen.append(on())
+    return seen
+
+
+def refused_modes(torch: Any) -> Any:
+    answers = [raised(lambda: torch.set_grad_enabled("yes")), raised(torch.set_grad_enabled)]
+    return [*answers, torch.is_grad_enabled()]
+
+
+def decorators(torch: Any) -> Any:
+    x = torch.ones(1, requires_grad=True)
+
+    @torch.no_grad()
+    def off(a: Any, b: int = 1) -> Any:
+        """Its documentation."""
+        return (a * b).requires_grad
+
+    @torch.no_grad
+    def bare(a: Any) -> Any:
+        return (a * 2).requires_grad
+
+    @torch.enable_grad()
+    def on(a: Any) -> Any:
+        return (a * 2).requires_grad
+
+    @torch.set_grad_enabled(False)
+    def switched(a: Any) -> Any:
+        return (a * 2).requires_grad
+
+    seen = [off(x), bare(x), on(x), switched(x), torch.is_grad_enabled()]
+    with torch.no_grad():
+        seen += [off(x, b=3), on(x), torch.is_grad_enabled()]
+    return [*seen, off.__name__, off.__doc__]
+
+
+def decorated_methods(torch: Any) -> Any:
+    class Model:
+        scale = 2
+
+        @torch.no_grad()
+        def predict(self, x: Any) -> Any:
+            return (x * self.scale).requires_grad
+
+        @classmethod
+        @torch.no_grad()
+        def build(cls, x: Any) -> Any:
+            return (x * cls.scale).requires_grad
+
+    x = torch.ones(1, requires_grad=True)
+    return [Model().predict(x), Model.build(x), torch.is_grad_enabled()]
+
+
+def decorated_recursion(torch: Any) -> Any:
+    seen = []
+
+    @torch.no_grad()
+    def count(n: int) -> None:
+        seen.append(torch.is_grad_enabled())
+        if n:
+            count(n - 1)
+        seen.append(torch.is_grad_enabled())
+
+    count(3)
+    return [seen, torch.is_grad_enabled()]
+
+
+def decorated_errors(torch: Any) -> Any:
+    @torch.no_grad()
+    def fail() -> None:
+        raise ValueError("inside")
+
+    return [raised(fail), torch.is_grad_enabled()]
+
+
+def generators(torch: Any) -> Any:
+    """The body of a decorated generator runs under the switch, its consumer does not."""
+    inside: list[bool] = []
+
+    @torch.no_grad()
+    def steps() -> Iterator[int]:
+        for k in range(3):
+            inside.append(torch.is_grad_enabled())
+            yield k
+
+    outside = [torch.is_grad_enabled() for _ in steps()]
+    with torch.no_grad():
+        nested = [torch.is_grad_enabled() for _ in steps()]
+    return [inside, outside, nested, torch.is_grad_enabled()]
+
+
+def generators_that_talk(torch: Any) -> Any:
+    """`send`, `throw`, `close` and the returned value pass through the decorator."""
+    log: list[Any] = []
+
+    @torch.no_grad()
+    def steps() -> Any:
+        try:
+            got = yield "first"
+            log.append([got, torch.is_grad_enabled()])
+            try:
+                yield "second"
+            except KeyError as error:
+                log.append([str(error), torch.is_grad_enabled()])
+                yield "third"
+            return "result"
+        finally:
+            log.append(["closed", torch.is_grad_enabled()])
+
+    talk = steps()
+    answers = [next(talk), talk.send("hello"), talk.throw(KeyError("thrown"))]
+    try:
+        next(talk)
+    except StopIteration as stop:
+        answers.append(stop.value)
+    left = steps()
+    next(left)
+    left.close()
+    return [answers, log, torch.is_grad_enabled()]
+
+
+def generator_errors(torch: Any) -> Any:
+    @torch.no_grad()
+    def steps() -> Iterator[int]:
+        yield 1
+        raise ValueError("inside")
+
+    return [raised(lambda: list(steps())), torch.is_grad_enabled()]
+
+
+def inference_mode(torch: Any) -> Any:
+    x = torch.ones(1, requires_grad=True)
+    with torch.inference_mode():
+        y = x * 2
+        inside = torch.is_grad_enabled()
+    return [y.requires_grad, inside, torch.is_grad_enabled()]
+
+
+def modes_are_classes(torch: Any) -> Any:
+    return [
+        torch.autograd.no_grad is torch.no_grad,
+        torch.autograd.enable_grad is torch.enable_grad,
+        isinstance(torch.no_grad(), torch.no_grad),
+        torch.no_grad.__name__,
+    ]

@@ -1,0 +1,87 @@
+"""Hooks of nodes and accumulators: what they see, replace and refuse."""
+
+from typing import Any
+
+from tests.core.casebook import Log, raised, told
+
+
+def node_hooks(torch: Any) -> Any:
+    log = Log()
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    w = torch.tensor([3.0, 4.0], requires_grad=True)
+    y = x * w
+
+    def after(grad_inputs: Any, grad_outputs: Any) -> None:
+        log.append(["after", told(grad_inputs), told(grad_outputs)])
+
+    def before(grad_outputs: Any) -> None:
+        log.append(["before", told(grad_outputs)])
+
+    y.grad_fn.register_hook(after)
+    y.grad_fn.register_prehook(before)
+    y.register_hook(log.hook("tensor", lambda g: g * 2))
+    y.sum().backward()
+    return [log, x.grad, w.grad]
+
+
+def node_hooks_replace(torch: Any) -> Any:
+    answers = []
+    for where in ("before", "after", "both"):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 3
+        if where != "after":
+            y.grad_fn.register_prehook(lambda grads: tuple(g * 10 for g in grads))
+        if where != "before":
+            y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] + 1, *inputs[1:]))
+            y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 2, *inputs[1:]))
+        y.sum().backward()
+        answers.append(x.grad)
+    return answers
+
+
+def node_hooks_of_constants(torch: Any) -> Any:
+    """Inputs that need no gradient show as None."""
+    seen = []
+    x = torch.ones(2, requires_grad=True)
+    y = x * torch.tensor([5.0, 6.0])
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append(told(inputs)))
+    y.sum().backward()
+    return seen
+
+
+def node_hooks_refuse(torch: Any) -> Any:
+    texts = []
+    for result in (3, (torch.ones(2), None, None), [torch.ones(2), None]):
+        x = torch.ones(2, requires_grad=True)
+        y = x * 2
+
+        def hook(inputs: Any, outputs: Any, result: Any = result) -> Any:
+            return result
+
+        y.grad_fn.register_hook(hook)
+        texts.append(raised(y.sum().backward))
+    for result in (3, (torch.ones(2), None)):
+        x = torch.ones(2, requires_grad=True)
+        y = x * 2
+
+        def prehook(outputs: Any, result: Any = result) -> Any:
+            return result
+
+        y.grad_fn.register_prehook(prehook)
+        texts.append(raised(y.sum().backward))
+    return texts
+
+
+def accumulator_hooks(torch: Any) -> Any:
+    log = Log()
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    accumulator = y.grad_fn.next_functions[0][0]
+    accumulator.register_prehook(lambda grads: log.append(["prehook", told(grads), told(x.grad)]))
+    accumulator.register_hook(
+        lambda inputs, outputs: log.append(["hook", told(inputs), told(outputs), told(x.grad)])
+    )
+    x.register_hook(log.hook("tensor"))
+    x.register_post_accumulate_grad_hook(lambda t: log.append(["post", told(t.grad)]))
+    y.sum().backward()
+    return log

@@ -1,0 +1,116 @@
+"""Deep and wide graphs: nothing recurses, nothing is quadratic."""
+
+import gc
+import time
+import weakref
+from collections.abc import Callable
+
+import pytest
+
+import nanotorch as torch
+
+DEEP = 100_000
+
+
+def timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(lambda y: y + 1, id="nothing saved"),
+        pytest.param(lambda y: y * 1.00001, id="an input saved"),
+        pytest.param(lambda y: y.sin_(), id="in place"),
+    ],
+)
+def test_a_deep_chain_builds_runs_prints_and_is_freed(step: Callable[..., torch.Tensor]) -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 1
+    for _ in range(DEEP):
+        y = step(y)
+    assert "grad_fn=<" in repr(y)
+    y.sum().backward(retain_graph=True)
+    assert x.grad is not None
+    (g,) = torch.autograd.grad(y.sum(), x)
+    assert g.shape == (2,)
+    node = weakref.ref(y.grad_fn)
+    gc.disable()
+    try:
+        del y
+        assert node() is None
+    finally:
+        gc.enable()
+
+
+def test_a_deep_chain_under_create_graph() -> None:
+    x = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    y = x
+    for _ in range(10_000):
+        y = y * x
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    assert g.item() == 10_001
+    (h,) = torch.autograd.grad(g, x)
+    assert h.item() == 10_001 * 10_000
+    del y, g, h
+
+
+def test_doubling_visits_every_node_once() -> None:
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    y = x
+    for _ in range(60):
+        y = y + y
+    assert timed(lambda: y.backward()) < 1.0
+    assert x.grad.item() == 2.0**60
+
+
+def test_many_consumers_of_one_leaf() -> None:
+    x = torch.ones(1, requires_grad=True)
+    total = torch.zeros(1)
+    for _ in range(10_000):
+        total = total + x * 2
+    total.backward()
+    assert x.grad.item() == 20_000
+
+
+def test_many_inputs_of_one_node() -> None:
+    leaves = [torch.ones(1, requires_grad=True) for _ in range(10_000)]
+    torch.cat(leaves).sum().backward()
+    assert all(leaf.grad is not None for leaf in leaves)
+
+
+def test_time_grows_with_the_length_only() -> None:
+    """Ten times the nodes take about ten times as long, not a hundred times."""
+
+    def build_and_run(count: int) -> None:
+        x = torch.ones(1, requires_grad=True)
+        y = x
+        for _ in range(count):
+            y = y * 1.0 + x
+        y.backward()
+
+    build_and_run(100)
+    short = min(timed(lambda: build_and_run(500)) for _ in range(5))
+    long = min(timed(lambda: build_and_run(5000)) for _ in range(3))
+    assert long < 30 * short
+
+
+def test_many_writes_through_views() -> None:
+    x = torch.ones(10, requires_grad=True)
+    y = x * 1
+    for k in range(1000):
+        y[k % 10].mul_(1.0)
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0] * 10
+
+
+def test_a_long_chain_of_views() -> None:
+    x = torch.ones(4, requires_grad=True)
+    y = x * 1
+    for _ in range(300):
+        y = y.view(2, 2).t().reshape(4) if y.dim() == 1 else y
+        y = y[:]
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0] * 4

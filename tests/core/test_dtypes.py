@@ -1,0 +1,37 @@
+"""Dtypes, their promotion, and sizes."""
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch._core import dtypes
+from tests.core.asking import as_pytorch
+
+test_as_pytorch = as_pytorch("dtypes")
+
+
+@pytest.mark.parametrize("kind", ["complex64", "U3", "object", "datetime64[s]"])
+def test_types_without_counterpart(kind: str) -> None:
+    with pytest.raises(TypeError, match=r"can't convert np\.ndarray of type numpy\."):
+        dtypes.of_array(np.zeros(2, kind))
+
+
+def test_promotion_is_symmetric_and_associative_within_a_rank() -> None:
+    for a in dtypes.ALL:
+        for b in dtypes.ALL:
+            ab = dtypes.promote_types(a, b)
+            assert ab is dtypes.promote_types(b, a)
+            assert dtypes.promote_types(a, ab) is ab
+            for c in dtypes.ALL:
+                left = dtypes.promote_types(ab, c)
+                assert left is dtypes.promote_types(a, dtypes.promote_types(b, c))
+
+
+def test_size_is_a_tuple() -> None:
+    size = torch.Size([2, 3, 4])
+    assert size == (2, 3, 4)
+    assert isinstance(size[:2], torch.Size)
+    assert size[1] == 3
+    assert size.numel() == 24
+    assert hash(size) == hash((2, 3, 4))
+    assert repr(torch.Size([])) == "torch.Size([])"

@@ -1,0 +1,66 @@
+"""Whether operations are recorded."""
+
+import threading
+
+import nanotorch as torch
+from tests.core.asking import as_pytorch
+
+test_as_pytorch = as_pytorch("mode")
+
+
+def test_each_thread_has_a_mode_of_its_own() -> None:
+    seen: dict[str, bool] = {}
+    ready, go = threading.Event(), threading.Event()
+
+    def other() -> None:
+        seen["new thread"] = torch.is_grad_enabled()
+        with torch.no_grad():
+            ready.set()
+            go.wait(5)
+            seen["inside, after the first left"] = torch.is_grad_enabled()
+        seen["outside"] = torch.is_grad_enabled()
+
+    with torch.no_grad():
+        thread = threading.Thread(target=other)
+        thread.start()
+        ready.wait(5)
+        seen["first"] = torch.is_grad_enabled()
+    seen["first, outside"] = torch.is_grad_enabled()
+    go.set()
+    thread.join()
+    assert seen == {
+        "new thread": True,
+        "inside, after the first left": False,
+        "outside": True,
+        "first": False,
+        "first, outside": True,
+    }
+
+
+def test_one_decorator_object_serves_several_threads() -> None:
+    x = torch.ones(1, requires_grad=True)
+    barrier = threading.Barrier(4)
+    results = []
+
+    @torch.no_grad()
+    def work() -> None:
+        barrier.wait(5)
+        results.append((x * 2).requires_grad)
+        barrier.wait(5)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [False] * 4
+
+
+def test_no_node_is_made_without_recording() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        y = (x * 2).exp().sum()
+        x.mul_(2)
+    assert y.grad_fn is None
+    assert y.is_leaf
+    assert x.is_leaf

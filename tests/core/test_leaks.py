@@ -1,0 +1,266 @@
+"""A dropped loss frees its graph at once: there are no reference cycles to collect."""
+
+import gc
+import tracemalloc
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+from nanotorch._core.op_runtime import CONSTANTS
+
+
+@pytest.fixture(autouse=True)
+def _no_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def graph_of(*outputs: Any) -> list[weakref.ref[Any]]:
+    """Weak references to every node behind the outputs and to what the nodes keep."""
+    nodes = [out.grad_fn for out in outputs if out.grad_fn is not None]
+    found: list[Any] = list(nodes)
+    for node in nodes:  # the list grows while the loop runs
+        nodes += [n for n, _ in node.next_functions if n is not None and n not in nodes]
+    for node in nodes:
+        if hasattr(node, "variable"):
+            continue  # an accumulator, which lives as long as its leaf needs it
+        found.append(node)
+        for kept in node._saved or ():
+            if isinstance(kept, tuple):
+                found += [part for part in kept if hasattr(part, "__weakref__")]
+    found += [out._array for out in outputs]
+    return [weakref.ref(thing) for thing in found]
+
+
+X = torch.ones(3, requires_grad=True)
+W = torch.full((3,), 2.0, requires_grad=True)
+
+
+def network() -> Any:
+    return (torch.tanh(X * W).exp() / (1 + X * X)).sum()
+
+
+def forward() -> list[Any]:
+    return graph_of(network())
+
+
+def after_backward() -> list[Any]:
+    loss = network()
+    found = graph_of(loss)
+    loss.backward()
+    return found
+
+
+def after_retained_backward() -> list[Any]:
+    loss = network()
+    loss.backward(retain_graph=True)
+    return graph_of(loss)
+
+
+def with_hooks() -> list[Any]:
+    y = X * W
+    y.retain_grad()
+    y.register_hook(lambda g: g * 3)
+    z = y.exp()
+    z.register_hook(lambda g: g * 2)
+    z.grad_fn.register_hook(lambda *_: None)
+    z.grad_fn.register_prehook(lambda *_: None)
+    loss = z.sum()
+    found = graph_of(loss, z)
+    loss.backward()
+    return found
+
+
+def after_autograd_grad() -> list[Any]:
+    loss = network()
+    found = graph_of(loss)
+    torch.autograd.grad(loss, [X, W])
+    return found
+
+
+def after_create_graph() -> list[Any]:
+    loss = network()
+    first = torch.autograd.grad(loss, [X, W], create_graph=True)
+    second = torch.autograd.grad(first[0].sum(), [X, W], create_graph=True)
+    return graph_of(loss, *first, *second)
+
+
+def after_double_backward() -> list[Any]:
+    loss = network()
+    (g,) = torch.autograd.grad(loss, X, create_graph=True)
+    found = graph_of(loss, g)
+    g.sum().backward()
+    return found
+
+
+def in_place() -> list[Any]:
+    y = X * W
+    y.mul_(W).add_(1).exp_()
+    found = graph_of(y)
+    y.sum().backward()
+    return found
+
+
+def views() -> list[Any]:
+    y = (X * W).reshape(1, 3)
+    z = y.t()[1:].sum() + y[0].exp().sum()
+    found = graph_of(z, y)
+    z.backward()
+    return found
+
+
+def writes_through_views() -> list[Any]:
+    y = X * W
+    part = y[1:]
+    part.mul_(2)
+    y[0] = W[0] * 3
+    found = graph_of(y, part, y[2])
+    (y.sum() + part.sum()).backward()
+    return found
+
+
+def several_outputs() -> list[Any]:
+    y = X * W
+    a, b, c = y.unbind()
+    values, _ = y.reshape(1, 3).max(1)
+    loss = a + b.exp() + values.sum()
+    found = graph_of(loss, a, b, c, values)
+    loss.backward()
+    return found
+
+
+def joined() -> list[Any]:
+    loss = torch.cat([X, W, X * W]).sum() + torch.stack([X, W]).exp().sum()
+    found = graph_of(loss)
+    loss.backward()
+    return found
+
+
+def a_failed_backward() -> list[Any]:
+    y = X * W
+    z = y.exp()
+    loss = z.sum()
+    z.add_(1)
+    found = graph_of(loss)
+    try:
+        loss.backward()
+    except RuntimeError as error:
+        error.__traceback__ = None
+    return found
+
+
+def second_pass_refused() -> list[Any]:
+    loss = network()
+    found = graph_of(loss)
+    loss.backward()
+    try:
+        loss.backward()
+    except RuntimeError as error:
+        error.__traceback__ = None
+    return found
+
+
+def without_recording() -> list[Any]:
+    with torch.no_grad():
+        y = network()
+    return [weakref.ref(y), weakref.ref(y._array)]
+
+
+WAYS = [
+    forward,
+    after_backward,
+    after_retained_backward,
+    with_hooks,
+    after_autograd_grad,
+    after_create_graph,
+    after_double_backward,
+    in_place,
+    views,
+    writes_through_views,
+    several_outputs,
+    joined,
+    a_failed_backward,
+    second_pass_refused,
+    without_recording,
+]
+
+
+def alive(found: list[weakref.ref[Any]]) -> list[Any]:
+    """What is still there, but for the leaves and the cached tensors of Python numbers."""
+    kept = [X, W, *CONSTANTS.values()]
+    held = {id(t) for t in kept} | {id(t._array) for t in kept}
+    return [thing for r in found if (thing := r()) is not None and id(thing) not in held]
+
+
+def growth(step: Callable[[], object], count: int) -> int:
+    """Bytes that ``count`` steps leave behind; none of them in a cycle."""
+    for _ in range(min(count, 200)):
+        step()
+    gc.collect()  # also empties the interpreter's own stores of freed tuples, which fill slowly
+    tracemalloc.start()
+    try:
+        step()
+        gc.collect()
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(count):
+            step()
+        assert gc.collect() == 0, "there are reference cycles"
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return after - before
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_a_dropped_graph_dies_at_once(way: Callable[[], list[Any]]) -> None:
+    X.grad = W.grad = None
+    found = way()
+    assert found
+    X.grad = W.grad = None
+    assert alive(found) == []
+
+
+def test_a_cycle_would_be_seen() -> None:
+    loss = network()
+    loss.grad_fn.metadata["myself"] = loss
+    found = graph_of(loss)
+    del loss
+    assert alive(found)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_repeated_graphs_hold_no_memory(way: Callable[[], object]) -> None:
+    assert growth(way, 200) < 20_000
+
+
+def test_a_thousand_steps_of_training_hold_no_memory() -> None:
+    w1 = torch.full((4, 8), 0.1, requires_grad=True)
+    w2 = torch.full((8, 1), 0.1, requires_grad=True)
+    x = torch.ones(16, 4)
+
+    def step() -> None:
+        loss = ((torch.tanh(x @ w1) @ w2 - 1) ** 2).mean()
+        loss.backward()
+        with torch.no_grad():
+            for w in (w1, w2):
+                w -= 0.01 * w.grad
+                w.grad.zero_()
+
+    assert growth(step, 1000) < 20_000
+
+
+def test_growth_and_cycles_are_seen() -> None:
+    hoard: list[Any] = []
+    assert growth(lambda: hoard.append(torch.ones(1)), 100) > 20_000
+
+    def cycle() -> None:
+        loss = network()
+        loss.grad_fn.metadata["myself"] = loss
+
+    with pytest.raises(AssertionError, match="cycles"):
+        growth(cycle, 3)

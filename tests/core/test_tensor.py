@@ -1,0 +1,66 @@
+"""The tensor: attributes, conversions, operators."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from tests.core.asking import as_pytorch
+
+test_as_pytorch = as_pytorch("tensor")
+
+
+def test_an_array_leaves_its_operators_to_the_tensor() -> None:
+    """`ndarray * Tensor` must never become an array of objects."""
+    a, x = np.ones(2), torch.ones(2)
+    for combine in (
+        lambda: a * x,
+        lambda: a + x,
+        lambda: a @ x,
+        lambda: x * a,
+        lambda: np.multiply(a, x),
+    ):
+        with pytest.raises(TypeError):
+            combine()
+
+
+def test_the_array_is_always_an_ndarray() -> None:
+    x = torch.ones(3)
+    for result in (x.sum(), x[0], x.max(), x.mean() * 2, torch.tensor(1.0), x @ x, -x.sum()):
+        assert type(result._array) is np.ndarray
+        assert result.shape == ()
+
+
+def test_pickling_keeps_leaves_and_refuses_others() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    again = pickle.loads(pickle.dumps(x))
+    assert again.requires_grad
+    assert again.tolist() == [1.0, 2.0]
+    with pytest.raises(RuntimeError, match=r"detach\(\)"):
+        pickle.dumps(x * 2)
+
+
+def test_deepcopy_copies_the_gradient_and_the_memory() -> None:
+    x = torch.ones(2, requires_grad=True)
+    (x * 2).sum().backward()
+    twin = copy.deepcopy(x)
+    twin.grad.zero_()
+    twin.data.zero_()
+    assert x.tolist() == [1.0, 1.0]
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_only_the_cpu_exists() -> None:
+    with pytest.raises(RuntimeError, match=r"CPU only.*cuda"):
+        torch.device("cuda")
+
+
+def test_a_subclass_is_a_tensor() -> None:
+    class Named(torch.Tensor):
+        pass
+
+    named = Named([1.0, 2.0])
+    assert isinstance(named, torch.Tensor)
+    assert (named * 2).tolist() == [2.0, 4.0]

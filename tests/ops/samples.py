@@ -1,0 +1,27 @@
+"""The table: for every operation, what to call it with.
+
+One row per operation, one line per sample. The table knows no framework: `scripts/golden/ops.py`
+calls it with PyTorch, the tests with nanotorch.
+"""
+
+from tests.ops.samples_comparison import COMPARISON
+from tests.ops.samples_creation import CREATION
+from tests.ops.samples_elementwise import ELEMENTWISE
+from tests.ops.samples_indexing import INDEXING, WRITES
+from tests.ops.samples_linalg import LINALG
+from tests.ops.samples_nn import NN
+from tests.ops.samples_reduction import REDUCTION
+from tests.ops.samples_shape import SHAPE
+from tests.ops.sampling import Table
+
+TABLE: Table = {
+    **CREATION,
+    **ELEMENTWISE,
+    **COMPARISON,
+    **REDUCTION,
+    **SHAPE,
+    **INDEXING,
+    **WRITES,
+    **LINALG,
+    **NN,
+}

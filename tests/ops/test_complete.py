@@ -1,0 +1,225 @@
+"""Nothing is left out: every operation is sampled, every row is of an operation."""
+
+import dis
+import inspect
+import itertools
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch._core.op import OPS, PUBLIC, Op, OpNode
+from nanotorch._core.tensor import Tensor
+from tests.ops.cases import Answer, Case, cases, function_of, load
+from tests.ops.checks import nodes_behind, outputs_with_grad, second_gradients, weights_of
+from tests.ops.samples import TABLE
+from tests.ops.sampling import is_inplace
+
+# Why an operation has no row and stands in no row's graph.
+ELSEWHERE = {"floor_divide": "PyTorch has no derivative of it: tests/core/situations_engine.py"}
+
+# Why an exported function or a method has no row.
+RANDOM = "random: tested against PyTorch's stream of numbers"
+STATE = "acts on the state of a generator or of a tensor, not on values"
+NUMPY = "takes NumPy's arrays"
+NO_VALUES = "its values are undefined"
+NO_FUNCTION = "not an operation"
+NOT_SAMPLED: dict[str, str] = {
+    **dict.fromkeys(
+        [
+            "bernoulli",
+            "multinomial",
+            "normal",
+            "rand",
+            "rand_like",
+            "randint",
+            "randint_like",
+            "randn",
+            "randn_like",
+            "randperm",
+            "bernoulli_",
+            "cauchy_",
+            "exponential_",
+            "geometric_",
+            "log_normal_",
+            "normal_",
+            "random_",
+            "uniform_",
+        ],
+        RANDOM,
+    ),
+    **dict.fromkeys(
+        ["get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"], STATE
+    ),
+    **dict.fromkeys(["detach_", "requires_grad_"], STATE),
+    **dict.fromkeys(["asarray", "from_numpy"], NUMPY),
+    **dict.fromkeys(["empty", "empty_like"], NO_VALUES),
+    **dict.fromkeys(
+        ["contiguous_format", "is_tensor", "memory_format", "preserve_format"], NO_FUNCTION
+    ),
+}
+
+
+def working(golden: dict[str, Answer]) -> Iterator[Case]:
+    """The cases that PyTorch answers with a result."""
+    for case in cases():
+        answer = golden.get(case.key) if case.row.torch is not None else None
+        if answer is None or answer.error is None:
+            yield case
+
+
+def nodes_of_all_rows() -> list[OpNode]:
+    """The nodes behind the results of every sample, and behind the gradients of its inputs.
+
+    The table differentiates both: the gradients with respect to inputs and weights.
+    """
+    nodes: list[Any] = []
+    for case in working(load()):
+        call = case.call()
+        outs = outputs_with_grad(call)
+        weights = weights_of(outs, requires_grad=True)
+        grads: Sequence[Any] = ()
+        if outs and case.row.second:
+            grads = torch.autograd.grad(
+                outs, call.leaves, weights, create_graph=True, materialize_grads=True
+            )
+        behind = nodes_behind(outs) + nodes_behind(grads)
+        nodes += [node for node in behind if isinstance(node, OpNode)]
+    return nodes
+
+
+def called_by_all_rows(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The operations whose kernels run on Tensors in some sample or in its derivatives."""
+    called: set[str] = set()
+    for name, o in OPS.items():
+        module = inspect.getmodule(o.kernel)
+        function = getattr(module, name, None) or getattr(Tensor, name, None)
+        if isinstance(function, types.FunctionType) and "kernel" in function.__globals__:
+            kernel = function.__globals__["kernel"]
+        else:
+            function = getattr(Tensor, f"{name}_")
+            kernel = function.__globals__["kernel"]
+
+        def noting(*args: Any, _name: str = name, _kernel: Any = kernel, **kwargs: Any) -> Any:
+            called.add(_name)
+            return _kernel(*args, **kwargs)
+
+        monkeypatch.setitem(function.__globals__, "kernel", noting)
+    for case in working(load()):
+        outs = outputs_with_grad(case.call())
+        if outs:
+            second_gradients(case.call())
+    return called
+
+
+def missing_rows(ops: dict[str, Op], seen: set[str]) -> set[str]:
+    """The operations that no sample exercises."""
+    return {name for name in ops if name not in seen | set(ELSEWHERE)}
+
+
+def test_every_operation_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those with formulas stand in the graph of a result, so that their gradients are checked."""
+    in_graphs = {node.op.name for node in nodes_of_all_rows()}
+    called = called_by_all_rows(monkeypatch)
+    without_formulas = {name for name in called if not OPS[name].formulas}
+    assert missing_rows(OPS, in_graphs | without_formulas) == set()
+
+
+def test_a_missing_row_is_seen() -> None:
+    assert missing_rows({"sinc": OPS["sin"], "sin": OPS["sin"]}, {"sin"}) == {"sinc"}
+
+
+def test_every_row_is_of_an_operation() -> None:
+    unknown = [name for name, row in TABLE.items() if function_of(name, row) is None]
+    assert unknown == []
+    assert [name for name, row in TABLE.items() if not row.samples] == []
+
+
+def test_every_export_is_sampled() -> None:
+    assert sorted(set(PUBLIC) - set(TABLE) - set(NOT_SAMPLED)) == []
+
+
+def test_every_in_place_form_is_sampled() -> None:
+    private = {f"{name}_" for name, o in OPS.items() if not o.method}
+    forms = {name for name in vars(Tensor) if is_inplace(name) and name[0] != "_"} - private
+    assert sorted(forms - set(TABLE) - set(NOT_SAMPLED)) == []
+
+
+def test_reasons_are_not_stale() -> None:
+    assert [name for name in ELSEWHERE if name not in OPS] == []
+    assert [n for n in NOT_SAMPLED if n not in PUBLIC and not hasattr(Tensor, n)] == []
+    assert sorted(set(NOT_SAMPLED) & set(TABLE)) == []
+
+
+def test_every_golden_answer_is_of_a_sample() -> None:
+    keys = {
+        f"{name}:{number}"
+        for name, row in TABLE.items()
+        for number in range(len(row.samples))
+        if row.torch is not None
+    }
+    assert set(load()) == keys
+
+
+def test_further_outputs_that_formulas_use_are_integers() -> None:
+    """Else the second derivative, which takes them for constants, would be silently wrong."""
+    for node in nodes_of_all_rows():
+        for (name, kind), kept in zip(node.op.recipe, node._saved or (), strict=False):
+            if kind == "aux" and kept is not None:
+                assert kept[0]._array.dtype.kind in "iub", f"{node.op.name}: {name}"
+
+
+def numpys(function: Any) -> list[str]:
+    """The functions of NumPy that a function uses; types and constants are harmless."""
+    steps = list(dis.get_instructions(function))
+    loads = [
+        after.argval
+        for before, after in itertools.pairwise(steps)
+        if before.opname == "LOAD_GLOBAL" and function.__globals__.get(before.argval) is np
+    ]
+    return [n for n in loads if callable(getattr(np, n)) and not isinstance(getattr(np, n), type)]
+
+
+def numpy_in(function: Any) -> list[str]:
+    """Where a formula, or what it calls of the same module, reaches for NumPy by itself.
+
+    It would do so on arrays and fail on Tensors, or the other way round.
+    """
+    found, waiting, known = [], [function], {function}
+    while waiting:
+        current = waiting.pop()
+        found += [f"{current.__name__} calls np.{name}" for name in numpys(current)]
+        for name in current.__code__.co_names:
+            value = current.__globals__.get(name)
+            helper = isinstance(value, types.FunctionType) and value not in known
+            if helper and value.__module__ == function.__module__ and "kernel" not in vars(value):
+                if value.__name__ in OPS or value.__name__ in PUBLIC:
+                    continue
+                known.add(value)
+                waiting.append(value)
+    return found
+
+
+def test_formulas_do_not_call_numpy() -> None:
+    problems = [
+        f"{o.name}: {problem}"
+        for o in OPS.values()
+        for formula in o.formulas.values()
+        for problem in numpy_in(formula)
+    ]
+    assert problems == []
+
+
+def test_numpy_in_a_formula_is_seen() -> None:
+    def helper(g: Any) -> Any:
+        return np.exp(g) if isinstance(g, np.ndarray) else g
+
+    globals()["helper_of_a_formula"] = helper
+    try:
+        formula = eval("lambda g: helper_of_a_formula(g)", globals())
+        assert numpy_in(formula) == ["helper calls np.exp"]
+    finally:
+        del globals()["helper_of_a_formula"]

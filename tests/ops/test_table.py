@@ -1,0 +1,74 @@
+"""Every sample of every operation: PyTorch's answers, and what holds for any operation."""
+
+import pytest
+
+from tests.ops import checks
+from tests.ops.cases import Answer, Case, cases, load
+
+GOLDEN = load()
+ALL = list(cases())
+
+
+def answer_to(case: Case) -> Answer | None:
+    """PyTorch's answer, where the row has a counterpart there."""
+    return GOLDEN[case.key] if case.row.torch is not None else None
+
+
+def fails(case: Case) -> bool:
+    answer = answer_to(case)
+    return answer is not None and answer.error is not None
+
+
+def differentiated(case: Case) -> bool:
+    """Whether the sample has gradients to check."""
+    answer = answer_to(case)
+    if answer is None:
+        return case.differentiable
+    return any(output.seen["float64"].node for output in answer.outputs)
+
+
+WORKING = [case for case in ALL if not fails(case)]
+FAILING = [case for case in ALL if fails(case)]
+COMPARED = [case for case in WORKING if answer_to(case) is not None]
+DIFFERENTIATED = [case for case in WORKING if differentiated(case)]
+LAID_OUT = [case for case in WORKING if case.row.layouts]
+TWICE = [case for case in DIFFERENTIATED if case.row.second]
+
+
+def over(some: list[Case]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", some, ids=str)
+
+
+@over(COMPARED)
+def test_value(case: Case) -> None:
+    checks.check_values(case, GOLDEN[case.key])
+
+
+@over(FAILING)
+def test_error(case: Case) -> None:
+    checks.check_error(case, GOLDEN[case.key])
+
+
+@over(DIFFERENTIATED)
+def test_first_gradient(case: Case) -> None:
+    checks.check_first(case, answer_to(case))
+
+
+@over(TWICE)
+def test_second_gradient(case: Case) -> None:
+    checks.check_second(case, answer_to(case))
+
+
+@over(DIFFERENTIATED)
+def test_bare_and_recorded(case: Case) -> None:
+    checks.check_modes(case)
+
+
+@over(LAID_OUT)
+def test_layouts(case: Case) -> None:
+    checks.check_layouts(case)
+
+
+@over(DIFFERENTIATED)
+def test_memory(case: Case) -> None:
+    checks.check_memory(case)
