@@ -8,24 +8,17 @@ import pytest
 
 import nanotorch as torch
 
-# The tests that read the source tree must be able to report on a package that is half written.
-READY = hasattr(torch, "manual_seed") and hasattr(torch, "get_default_dtype")
-
 
 @pytest.fixture(autouse=True)
 def _fixed_seeds() -> None:
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 - for third-party code that draws from the global stream
-    if READY:
-        torch.manual_seed(0)
+    torch.manual_seed(0)
 
 
 @pytest.fixture(autouse=True)
 def _no_leaked_state() -> Iterator[None]:
     """Fail the test that leaves grad mode or the default dtype changed, and restore them."""
-    if not READY:
-        yield
-        return
     grad_enabled, dtype = torch.is_grad_enabled(), torch.get_default_dtype()
     yield
     leaked_grad, leaked_dtype = torch.is_grad_enabled(), torch.get_default_dtype()

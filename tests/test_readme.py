@@ -1,5 +1,6 @@
 """The README tells the truth: its paths exist, its Python runs and prints what is shown."""
 
+import os
 import re
 import subprocess
 import sys
@@ -37,13 +38,28 @@ def test_the_paths_in_the_table_exist() -> None:
         assert (ROOT / path).exists(), path
 
 
-def test_the_python_example_prints_what_is_shown() -> None:
+def run(program: str, directory: Path) -> str:
+    completed = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    return completed.stdout
+
+
+def test_the_python_example_prints_what_is_shown(tmp_path: Path) -> None:
     (program,) = fences("python")
     (shown,) = fences("text")
-    printed = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert printed.stdout == shown
+    assert run(program, tmp_path) == shown
+
+
+def test_the_tensorboard_example_writes_a_run(tmp_path: Path) -> None:
+    program = "".join(fences("python") + fences("py"))
+    run(program, tmp_path)
+    assert list((tmp_path / "runs" / "parabola").glob("events.out.tfevents.*"))
 
 
 @pytest.mark.parametrize("wrong", ["pip install nanotorch", "pip install -q nanotorch"])
