@@ -13,7 +13,7 @@ import numpy as np
 
 from nanotorch._core.anomaly import note_origin
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import FREED, AccumulateGrad, Edge, Node, anomaly
+from nanotorch._core.graph import FREED, NO_EDGE, AccumulateGrad, Edge, Node, anomaly
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of
 
@@ -98,7 +98,9 @@ def pack(tensor: Tensor, of_output: bool) -> PackedValue:
         mode.enabled = before
     if tensor._cell[0] != version:
         raise RuntimeError(PACK_WRITES)
-    return PackedValue(value, unpack_hook, of_output, edge_of(tensor), tensor.requires_grad)
+    # An output leads to its own node, which must not hold itself.
+    edge = NO_EDGE if of_output else edge_of(tensor)
+    return PackedValue(value, unpack_hook, of_output, edge, tensor.requires_grad)
 
 
 def opened(node: Node) -> tuple[Any, ...]:

@@ -147,18 +147,8 @@ def gradgradcheck(
         weights = [random_weights(out, gen_non_contig_grad_outputs) for out in outputs]
     else:
         weights = as_list(grad_outputs)
-    count = len(weights)
-
-    def first(*args: Any) -> tuple[Tensor, ...]:
-        points, given = args[: len(args) - count], args[len(args) - count :]
-        with enable_grad():
-            outputs = differentiable(func(*points))
-        leaves = [t for t in points if isinstance(t, Tensor) and t.requires_grad]
-        grads = grad(outputs, leaves, given, create_graph=True, allow_unused=True)
-        return tuple(g for g in grads if g is not None)
-
     return gradcheck(
-        first,
+        gradient_of(func, len(weights)),
         (*arguments, *weights),
         eps=eps,
         atol=atol,
@@ -168,6 +158,19 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_forward_ad=check_fwd_over_rev,
     )
+
+
+def gradient_of(func: Callable[..., Any], count: int) -> Callable[..., tuple[Tensor, ...]]:
+    """The gradients of ``func`` as a function of its arguments and the ``count`` weights."""
+
+    def gradient(*args: Any) -> tuple[Tensor, ...]:
+        points, weights = args[: len(args) - count], args[len(args) - count :]
+        with enable_grad():
+            outputs = differentiable(func(*points))
+        grads = grad(outputs, moved_inputs(points), weights, create_graph=True, allow_unused=True)
+        return tuple(g for g in grads if g is not None)
+
+    return gradient
 
 
 def random_weights(out: Tensor, scattered: bool) -> Tensor:

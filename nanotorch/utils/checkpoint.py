@@ -1,0 +1,332 @@
+"""Memory for time: forget what a part of a model saves, and compute it again when it is needed.
+
+The recommended way, ``use_reentrant=False``, packs each saved tensor into a number and unpacks the
+first by running the part again. The other way runs the part outside the graph and, in one user
+function's backward, inside a graph of its own.
+"""
+
+import warnings
+import weakref
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from nanotorch import ops
+from nanotorch._core.engine import Sweep, current
+from nanotorch._core.grad_mode import enable_grad, is_grad_enabled, no_grad
+from nanotorch._core.tensor import Tensor
+from nanotorch.autograd.backward import backward
+from nanotorch.autograd.function import Function
+from nanotorch.autograd.graph import saved_tensors_hooks
+from nanotorch.ops.generator import fork_rng, get_rng_state, set_rng_state
+
+ADVICE = (
+    "use_reentrant=False is recommended, but if you need to preserve the current default behavior, "
+    "you can pass use_reentrant=True. Refer to docs for more details on the differences between "
+    "the two variants."
+)
+CHOOSE = (
+    "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. In a future "
+    f"release, calling checkpoint without use_reentrant will raise an exception. {ADVICE}"
+)
+CHOOSE_SEQUENTIAL = (
+    "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
+    "explicitly. In a future release, we will raise an exception if use_reentrant is not passed. "
+    f"{ADVICE}"
+)
+NO_INPUT = "None of the inputs have requires_grad=True. Gradients will be None"
+CAPTURING = (
+    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
+    "`inputs` parameter to .backward(). To resolve this error, you can either set "
+    "use_reentrant=False, or call .backward() without passing the `inputs` argument."
+)
+NO_OUTPUT = "none of output has requires_grad=True, this checkpoint() is not necessary"
+OTHER_COUNT = (
+    "torch.utils.checkpoint: A different number of tensors was saved during the original forward "
+    "and recomputation.\nNumber of tensors saved during forward: {}\nNumber of tensors saved "
+    "during recomputation: {}."
+)
+OTHER_TENSORS = (
+    "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata "
+    "than during the forward pass.\n{}"
+)
+Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+
+class CheckpointError(RuntimeError):
+    """A part of a model that saves other tensors when it runs again."""
+
+
+class set_checkpoint_early_stop:  # noqa: N801 - PyTorch's name
+    """Context manager: whether checkpoints made inside stop as soon as they have what is needed.
+
+    Args:
+        enable: False lets a part always run to its end, for the sake of its side effects.
+    """
+
+    enabled = True
+
+    def __init__(self, enable: bool) -> None:
+        self.enable = enable
+
+    def __enter__(self) -> None:
+        self.before = set_checkpoint_early_stop.enabled
+        set_checkpoint_early_stop.enabled = self.enable
+
+    def __exit__(self, *exc: object) -> None:
+        set_checkpoint_early_stop.enabled = self.before
+
+
+def no_contexts() -> Contexts:
+    """The contexts of both runs, where none are asked for."""
+    return nullcontext(), nullcontext()
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = no_contexts,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Run ``function`` without keeping what it saves; it runs again in the backward pass.
+
+    Args:
+        function: has to compute the same again from the same arguments.
+        args, kwargs: its arguments; keywords only with ``use_reentrant=False``.
+        use_reentrant: False is recommended; the default, with a warning, is True.
+        context_fn: gives two context managers, for the two runs.
+        determinism_check: "none" leaves shapes and dtypes of what is saved again unchecked.
+        debug: accepted for PyTorch's sake.
+        early_stop: end the second run as soon as it has saved what is needed.
+        preserve_rng_state: let the second run draw the same random numbers.
+
+    Raises:
+        CheckpointError: in the backward pass, if the second run saves other tensors.
+        ValueError: for arguments that the chosen way does not take.
+    """
+    if use_reentrant is None:
+        warnings.warn(CHOOSE, UserWarning, stacklevel=2)
+        use_reentrant = True
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not no_contexts or debug:
+            raise ValueError(
+                "Passing `context_fn`, `debug`, or `respect_saved_tensors_hooks` is only supported "
+                "when use_reentrant=False."
+            )
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    if not is_grad_enabled():
+        return function(*args, **kwargs)
+    first, second = context_fn()
+    rng = get_rng_state() if preserve_rng_state else None
+    part = Part(function, args, kwargs, second, rng)
+    part.checked = determinism_check != "none"
+    part.early_stop = early_stop and set_checkpoint_early_stop.enabled
+    with saved_tensors_hooks(part.pack, part.unpack), first:
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(
+    functions: Any,
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+) -> Any:
+    """Run functions one after the other, all but the last segment of them as checkpoints.
+
+    Args:
+        functions: a `Sequential`, or functions of one argument.
+        segments: into how many parts of equal length to cut them; the last takes the rest.
+        input: the argument of the first.
+        use_reentrant, preserve_rng_state: see `checkpoint`.
+    """
+    if use_reentrant is None:
+        warnings.warn(CHOOSE_SEQUENTIAL, UserWarning, stacklevel=2)
+        use_reentrant = True
+    chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    size = len(chain) // segments
+    for start in range(0, size * (segments - 1), size):
+        input = checkpoint(
+            Chain(chain[start : start + size]),
+            input,
+            use_reentrant=use_reentrant,
+            preserve_rng_state=preserve_rng_state,
+        )
+    return Chain(chain[size * (segments - 1) :])(input)
+
+
+class Chain:
+    """Functions of one argument, one after the other."""
+
+    def __init__(self, functions: Iterable[Callable[[Any], Any]]) -> None:
+        self.functions = list(functions)
+
+    def __call__(self, input: Any) -> Any:
+        for function in self.functions:
+            input = function(input)
+        return input
+
+
+# Without reentry
+
+
+class Enough(Exception):  # noqa: N818 - it ends a run, it is no error
+    """Ends the second run of a part that has saved all that is needed."""
+
+    def __init__(self, part: "Part") -> None:
+        self.part = part
+
+
+class KeptInputs(Function):
+    """Keeps tensors as saved tensors are kept, with their versions and through outer hooks."""
+
+    @staticmethod
+    def forward(ctx: Any, anchor: Tensor, *tensors: Tensor) -> Tensor:
+        ctx.save_for_backward(*tensors)
+        return anchor.clone()
+
+
+class Part:
+    """One checkpoint: what it takes to run the function again, and what that has saved.
+
+    Saved tensors are packed as their number in the order of saving.
+    """
+
+    checked = True
+    early_stop = True
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        context: AbstractContextManager[Any],
+        rng: Tensor | None,
+    ) -> None:
+        self.function, self.context, self.rng = function, context, rng
+        values = [*args, *kwargs.values()]
+        self.names, self.count = tuple(kwargs), len(args)
+        tensors = [v for v in values if isinstance(v, Tensor)]
+        self.rest = [None if isinstance(v, Tensor) else (v,) for v in values]
+        anchor = ops.zeros(0, requires_grad=True)
+        self.inputs = KeptInputs.apply(anchor, *tensors).grad_fn
+        self.kinds: list[tuple[Any, Any]] = []
+        # Per backward pass: what it has not yet asked for.
+        self.values: weakref.WeakKeyDictionary[Sweep, dict[int, Tensor]]
+        self.values = weakref.WeakKeyDictionary()
+
+    def pack(self, tensor: Tensor) -> int:
+        """Forget a tensor but for its number."""
+        self.kinds.append((tensor.shape, tensor.dtype))
+        return len(self.kinds) - 1
+
+    def unpack(self, number: int) -> Tensor:
+        """The tensor again. Each is given out once, so that memory is free as soon as it can be."""
+        sweep = current.sweep
+        values = None if sweep is None else self.values.get(sweep)
+        if values is None or number not in values:
+            values = self.run_again()
+            if sweep is not None:
+                self.values[sweep] = values
+        return values.pop(number)
+
+    def run_again(self) -> dict[int, Tensor]:
+        """What the function saves, by number.
+
+        Raises:
+            CheckpointError: if that is not what it saved the first time.
+        """
+        saved: dict[int, Tensor] = {}
+
+        def keep(tensor: Tensor) -> Tensor:
+            saved[len(saved)] = kept = tensor.detach()
+            if self.early_stop and len(saved) == len(self.kinds):
+                raise Enough(self)
+            return kept
+
+        tensors = iter(self.inputs.saved_tensors)
+        values = [next(tensors) if v is None else v[0] for v in self.rest]
+        kwargs = dict(zip(self.names, values[self.count :], strict=True))
+        with enable_grad(), fork_rng(enabled=self.rng is not None):
+            if self.rng is not None:
+                set_rng_state(self.rng)
+            try:
+                with saved_tensors_hooks(keep, lambda tensor: tensor), self.context:
+                    self.function(*values[: self.count], **kwargs)
+            except Enough as enough:
+                if enough.part is not self:
+                    raise
+        self.check(saved)
+        return saved
+
+    def check(self, saved: dict[int, Tensor]) -> None:
+        """Refuse values that are not of the kinds that were forgotten."""
+        if len(saved) < len(self.kinds):
+            raise CheckpointError(OTHER_COUNT.format(len(self.kinds), len(saved)))
+        if not self.checked:
+            return
+        lines = [
+            f"tensor at position {number}:\nsaved metadata: {described(*kind)}\n"
+            f"recomputed metadata: {described(saved[number].shape, saved[number].dtype)}"
+            for number, kind in enumerate(self.kinds)
+            if kind != (saved[number].shape, saved[number].dtype)
+        ]
+        if lines:
+            raise CheckpointError(OTHER_TENSORS.format("\n".join(lines)))
+
+
+def described(shape: Any, dtype: Any) -> dict[str, Any]:
+    """A tensor's kind as messages show it."""
+    return {"shape": shape, "dtype": dtype, "device": ops.zeros(0).device}
+
+
+# With reentry
+
+
+class CheckpointFunction(Function):
+    """Runs a function outside the graph, and again inside a graph of its own."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Callable[..., Any], preserve: bool, *args: Any) -> Any:
+        if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            warnings.warn(NO_INPUT, UserWarning, stacklevel=5)
+        ctx.function = function
+        ctx.rng = get_rng_state() if preserve else None
+        ctx.save_for_backward(*[a for a in args if isinstance(a, Tensor)])
+        ctx.rest = [None if isinstance(a, Tensor) else (a,) for a in args]
+        with no_grad():
+            return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        if current.sweep is not None and current.sweep.captures is not None:
+            raise RuntimeError(CAPTURING)
+        saved = iter(ctx.saved_tensors)
+        args = []
+        for value in ctx.rest:
+            if value is None:
+                tensor = next(saved)
+                args.append(tensor.detach().requires_grad_(tensor.requires_grad))
+            else:
+                args.append(value[0])
+        with enable_grad(), fork_rng(enabled=ctx.rng is not None):
+            if ctx.rng is not None:
+                set_rng_state(ctx.rng)
+            outputs = ctx.function(*args)
+        several = outputs if isinstance(outputs, tuple) else (outputs,)
+        pairs = [
+            (out, g)
+            for out, g in zip(several, grads, strict=True)
+            if isinstance(out, Tensor) and out.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError(NO_OUTPUT)
+        backward([out for out, _ in pairs], [g for _, g in pairs])
+        return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)
