@@ -210,7 +210,7 @@ def check_write(tensor: "Tensor") -> None:
         return
     if view.origin is not TRACKED and tensor.requires_grad:
         raise refused_write(view.origin, tensor._edge, indirect=False)
-    if view.base._requires_grad and view.base._edge is None:
+    if view.base._edge is None and tensor.requires_grad:
         raise RuntimeError(VIEW_OF_LEAF_WRITE)
     if tensor._edge is None and tensor.requires_grad:
         # PyTorch does not look whether a write to the base has given this view a history.

@@ -12,6 +12,7 @@ from nanotorch._core.op import OPS, Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.accumulation import added_at
 from nanotorch.ops.inplace import writer
+from nanotorch.ops.masking import boolean_mask
 
 WHOLE: Any = slice(None)
 Key = tuple[Any, ...]  # what NumPy takes: an array or `slice(None)` for each dimension or mask
@@ -137,6 +138,7 @@ def picked(input: Array, key: Key) -> Array:
     try:
         if len(key) == 1 and key[0].dtype.kind != "b":
             return input.take(key[0], 0)
+        check_masks(input.shape, key)
         return input[key]
     except IndexError:
         raise explain(input.shape, key) from None
@@ -173,16 +175,12 @@ def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
         RuntimeError: for values of another dtype, or of a shape that does not fit.
     """
     key = at.unchanged()
-    if values.dtype is not input.dtype:
-        only = at.only
-        lone = only is not None and only.dtype.kind in "bu" and values.size == 1 and not accumulate
-        if not lone:
-            raise RuntimeError(
-                "Index put requires the source and destination dtypes match, got "
-                f"{dtypes.of_array(input).char} for the destination and "
-                f"{dtypes.of_array(values).char} for the source."
-            )
     check_masks(input.shape, key)
+    only = at.only
+    if values.size == 1 and not accumulate and only is not None and only.dtype == np.uint8:
+        boolean_mask(only)
+    if values.dtype is not input.dtype:
+        check_dtypes(input, at, values, accumulate)
     try:
         if accumulate:
             shape = input[key].shape
@@ -190,12 +188,32 @@ def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
         else:
             input[key] = values
     except (ValueError, IndexError):
-        shape = picked(input, key).shape
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
-            f"indexing result of shape {list(shape)}"
-        ) from None
+        raise cannot_put(values.shape, picked(input, key).shape) from None
     return input
+
+
+def cannot_put(values: tuple[int, ...], place: tuple[int, ...]) -> RuntimeError:
+    """The error for values of a shape that does not fit."""
+    return RuntimeError(
+        f"shape mismatch: value tensor of shape {list(values)} cannot be broadcast to indexing "
+        f"result of shape {list(place)}"
+    )
+
+
+def check_dtypes(input: Array, at: Index, values: Array, accumulate: bool) -> None:
+    """Refuse values of another dtype, unless it is one value for a mask."""
+    place = picked(input, at.key).shape
+    try:
+        np.broadcast_to(values, place)
+    except ValueError:
+        raise cannot_put(values.shape, place) from None
+    only = at.only
+    if only is None or only.dtype.kind not in "bu" or values.size != 1 or accumulate:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{dtypes.of_array(input).char} for the destination and "
+            f"{dtypes.of_array(values).char} for the source."
+        )
 
 
 @op(

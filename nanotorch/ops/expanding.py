@@ -109,19 +109,16 @@ def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
         RuntimeError: if there is none.
     """
     ndim = max(len(a), len(b))
-    shape = []
-    for d, (m, n) in enumerate(
-        zip((1,) * (ndim - len(a)) + a, (1,) * (ndim - len(b)) + b, strict=True)
-    ):
+    shape = [1] * ndim
+    for d in range(-1, -ndim - 1, -1):
+        m = a[d] if -d <= len(a) else 1
+        n = b[d] if -d <= len(b) else 1
         if m != n and 1 not in (m, n):
-            # PyTorch looks from the last dimension on.
-            rest = a[len(a) - ndim + d + 1 :], b[len(b) - ndim + d + 1 :]
-            common_shape(*rest)
             raise RuntimeError(
                 f"The size of tensor a ({m}) must match the size of tensor b ({n}) at "
-                f"non-singleton dimension {d}"
+                f"non-singleton dimension {ndim + d}"
             )
-        shape.append(n if m == 1 else m)
+        shape[d] = n if m == 1 else m
     return tuple(shape)
 
 
@@ -145,7 +142,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
             )
             raise RuntimeError(
                 f"Attempting to broadcast a dimension of length {wanted[-d]} at -{d}! Mismatching "
-                f"argument at index {position} had {wanted}; but expected shape should be "
+                f"argument at index {position} had {shape}; but expected shape should be "
                 f"broadcastable to {list(result)}"
             ) from None
     return Size(result)
@@ -162,7 +159,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     fits = all(n in (1, s) for n, s in zip(reversed(wanted), reversed(shape), strict=False))
     if len(wanted) > len(shape) or not fits:
         raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
-    return sum_to(self, wanted)
+    return sum_to(self, wanted) if wanted else self.sum()
 
 
 # Copies
@@ -230,6 +227,8 @@ def repeat_interleave(
         return type(input)._lift(np.repeat(np.arange(input.numel()), input._array))
     if dim is None:
         input, dim = input.flatten(), 0
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = normal_dim(dim, input.ndim)
     if isinstance(repeats, int):
         if repeats < 0:

@@ -144,7 +144,7 @@ SCATTER_ADD: dict[str, Any] = {
 @op(**SCATTER, method=False, public=False)
 def scatter_tensor(input: Array, dim: int, index: Array, src: Array) -> Array:
     """``input`` with elements of ``src`` along ``dim``, where ``index`` says."""
-    return put_along(input.copy(), dim, index, src, None)
+    return put_along(np.array(input), dim, index, src, None)
 
 
 @writer(**SCATTER)
@@ -156,7 +156,7 @@ def scatter_tensor_in_place(input: Array, dim: int, index: Array, src: Array) ->
 @op(**SCATTER_NUMBER, method=False, public=False)
 def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """``input`` with a number along ``dim``, where ``index`` says."""
-    return put_along(input.copy(), dim, index, None, number_in(value, input.dtype))
+    return put_along(np.array(input), dim, index, None, number_in(value, input.dtype))
 
 
 @writer(**SCATTER_NUMBER)
@@ -223,7 +223,7 @@ def add_along(input: Array, dim: int, index: Array, src: Array) -> Array:
 @op(**SCATTER_ADD)
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
-    return add_along(input.copy(), dim, index, src)
+    return add_along(np.array(input), dim, index, src)
 
 
 @writer(**SCATTER_ADD, node="ScatterAddBackward0")
@@ -255,6 +255,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     dim = normal_dim(dim, input.ndim)
+    if not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     rest = [(*a._array.shape[:dim], 1, *a._array.shape[dim + 1 :]) for a in (input, indices)]
     shape = common_shape(*rest)
     sizes = [(*shape[:dim], a._array.shape[dim], *shape[dim + 1 :]) for a in (input, indices)]

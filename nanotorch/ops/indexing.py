@@ -31,9 +31,12 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
             f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
         )
     size = source.shape[dim]
+    if not size and wanted.size:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     wrong = (wanted < 0) | (wanted >= size)
     if wrong.any():
-        if dim:
+        # PyTorch has a faster kernel for the second dimension, with a message of its own.
+        if dim == 1:
             raise RuntimeError(
                 f"INDICES element is out of DATA bounds, id={wanted[wrong][0]} axis_dim={size}"
             )
@@ -55,9 +58,9 @@ def index_select_backward(g: Array, shape: tuple[int, ...], dim: int, index: Arr
 
 def parts_added(out: Array, dim: int, index: Array, source: Array) -> Array:
     """Add the parts of ``source`` along ``dim`` into those of ``out`` at ``index``."""
-    if out.ndim:
+    if out.ndim and out.size:
         add_rows(np.moveaxis(out, dim, 0), index.reshape(-1), np.moveaxis(source, dim, 0))
-    else:
+    elif not out.ndim:
         out += source
     return out
 
@@ -91,7 +94,7 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array) -> int:
             f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
         )
     size = input.shape[dim] if input.ndim else 1
-    if ((index < 0) | (index >= size)).any():
+    if (input.size or input.ndim == 1) and ((index < 0) | (index >= size)).any():
         raise IndexError("index out of range in self")
     return dim
 
@@ -116,7 +119,7 @@ def index_add(
     input: Array, dim: int, index: Array, source: Array, *, alpha: dtypes.Number = 1
 ) -> Array:
     """``input`` with ``alpha * source`` added to its parts at ``index`` along ``dim``."""
-    return index_added(input.copy(), dim, index, source, alpha)
+    return index_added(np.array(input), dim, index, source, alpha)
 
 
 @writer(**ADD, node="IndexAddBackward0")
@@ -203,7 +206,7 @@ def index_copied(input: Array, dim: int, index: Array, source: Array) -> Array:
 @op(**COPY)
 def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
-    return index_copied(input.copy(), dim, index, source)
+    return index_copied(np.array(input), dim, index, source)
 
 
 @writer(**COPY, node="IndexCopyBackward0")
@@ -235,13 +238,20 @@ def index_filled(input: Array, dim: int, index: Array, value: Any) -> Array:
     return input
 
 
+@op(method=False, public=False)
+def distinct(index: Array, filled: Array, dim: int) -> Array:
+    """The indices of ``filled`` along ``dim`` that ``index`` means, each once."""
+    size = filled.shape[dim] if filled.ndim else 1
+    return np.unique(np.where(index < 0, index + size, index))
+
+
 FILL_NUMBER: dict[str, Any] = {
     "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
     "node": "IndexFillBackward0",
 }
 FILL_TENSOR: dict[str, Any] = {
     "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
-    "value": lambda g, dim, index: sum_all(index_select(g, dim, index)),
+    "value": lambda g, dim, index: sum_all(index_select(g, dim, distinct(index, g, dim))),
     "node": "IndexFillBackward1",
 }
 
@@ -249,7 +259,7 @@ FILL_TENSOR: dict[str, Any] = {
 @op(**FILL_NUMBER, method=False, public=False)
 def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """``input`` with a number in its parts at ``index`` along ``dim``."""
-    return index_filled(input.copy(), dim, index, number_in(value, input.dtype))
+    return index_filled(np.array(input), dim, index, number_in(value, input.dtype))
 
 
 @writer(**FILL_NUMBER)
@@ -261,7 +271,7 @@ def fill_by_number_in_place(input: Array, dim: int, index: Array, value: dtypes.
 @op(**FILL_TENSOR, method=False, public=False)
 def fill_by_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
     """``input`` with the value of a 0-d tensor in its parts at ``index`` along ``dim``."""
-    return index_filled(input.copy(), dim, index, value)
+    return index_filled(np.array(input), dim, index, value)
 
 
 @writer(**FILL_TENSOR)

@@ -228,7 +228,7 @@ def column_stack(tensors: Tensors) -> Tensor:
 def unbind(input: Array, dim: int = 0) -> list[Array]:
     """The parts at each index of one dimension, which goes away."""
     if not input.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = normal_dim(dim, input.ndim)
     at = (WHOLE,) * dim
     return [input[(*at, i, ...)] for i in range(input.shape[dim])]
@@ -275,7 +275,7 @@ def split_with_sizes(input: Array, split_sizes: Sequence[int], dim: int = 0) -> 
     """Parts of the given sizes, which make up the whole dimension."""
     if not input.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim = normal_dim(dim, input.ndim)
+    along, dim = dim, normal_dim(dim, input.ndim)
     n = input.shape[dim]
     if any(size < 0 for size in split_sizes):
         raise RuntimeError(
@@ -285,7 +285,7 @@ def split_with_sizes(input: Array, split_sizes: Sequence[int], dim: int = 0) -> 
     if sum(split_sizes) != n:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
-            f"dimension {dim}), but got split_sizes={list(split_sizes)}"
+            f"dimension {along}), but got split_sizes={list(split_sizes)}"
         )
     return cut(input, split_sizes, dim)
 

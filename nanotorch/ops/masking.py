@@ -25,8 +25,10 @@ from nanotorch.ops.shape import unsqueeze
     public=False,
     node="WhereBackward0",
 )
-def where_true(condition: Array, input: Array, other: Array) -> Array:
-    """``input`` where ``condition`` is true and ``other`` elsewhere."""
+def where_true(condition: Array, input: Array, other: Array, dtype: np.dtype | None) -> Array:
+    """``input`` where ``condition`` is true and ``other`` elsewhere, in the given dtype."""
+    if dtype is not None:
+        input, other = input.astype(dtype, copy=False), other.astype(dtype, copy=False)
     try:
         return np.where(condition, input, other)
     except ValueError:
@@ -61,16 +63,11 @@ def choose(condition: Any, input: Any, other: Any) -> Any:
     """`where` of three arguments; two of them may be numbers."""
     condition, pair = truth(condition), (input, other)
     if not isinstance(condition, Tensor) and not any(isinstance(x, Tensor) for x in pair):
-        return where_true(condition, input, other)
+        return where_true(condition, input, other, None)
     held = [x._array if isinstance(x, Tensor) else x for x in pair]
-    kind = dtypes.result_type(held)
-    operands = [
-        (x if x._array.dtype is kind.numpy else x.to(kind))
-        if isinstance(x, Tensor)
-        else wrap(np.array(x, kind.numpy))
-        for x in pair
-    ]
-    return where_true(condition, *operands)
+    kind = dtypes.result_type(held).numpy
+    operands = [x if isinstance(x, Tensor) else wrap(np.array(x, kind)) for x in pair]
+    return where_true(condition, *operands, kind)
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
@@ -113,7 +110,7 @@ def filled(input: Array, mask: Array, value: Any) -> Array:
     """Write ``value`` into ``input`` where ``mask``, which broadcasts to it, is true."""
     boolean_mask(mask)
     if mask.shape != input.shape:
-        shape = common_shape(mask.shape, input.shape)
+        shape = common_shape(input.shape, mask.shape)
         if shape != input.shape:
             raise RuntimeError(
                 f"output with shape {list(input.shape)} doesn't match the broadcast shape "
@@ -126,9 +123,8 @@ def filled(input: Array, mask: Array, value: Any) -> Array:
 def copy_for(input: Array, mask: Array) -> Array:
     """A copy of ``input`` in the shape it has in common with ``mask``."""
     if mask.shape == input.shape:
-        return input.copy()
-    shape = common_shape(mask.shape, input.shape)
-    return input.copy() if shape == input.shape else np.broadcast_to(input, shape).copy()
+        return np.array(input)
+    return np.array(np.broadcast_to(input, common_shape(mask.shape, input.shape)))
 
 
 def scalar_value(value: Array) -> Array:
@@ -264,7 +260,7 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
 
 
 @op(
-    g=lambda g, mask: masked_scatter(blank_like(g, mask), mask, g),
+    g=lambda g, mask, g_shape: masked_scatter(blank_in(g, g_shape), mask, g),
     method=False,
     public=False,
 )
@@ -277,9 +273,9 @@ def masked_scatter_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Ar
 
 
 @op(method=False, public=False)
-def blank_like(g: Array, mask: Array) -> Array:
-    """Zeros in the shape of ``mask`` and the dtype of ``g``."""
-    return np.zeros(mask.shape, g.dtype)
+def blank_in(g: Array, shape: tuple[int, ...]) -> Array:
+    """Zeros of a shape, with the dtype of ``g``."""
+    return np.zeros(shape, g.dtype)
 
 
 # Indices

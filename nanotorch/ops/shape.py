@@ -195,10 +195,17 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     sizes = ints("unflatten", "sizes", (sizes,))
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
+    if not input.ndim:
+        raise RuntimeError(
+            "unflatten got an unexpected error:\nDimension specified as 0 but tensor has no "
+            "dimensions"
+        )
     n, known = input.shape[dim], 1
     for s in sizes:
         known *= abs(s)
-    if n % known if -1 in sizes and known else n != known:
+    if -1 in sizes and known and n % known == 0 and sizes.count(-1) == 1:
+        sizes = tuple([n // known if s == -1 else s for s in sizes])
+    elif n % known if -1 in sizes and known else n != known:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
             f"({n}) in the input tensor"

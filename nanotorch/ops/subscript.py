@@ -12,6 +12,7 @@ from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.advanced import Index, check_masks, index, put_at_in_place
+from nanotorch.ops.creation import array_of
 from nanotorch.ops.expanding import expand_to
 from nanotorch.ops.indexing import index_fill_
 from nanotorch.ops.inplace import copy_, fill_, number_in
@@ -33,6 +34,8 @@ NO_DIMENSIONS = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
     "to convert a 0-dim tensor to a number"
 )
+OUT_OF_BOUNDS = "index {} is out of bounds for dimension {} with size {}"
+NO_SLICE = "slice() cannot be applied to a 0-dim tensor."
 SEQUENCES = (tuple, list, range, str, bytes)
 
 # Flags become indices into a new dimension of size 1.
@@ -56,7 +59,7 @@ def as_index_tensor(item: Any) -> Tensor:
     """A sequence or array as an index tensor: a mask of bools, else int64.
 
     Raises:
-        TypeError: for strings.
+        TypeError, ValueError, RuntimeError: for strings, and what is no regular array of numbers.
         IndexError: for what is neither.
     """
     if isinstance(item, Tensor):
@@ -64,11 +67,8 @@ def as_index_tensor(item: Any) -> Tensor:
     if isinstance(item, np.ndarray):
         array = item
     elif isinstance(item, SEQUENCES):
-        while isinstance(item, (tuple, list)) and item and isinstance(item[0], (str, bytes)):
-            item = item[0]
-        if isinstance(item, (str, bytes)):
-            raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
-        array = np.array(item)
+        item = list(item) if isinstance(item, range) else item
+        array = array_of(item, None)
     else:
         kind = type(item)
         name = (
@@ -98,11 +98,21 @@ def bounds_of(given: slice, size: int) -> tuple[int, int, int]:
     return given.indices(size)
 
 
+def slice_at(source: Tensor, dim: int, given: slice) -> Tensor:
+    """A slice of a dimension; the source itself where the slice says the whole of it."""
+    size = source._array.shape[dim]
+    start, stop, step = bounds_of(given, size)
+    # PyTorch does not look twice at bounds that are counted from the end.
+    if step == 1 and not given.start and (given.stop is None or given.stop >= size):
+        return source
+    return slice_along(source, dim, start, stop, step)
+
+
 def select_at(source: Tensor, dim: int, at: int, position: int) -> Tensor:
     """One index of a dimension; `position` is that of the item, for the message."""
     size = source._array.shape[dim]
     if not -size <= at < size:
-        raise IndexError(f"index {at} is out of bounds for dimension {position} with size {size}")
+        raise IndexError(OUT_OF_BOUNDS.format(at, position, size))
     return select(source, dim, at)
 
 
@@ -122,10 +132,7 @@ def resolve(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Ten
         if kind is int or isinstance(item, np.integer):
             source = select_at(source, dim, int(item), position)
         elif kind is slice:
-            size = source._array.shape[dim]
-            start, stop, step = bounds_of(item, size)
-            if start or stop != size or step != 1:
-                source = slice_along(source, dim, start, stop, step)
+            source = slice_at(source, dim, item)
             dim += 1
         elif item is ...:
             dim += ndim - taken
@@ -148,14 +155,20 @@ def resolve(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Ten
     return source, tensors
 
 
-def index_of(tensors: dict[int, Tensor]) -> Index:
-    """Index tensors by dimension as an index."""
+def index_of(tensors: dict[int, Tensor], ndim: int) -> Index:
+    """Index tensors by dimension as an index.
+
+    Raises:
+        IndexError: for a dimension there is not: two `...` have shifted the indices.
+    """
     entries: list[Tensor | None] = []
     dim = 0
     for at, tensor in tensors.items():
         entries += [None] * (at - dim)
         entries.append(tensor)
         dim = at + max(dimensions_of(tensor), 1)
+    if len(entries) > ndim:
+        raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(entries)})")
     return Index(entries)
 
 
@@ -170,15 +183,15 @@ def read(self: Tensor, given: Any) -> Tensor:
     kind = type(given)
     if kind is int:
         if not self._array.ndim:
-            raise IndexError(NO_DIMENSIONS)
+            raise IndexError(OUT_OF_BOUNDS.format(given, 0, 0) if given else NO_DIMENSIONS)
         return select_at(self, 0, given, 0)
     if kind is slice:
         if not self._array.ndim:
-            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+            raise IndexError(NO_SLICE)
         return slice_along(self, 0, *bounds_of(given, self._array.shape[0]))
     part, tensors = resolve(self, items_of(given))
     if tensors:
-        return index(part, index_of(tensors))
+        return index(part, index_of(tensors, part._array.ndim))
     return alias(part) if part is self else part
 
 
@@ -245,7 +258,7 @@ def assign(part: Tensor, value: Any) -> None:
 
 def assign_at(part: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
     """Write a number or tensor into a view at index tensors."""
-    at = index_of(tensors)
+    at = index_of(tensors, part._array.ndim)
     if isinstance(value, Tensor):
         leading = value._array.ndim and value._array.shape[0] == 1
         put_at_in_place(part, at, without_leading_ones(value) if leading else value, False)
@@ -281,8 +294,10 @@ def write(self: Tensor, given: Any, value: Any) -> None:
         raise TypeError(f"can't assign a {name} to a torch.{self.dtype.char}Tensor")
     if given is False:
         return
-    if type(given) is int or type(given) is slice:
+    if type(given) is int:
         assign(read(self, given), value)
+    elif type(given) is slice and not self._array.ndim:
+        raise IndexError(NO_SLICE)
     elif given is True:
         assign(unsqueeze(self, 0), value)
     else:
