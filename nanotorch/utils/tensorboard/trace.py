@@ -1,6 +1,7 @@
 """Run a model once and note, for every node it records, in which module it arose and how fast."""
 
 import inspect
+import os
 import re
 import sys
 import time
@@ -18,7 +19,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import edge_of
 from nanotorch.nn.module import Module
 
-PACKAGE = str(Path(__file__).parents[2])
+PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
 
 
 @dataclass
