@@ -1,5 +1,6 @@
 """`SummaryWriter`, with PyTorch's interface."""
 
+import functools
 import os
 import socket
 from collections.abc import Mapping, Sequence
@@ -344,8 +345,11 @@ def _scalar(tag: str, value: float, new_style: bool = False, double: bool = Fals
     return p.Summary(value=[p.Summary.Value(tag=tag, tensor=tensor, metadata=metadata)])
 
 
-def _exponential_bins() -> list[float]:
+@functools.cache
+def _exponential_bins() -> tuple[float, ...]:
     """Return edges that grow by a tenth from 1e-12 to 1e20, both ways from zero."""
-    count = int(np.log(1e32) / np.log(1.1)) + 1
-    positive: list[float] = (1e-12 * 1.1 ** np.arange(count)).tolist()
-    return [-edge for edge in reversed(positive)] + [0.0] + positive
+    positive, edge = [], 1e-12
+    while edge < 1e20:
+        positive.append(edge)
+        edge *= 1.1
+    return (*(-edge for edge in reversed(positive)), 0.0, *positive)
