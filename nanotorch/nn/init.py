@@ -73,13 +73,11 @@ def trunc_normal_(
     """Normal numbers, drawn again until they are in [a, b]; returns the tensor.
 
     Raises:
-        ValueError: if ``a`` is not less than ``b``.
+        RuntimeError: if ``a`` is greater than ``b``.
 
     Warns:
         UserWarning: if ``mean`` is more than two ``std`` from [a, b].
     """
-    if a >= b:
-        raise ValueError(f"a must be less than b. Got a={a}, b={b}.")
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "

@@ -4,10 +4,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, next_sequence
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import CUSTOM, View, edge_of
 
 NO_INPUT_GRAD = (
@@ -182,7 +184,11 @@ class BackwardHookFunctionBackward(Node):
     """Passes gradients on; stands before a module's inputs and behind its outputs."""
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-        return tuple(grads)
+        passed = []
+        for g, metadata in zip(grads, self._outputs, strict=True):
+            zeros = np.zeros(*metadata) if g is None else None
+            passed.append(g if zeros is None else wrap(zeros) if graph else zeros)
+        return passed
 
 
 class Passage:

@@ -14,6 +14,7 @@ from nanotorch._core.inference import InferenceCell
 from nanotorch._core.layout import device
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
+from nanotorch.ops.sizes import shape_of
 
 COPY_WARNING = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -54,16 +55,28 @@ def check_values(data: Any) -> None:
         if isinstance(value, (str, bytes)):
             raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
         if isinstance(value, (list, tuple)):
-            lengths = [len(v) if isinstance(v, (list, tuple)) else -1 for v in value]
-            for length in lengths:
-                if length != lengths[0]:
-                    raise ValueError(
-                        f"expected sequence of length {lengths[0]} at dim {depth + 1} "
-                        f"(got {length})"
-                    )
+            check_lengths(value, depth)
             waiting += [(v, depth + 1) for v in reversed(value)]
         elif not isinstance(value, (bool, int, float, np.ndarray, np.generic, Tensor)):
             raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
+
+
+def check_lengths(values: Sequence[Any], depth: int) -> None:
+    """All elements must be sequences of one length, or none of them a sequence."""
+    for v in values:
+        nested = isinstance(v, (list, tuple))
+        if nested and not isinstance(values[0], (list, tuple)):
+            raise TypeError(
+                f"must be real number, not {type(v).__name__}"
+                if isinstance(values[0], float)
+                else f"'{type(v).__name__}' object cannot be interpreted as an integer"
+            )
+        if not nested and isinstance(values[0], (list, tuple)):
+            raise TypeError("not a sequence")
+        if nested and len(v) != len(values[0]):
+            raise ValueError(
+                f"expected sequence of length {len(values[0])} at dim {depth + 1} (got {len(v)})"
+            )
 
 
 def array_of(data: Any, dtype: DType | None) -> np.ndarray:
@@ -160,16 +173,6 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 # From shapes
 
 
-def shape_of(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
-    """A shape given as one sequence or as several numbers."""
-    if len(size) == 1 and isinstance(size[0], (tuple, list)):
-        size = tuple(size[0])
-    shape = tuple([int(n) for n in size])
-    if any(n < 0 for n in shape):
-        raise RuntimeError(f"{name}: Dimension size must be non-negative.")
-    return shape
-
-
 @public
 def zeros(
     *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
@@ -221,7 +224,6 @@ def like(name: str, make: Any) -> Any:
         memory_format: Any = None,
     ) -> Tensor:
         kind = input._array.dtype if dtype is None else dtype.numpy
-        # NumPy keeps the order of the dimensions in memory, as PyTorch does.
         return leaf(make(input._array, kind), requires_grad, device)
 
     maker.__name__ = maker.__qualname__ = name
@@ -252,7 +254,14 @@ def full_like(
 def eye(
     n: int, m: int | None = None, *, dtype: DType | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """A matrix ``(n, m)`` with ones on the diagonal; square by default."""
+    """A matrix ``(n, m)`` with ones on the diagonal; square by default.
+
+    Raises:
+        RuntimeError: for a negative size.
+    """
+    for name, size in (("n", n), ("m", n if m is None else m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     return leaf(np.eye(n, m, dtype=numpy_dtype(dtype)), requires_grad)
 
 
@@ -285,6 +294,8 @@ def arange(
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
@@ -307,7 +318,13 @@ def linspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included.
+
+    Raises:
+        RuntimeError: if ``steps`` is negative.
+    """
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
     kind = numpy_dtype(dtype)
     if kind.kind != "f":
         return leaf(np.linspace(start, end, steps).astype(kind), requires_grad, device)

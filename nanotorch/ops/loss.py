@@ -157,7 +157,7 @@ def bce_with_logits(
 
 def check_classes(input: Array, target: Array, ignore_index: int) -> None:
     """Refuse targets that are no class numbers."""
-    if target.dtype.kind not in "iu":
+    if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(
             "expected target dtype to be Long or Byte, but got " + dtypes.of_array(target).char
         )
@@ -222,7 +222,9 @@ def nll_spread(
     """The gradient of `nll`: minus each sample's share at its class; `nll` is its adjoint."""
     weights = class_weights(target, weight, ignore_index, input.dtype)
     if reduction == "mean":
-        weights = weights / np.add.reduce(weights, None)
+        shares = weights / np.add.reduce(weights, None)
+        # Where all samples are ignored, the mean is 0 / 0, but its gradient is 0.
+        weights = np.where(target == ignore_index, weights, shares)
     out = np.zeros(shape, input.dtype)
     at = np.where(target == ignore_index, 0, target)[:, None]
     np.put_along_axis(out, at, -(input * weights)[:, None], 1)

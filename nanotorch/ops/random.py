@@ -13,8 +13,10 @@ from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of
 from nanotorch.ops.creation import leaf, numpy_dtype
+from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.generator import Generator, stream
 from nanotorch.ops.random_fill import BERNOULLI, zero_gradient, zero_node
+from nanotorch.ops.sizes import shape_of
 
 Array = np.ndarray
 Sizes = int | Sequence[int]
@@ -22,36 +24,6 @@ NORMALS = [zero_gradient(f"NormalBackward{number}") for number in range(4)]
 
 
 # From shapes
-
-
-def size_of(name: str, size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
-    """The shape that a function was given as numbers, a sequence, or the keyword ``size``.
-
-    Raises:
-        TypeError: for anything but integers.
-        RuntimeError: for a negative one.
-    """
-    given = size if named is None else (named,)
-    sizes = tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
-    shape = []
-    for position, n in enumerate(sizes):
-        if isinstance(n, bool) or not hasattr(n, "__index__"):
-            kind = type(n).__name__
-            if position == 0:
-                raise TypeError(
-                    f"{name}(): argument 'size' (position 1) must be tuple of ints, not {kind}"
-                )
-            raise TypeError(
-                f"{name}(): argument 'size' failed to unpack the object at pos {position + 1} with "
-                f'error "type must be tuple of ints,but got {kind}"'
-            )
-        shape.append(n.__index__())
-    if any(n < 0 for n in shape):
-        raise RuntimeError(
-            "Trying to create tensor with negative dimension "
-            f"{next(n for n in shape if n < 0)}: {shape}"
-        )
-    return tuple(shape)
 
 
 @public
@@ -76,7 +48,7 @@ def rand(
     Raises:
         NotImplementedError: for a dtype that is not a floating-point one.
     """
-    shape = size_of("rand", sizes, size)
+    shape = shape_of("rand", sizes if size is None else (size,))
     return leaf(stream(generator).uniform(shape, numpy_dtype(dtype)), requires_grad, device)
 
 
@@ -91,7 +63,7 @@ def randn(
     pin_memory: bool = False,
 ) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1; the arguments are those of `rand`."""
-    shape = size_of("randn", sizes, size)
+    shape = shape_of("randn", sizes if size is None else (size,))
     return leaf(stream(generator).normal(shape, numpy_dtype(dtype)), requires_grad, device)
 
 
@@ -132,7 +104,7 @@ def randint(
     if not isinstance(size, (tuple, list)) or not all(hasattr(n, "__index__") for n in (low, high)):
         kinds = ", ".join(type(b).__name__ for b in bounds)
         raise TypeError(f"randint() received an invalid combination of arguments - got ({kinds})")
-    shape = size_of("randint", tuple(size))
+    shape = shape_of("randint", tuple(size))
     kind = numpy_dtype(int64 if dtype is None else dtype)
     return leaf(stream(generator).integers(low, high, shape, kind), requires_grad, device)
 
@@ -284,21 +256,27 @@ def normal(
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if not isinstance(size, (tuple, list)):
             raise TypeError("normal(): the size of the result must be given as a tuple of ints")
-        shape = size_of("normal", tuple(size))
+        shape = shape_of("normal", tuple(size))
         return leaf(draw(shape, numpy_dtype(dtype), mean, std), requires_grad, device)
     if not isinstance(std, Tensor):
         assert isinstance(mean, Tensor)
         values = draw(mean._array.shape, mean._array.dtype, 0.0, std) + mean._array
         return recorded(wrap(values), NORMALS[1], mean)
+    if not isinstance(mean, Tensor):
+        check_std(std)
+        values = draw(std._array.shape, std._array.dtype) * std._array
+        return recorded(wrap(values + np.array(mean, values.dtype)), NORMALS[2], std)
+    check_std(std)
+    shape = common_shape(tuple(mean.shape), tuple(std.shape))
+    values = draw(shape, mean._array.dtype)
+    values *= std._array
+    return recorded(wrap(values + mean._array), NORMALS[3], mean, std)
+
+
+def check_std(std: Tensor) -> None:
+    """Refuse negative standard deviations."""
     if std._array.size and std._array.min() < 0:
         raise RuntimeError("normal expects all elements of std >= 0.0")
-    first = mean if isinstance(mean, Tensor) else std
-    shape = std.shape if first is std else (first * 0 + std.detach() * 0).shape
-    values = draw(tuple(shape), first._array.dtype)
-    values = values * std._array.astype(values.dtype, copy=False)
-    if first is std:
-        return recorded(wrap(values + np.array(mean, values.dtype)), NORMALS[2], std)
-    return recorded(wrap(values + first._array), NORMALS[3], first, std)
 
 
 def recorded(out: Tensor, kind: Any, *inputs: Tensor) -> Tensor:

@@ -1,6 +1,5 @@
 """Adam and AdamW."""
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,6 +18,16 @@ from nanotorch.optim.optimizer import (
 )
 
 Array = np.ndarray
+# What states from before these options do not have.
+LATER_OPTIONS = {
+    "amsgrad": False,
+    "maximize": False,
+    "foreach": None,
+    "capturable": False,
+    "differentiable": False,
+    "decoupled_weight_decay": False,
+    "fused": None,
+}
 
 
 class Adam(Optimizer):
@@ -72,7 +81,7 @@ class Adam(Optimizer):
         check_moments(betas, eps, weight_decay)
         defaults = {
             "lr": lr,
-            "betas": (number(betas[0]), number(betas[1])),
+            "betas": betas,
             "eps": eps,
             "weight_decay": weight_decay,
             "amsgrad": amsgrad,
@@ -89,11 +98,8 @@ class Adam(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            for name in ("amsgrad", "maximize", "capturable", "differentiable"):
-                group.setdefault(name, False)
-            group.setdefault("decoupled_weight_decay", False)
-            for name in ("foreach", "fused"):
-                group.setdefault(name, None)
+            for name, value in LATER_OPTIONS.items():
+                group.setdefault(name, value)
             for p in group["params"]:
                 held = self.state.get(p)
                 if held and not isinstance(held["step"], Tensor):
@@ -111,7 +117,8 @@ class Adam(Optimizer):
                 if p._grad is not None:
                     state = self.state[p] or self._start(p, group)
                     update(p._array, p._grad._array, state, group, self.scratch)
-                    p._cell[0] += 1
+                    decays = group["decoupled_weight_decay"] and group["weight_decay"] != 0
+                    p._cell[0] += 2 if decays else 1  # as many writes as PyTorch counts
         return loss
 
     def _start(self, p: Tensor, group: Group) -> dict[str, Tensor]:
@@ -188,7 +195,8 @@ def update(p: Array, g: Array, state: dict[str, Tensor], group: Group, scratch: 
     """One step of a parameter in place, by the formulas of `Adam`, each rounded as PyTorch's."""
     dtype = p.dtype
     work, other = scratch.like(p), scratch.like(p, 1)
-    (beta1, beta2), decay, lr = group["betas"], number(group["weight_decay"]), number(group["lr"])
+    beta1, beta2 = (number(beta) for beta in group["betas"])
+    decay, lr = number(group["weight_decay"]), number(group["lr"])
     t = count(state["step"]._array)
     m, v = state["exp_avg"]._array, state["exp_avg_sq"]._array
     if group["maximize"]:
@@ -211,7 +219,7 @@ def update(p: Array, g: Array, state: dict[str, Tensor], group: Group, scratch: 
         greatest = state["max_exp_avg_sq"]._array
         v = np.maximum(greatest, v, out=greatest)
     root = np.sqrt(v, out=work)
-    root /= scalar(math.sqrt(1 - beta2**t), dtype)
+    root /= scalar((1 - beta2**t) ** 0.5, dtype)
     root += scalar(group["eps"], dtype)
     change = np.multiply(m, scalar(-lr / (1 - beta1**t), dtype), out=other)
     change /= root

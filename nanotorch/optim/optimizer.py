@@ -111,11 +111,11 @@ class Optimizer:
         self._prepare()
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
-        for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join(lines) + "\n)"
+        blocks = []
+        for position, group in enumerate(self.param_groups):
+            lines = [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+            blocks.append("\n".join([f"Parameter Group {position}", *lines]))
+        return f"{type(self).__name__} (\n" + "\n\n".join(blocks) + "\n)"
 
     # Parameters
 
@@ -345,10 +345,9 @@ def evaluate(closure: Closure | None) -> Any:
         return closure()
 
 
-def number(option: Any) -> float:
-    """An option that may be given as a tensor of one element."""
-    value: float = option.item() if isinstance(option, Tensor) else option
-    return value
+def number(option: Any) -> Any:
+    """An option as a number; one given as a tensor keeps its precision, as in PyTorch."""
+    return option._array.reshape(())[()] if isinstance(option, Tensor) else option
 
 
 def check_learning_rate(lr: Any) -> None:

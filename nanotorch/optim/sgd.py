@@ -87,10 +87,8 @@ class SGD(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            for name, value in (("nesterov", False), ("maximize", False), ("foreach", None)):
-                group.setdefault(name, value)
-            for name in ("differentiable", "fused"):
-                group.setdefault(name, False)
+            for name in ("nesterov", "maximize", "foreach", "differentiable", "fused"):
+                group.setdefault(name, None if name == "foreach" else False)
 
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters that have a gradient.

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.reduction import checked_reduction
 from nanotorch.nn.functional.reduction import reduce as reduced
 from nanotorch.ops import loss as kernels
@@ -42,11 +42,11 @@ def nll_loss(
     check_shapes(input, target, weight)
     if input.ndim > 2:
         return of_pictures(input, target, weight, reduction, ignore_index)
-    if input.ndim == 2:
-        loss: Tensor = kernels.nll(input, target, weight, reduction, ignore_index)
-        return loss
-    loss = kernels.nll(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)
-    return loss.reshape(target.shape) if reduction == "none" else loss
+    if input.ndim == 1:
+        input, target = input.unsqueeze(0), target.reshape(1)
+        reduction = "sum" if reduction == "none" else reduction
+    loss: Tensor = kernels.nll(input, target, weight, reduction, ignore_index)
+    return loss
 
 
 def of_pictures(
@@ -72,10 +72,14 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
     scores, classes = input._array.shape, target._array.shape
     if not scores:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if len(scores) != 1 and scores[0] != (classes[0] if classes else 1):
+    samples = classes[0] if classes else 0
+    if len(scores) == 1 and classes and samples != 1:
         raise ValueError(
-            f"Expected input batch_size ({scores[0]}) to match target batch_size "
-            f"({classes[0] if classes else 1})."
+            f"For 1D input, 1D target must have size 1, but got target size: {samples}"
+        )
+    if len(scores) != 1 and scores[0] != samples:
+        raise ValueError(
+            f"Expected input batch_size ({scores[0]}) to match target batch_size ({samples})."
         )
     if len(scores) < 3 and len(classes) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -151,14 +155,16 @@ def spread_evenly(
 ) -> Tensor:
     """The part of a smoothed cross entropy that asks for all classes alike."""
     dim = 0 if logs.ndim == 1 else 1
-    counted = target._array != ignore_index
+    ignored = wrap(target._array == ignore_index)
     values = logs if weight is None else logs * per_class(weight, logs.ndim)
-    losses = -values.sum(dim) * ops.as_tensor(counted.astype(logs._array.dtype))
+    losses: Tensor = ops.masked_fill(-values.sum(dim), ignored, 0.0)
     if reduction != "mean":
         return reduced(losses, reduction)
+    counted = ~ignored
     if weight is None:
-        return losses.sum() / int(counted.sum())
-    chosen = weight._array.take(target._array[counted])
+        mean: Tensor = ops.masked_select(losses, counted).mean()
+        return mean
+    chosen = weight._array.take(target._array[counted._array])
     return losses.sum() / float(np.add.reduce(chosen, None))
 
 

@@ -24,4 +24,5 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         )
     outer = input1.unsqueeze(-1) * input2.unsqueeze(-2)
     flat = outer.reshape((*input1.shape[:-1], sizes[1] * sizes[2]))
-    return linear(flat, weight.reshape((sizes[0], sizes[1] * sizes[2])), bias)
+    result = linear(flat, weight.reshape((sizes[0], sizes[1] * sizes[2])))
+    return result if bias is None else result + bias

@@ -47,6 +47,8 @@ def mse_loss(
     if weight is not None:
         difference = input - target
         return weighted(difference * difference, weight, given, reduction)
+    if input._array.dtype.kind != "f" and target._array.dtype.kind != "f":
+        raise NotImplementedError(f"\"mse_cpu\" not implemented for '{input.dtype.char}'")
     loss: Tensor = kernels.squared_error(input, target, reduction)
     return loss
 
@@ -110,10 +112,11 @@ def huber_loss(
 
     Args:
         delta: positive. Default: 1.
-        weight: of each element; the mean is then over the weights.
+        weight: of each element; the mean is over the elements nevertheless.
 
     Raises:
         RuntimeError: if ``delta`` is not positive.
+        ValueError: if ``weight`` and ``input`` differ in shape.
 
     Reference:
         Huber, Robust Estimation of a Location Parameter, 1964.
@@ -124,7 +127,8 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is not None:
-        return weighted(huber(input, target, "none", delta), weight, given, reduction)
+        products = weighted(huber(input, target, "none", delta), weight, given, "none")
+        return reduced(products, reduction)
     loss: Tensor = huber(input, target, reduction, delta)
     return loss
 

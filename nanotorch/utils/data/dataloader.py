@@ -90,36 +90,26 @@ class DataLoader:
         self.in_order = in_order
         self._streams = isinstance(dataset, IterableDataset)
         self._reported: int | None = None  # the length of a stream, once somebody has asked for it
-        if self._streams:
-            check_stream(shuffle, sampler, batch_sampler)
-        if sampler is not None and shuffle:
-            raise ValueError("sampler option is mutually exclusive with shuffle")
-        if batch_sampler is not None:
-            if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
-                    "and drop_last"
-                )
-            batch_size = None
-        elif batch_size is None and drop_last:
-            raise ValueError(
-                "batch_size=None option disables auto-batching and is mutually exclusive with "
-                "drop_last"
-            )
+        self.generator = generator
+        check_order(self._streams, batch_size, shuffle, sampler, batch_sampler, drop_last)
         if sampler is None:
-            if self._streams:
-                sampler = _Endless()
-            elif shuffle:
-                sampler = RandomSampler(dataset, generator=generator)
-            else:
-                sampler = SequentialSampler(dataset)
-        if batch_size is not None:
+            sampler = self._usual_sampler(bool(shuffle))
+        if batch_sampler is not None:
+            batch_size = None
+        elif batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
-        self.sampler, self.batch_sampler, self.generator = sampler, batch_sampler, generator
+        self.sampler, self.batch_sampler = sampler, batch_sampler
         default = default_convert if batch_sampler is None else default_collate
         self.collate_fn = default if collate_fn is None else collate_fn
         self.persistent_workers = persistent_workers
+
+    def _usual_sampler(self, shuffle: bool) -> Sampler[Any]:
+        if self._streams:
+            return _Endless()
+        if shuffle:
+            return RandomSampler(self.dataset, generator=self.generator)
+        return SequentialSampler(self.dataset)
 
     def __setattr__(self, name: str, value: Any) -> None:
         # `persistent_workers` is the last that the constructor sets.
@@ -146,7 +136,9 @@ class DataLoader:
                 "pinned memory won't be used.",
                 stacklevel=2,
             )
-        indices = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        indices: Iterator[Any] = iter(
+            self.sampler if self.batch_sampler is None else self.batch_sampler
+        )
         # PyTorch gives its workers this seed, and draws it without workers too.
         (self.generator or default_generator).naturals(())
         if self._streams:
@@ -239,16 +231,34 @@ def check_workers(
         )
 
 
-def check_stream(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
-    """Refuse what makes no sense for a stream."""
-    given = {"sampler": sampler, "batch_sampler": batch_sampler}
-    given = ({"shuffle": shuffle} if shuffle else {}) | given
+def check_order(
+    streams: bool,
+    batch_size: int | None,
+    shuffle: bool | None,
+    sampler: Any,
+    batch_sampler: Any,
+    drop_last: bool,
+) -> None:
+    """Refuse ways to order and group samples that exclude each other."""
+    given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
     for name, value in given.items():
-        if value is not None:
+        if streams and value is not None:
             raise ValueError(
                 f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
                 f"{name}={value}"
             )
+    if sampler is not None and shuffle:
+        raise ValueError("sampler option is mutually exclusive with shuffle")
+    if batch_sampler is not None:
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            raise ValueError(
+                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
+                "and drop_last"
+            )
+    elif batch_size is None and drop_last:
+        raise ValueError(
+            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+        )
 
 
 def get_worker_info() -> None:

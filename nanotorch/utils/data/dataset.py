@@ -29,9 +29,6 @@ class Dataset(Generic[T_co]):
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """Samples as a stream: subclasses have `__iter__`."""
 
-    def __iter__(self) -> Iterator[T_co]:
-        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
-
     def __add__(self, other: Dataset[Any]) -> "ChainDataset":
         return ChainDataset([self, other])
 

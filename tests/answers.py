@@ -1,0 +1,160 @@
+"""Situations of training code with answers, PyTorch's and nanotorch's.
+
+A situation is a function of the framework that returns what it saw: texts, numbers, lists and
+dicts of them. `scripts/golden/nn.py` puts each to PyTorch; the tests put it to nanotorch and
+compare. Tensors answer by their `repr`; `bits` gives their exact content, `numbers` their values
+to be compared up to rounding.
+"""
+
+import hashlib
+import importlib
+import inspect
+import json
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+Situation = Callable[[Any], Any]
+GOLDEN = Path(__file__).parent / "golden"
+# Golden file -> module of situations.
+FILES = {
+    "nn_module": "tests.nn.situations_module",
+    "nn_state": "tests.nn.situations_state",
+    "nn_hooks": "tests.nn.situations_hooks",
+    "nn_container": "tests.nn.situations_container",
+    "nn_layers": "tests.nn.situations_layers",
+    "nn_init": "tests.nn.situations_init",
+    "nn_loss": "tests.nn.situations_loss",
+    "nn_random": "tests.nn.situations_random",
+    "optim": "tests.optim.situations_optim",
+    "optim_state": "tests.optim.situations_state",
+    "data": "tests.utils.data.situations_data",
+    "data_order": "tests.utils.data.situations_order",
+}
+# Where a class stands differs; its name does not.
+QUALIFIED = re.compile(r"\b(?:nano)?torch\.(?:nn|optim|utils|_core|autograd|ops)[\w.]*\.(\w+)")
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+RELATIVE = {"int64": 0.0, "float32": 3e-6, "float64": 1e-12, "float16": 1e-3}
+
+
+def situations(name: str) -> dict[str, Situation]:
+    """The situations of one file: its functions of nothing but the framework."""
+    module = importlib.import_module(FILES[name])
+    return {
+        key: value
+        for key, value in vars(module).items()
+        if inspect.isfunction(value)
+        and value.__module__ == module.__name__
+        and list(inspect.signature(value).parameters) == ["torch"]
+    }
+
+
+def golden(name: str) -> dict[str, Any]:
+    """PyTorch's answers, by situation."""
+    answers: dict[str, Any] = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
+    return answers
+
+
+def told(value: Any) -> Any:
+    """An answer as the golden file holds it."""
+    if isinstance(value, dict):
+        return {str(k): told(v) for k, v in value.items()}
+    if isinstance(value, list) or type(value) is tuple:
+        return [told(v) for v in value]
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    text = value if isinstance(value, str) else repr(value)
+    return QUALIFIED.sub(r"<\1>", ADDRESS.sub("", text))
+
+
+def raised(call: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
+    """The type and text of the error that the call raises."""
+    try:
+        result = call(*args, **kwargs)
+    except Exception as error:
+        lines = str(error).splitlines()
+        # PyTorch lists all signatures of a function after the first line.
+        text = lines[0] if lines and lines[0].endswith("expected one of:") else str(error)
+        return f"{type(error).__name__}: {text}"
+    return f"no error, but {told(result)}"
+
+
+def warned(call: Callable[[], Any]) -> list[str]:
+    """The texts of the warnings that the call gives."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [f"{w.category.__name__}: {w.message}" for w in caught]
+
+
+def bits(tensor: Any) -> str:
+    """The dtype, shape and exact values of a tensor, in short."""
+    array = tensor.detach().numpy()
+    content = hashlib.md5(array.tobytes(), usedforsecurity=False).hexdigest()
+    return f"{array.dtype} {array.shape} {content[:12]}"
+
+
+def numbers(tensor: Any) -> Any:
+    """The values of a tensor, which need to agree up to rounding only."""
+    if tensor is None:
+        return None
+    array = tensor.detach().numpy()
+    return {
+        "dtype": str(array.dtype),
+        "shape": list(array.shape),
+        "numbers": array.ravel().tolist(),
+    }
+
+
+def assert_same(answer: Any, expected: Any, where: str = "", relative: float = 3e-6) -> None:
+    """The answers agree: numbers up to rounding, everything else exactly.
+
+    Args:
+        relative: to the largest of the numbers that stand together, where they are not `numbers`,
+            for which `RELATIVE` holds.
+    """
+    if isinstance(expected, dict) and "numbers" in expected:
+        assert (answer["dtype"], answer["shape"]) == (expected["dtype"], expected["shape"]), where
+        assert_close(answer["numbers"], expected["numbers"], RELATIVE[expected["dtype"]], where)
+    elif isinstance(expected, dict):
+        assert list(answer) == list(expected), where
+        for key, value in expected.items():
+            assert_same(answer[key], value, f"{where}.{key}", relative)
+    elif isinstance(expected, list):
+        assert isinstance(answer, list), where
+        assert len(answer) == len(expected), f"{where}: {answer} is not {expected}"
+        if expected and all(type(value) is float for value in expected):
+            assert_close(answer, expected, relative, where)
+            return
+        for position, value in enumerate(expected):
+            assert_same(answer[position], value, f"{where}[{position}]", relative)
+    elif isinstance(expected, float):
+        assert_close([answer], [expected], relative, where)
+    else:
+        assert answer == expected, where
+        assert type(answer) is type(expected), where
+
+
+def assert_close(actual: list[float], expected: list[float], relative: float, where: str) -> None:
+    """Equal but for ``relative`` times the largest expected value; NaN and infinity in place."""
+    finite = [abs(e) for e in expected if math.isfinite(e)]
+    tolerance = relative * max(finite, default=0.0)
+    for a, e in zip(actual, expected, strict=True):
+        if math.isfinite(e):
+            assert abs(a - e) <= tolerance, f"{where}: {actual} is not {expected}"
+        else:
+            assert a == e or (math.isnan(a) and math.isnan(e)), where
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The single answers inside an answer, for counting them."""
+    if isinstance(value, dict) and "numbers" not in value:
+        value = list(value.values())
+    if isinstance(value, list):
+        for entry in value:
+            yield from leaves(entry)
+    else:
+        yield value

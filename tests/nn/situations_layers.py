@@ -1,0 +1,202 @@
+"""Layers: what they are made of, print, compute and refuse."""
+
+from typing import Any
+
+from tests.answers import bits, numbers, raised, warned
+
+
+def ramp(torch: Any, *shape: int) -> Any:
+    count = 1
+    for n in shape:
+        count *= n
+    return (torch.arange(count).reshape(shape) - count / 2) / 3
+
+
+def linear(torch: Any) -> Any:
+    nn = torch.nn
+    layer = nn.Linear(3, 2)
+    answers = []
+    for shape in ((3,), (4, 3), (2, 4, 3), (0, 3)):
+        x = ramp(torch, *shape).requires_grad_()
+        layer.zero_grad()
+        out = layer(x)
+        out.sum().backward()
+        answers.append([numbers(out), numbers(x.grad), numbers(layer.weight.grad)])
+    plain = nn.Linear(3, 2, bias=False, dtype=torch.float64)
+    return [
+        *answers, layer, plain, plain.bias, plain(ramp(torch, 1, 3).double()).dtype,
+        raised(layer, ramp(torch, 2, 4)), raised(plain, ramp(torch, 1, 3)),
+        raised(layer, torch.ones(1, 3, dtype=torch.int64)),
+        raised(nn.Linear, -1, 2), warned(lambda: nn.Linear(0, 2)), list(layer.__dict__)[-2:],
+    ]  # fmt: skip
+
+
+def bilinear(torch: Any) -> Any:
+    layer = torch.nn.Bilinear(2, 3, 4)
+    x, y = ramp(torch, 5, 2), ramp(torch, 5, 3)
+    return [layer, numbers(layer(x, y)), bits(layer.weight), bits(layer.bias),
+            torch.nn.Bilinear(1, 1, 1, bias=False).bias,
+            raised(torch.nn.Bilinear, 0, 1, 1)]  # fmt: skip
+
+
+def reprs(torch: Any) -> Any:
+    nn = torch.nn
+    return [
+        nn.ReLU(), nn.ReLU(True), nn.ReLU6(), nn.ReLU6(True), nn.Tanh(), nn.Sigmoid(),
+        nn.LogSigmoid(), nn.Softsign(), nn.Tanhshrink(), nn.Softmax(), nn.Softmax(1), nn.Softmin(1),
+        nn.LogSoftmax(dim=-1), nn.LeakyReLU(), nn.LeakyReLU(0.2, True), nn.ELU(), nn.ELU(2.0, True),
+        nn.SELU(), nn.SELU(True), nn.GELU(), nn.GELU("tanh"), nn.SiLU(), nn.SiLU(True),
+        nn.Softplus(), nn.Softplus(2, 3), nn.Hardtanh(), nn.Hardtanh(-2, 2, True), nn.Dropout(),
+        nn.Dropout(0.1, True), nn.BatchNorm1d(3), nn.BatchNorm1d(3, affine=False), nn.Flatten(),
+        nn.BatchNorm1d(2, 1e-3, None, True, False), nn.BatchNorm1d(2, bias=False), nn.Identity(3),
+        nn.Flatten(0, 2), nn.Unflatten(1, (2, 2)), nn.MSELoss(), nn.L1Loss(), nn.BCELoss(),
+        nn.BCEWithLogitsLoss(), nn.CrossEntropyLoss(), nn.NLLLoss(), nn.HuberLoss(),
+        nn.SmoothL1Loss(),
+    ]  # fmt: skip
+
+
+def activations(torch: Any) -> Any:
+    nn = torch.nn
+    modules = [
+        nn.ReLU(), nn.ReLU6(), nn.Tanh(), nn.Sigmoid(), nn.LogSigmoid(), nn.Softsign(),
+        nn.Tanhshrink(), nn.Softmax(1), nn.Softmin(1), nn.LogSoftmax(1), nn.LeakyReLU(0.2),
+        nn.ELU(0.7), nn.SELU(), nn.GELU(), nn.GELU("tanh"), nn.SiLU(), nn.Softplus(2, 3),
+        nn.Hardtanh(-0.5, 2),
+    ]  # fmt: skip
+    answers = []
+    for module in modules:
+        for scale in (1.0, 100.0):
+            x = (ramp(torch, 3, 4) * scale).requires_grad_()
+            out = module(x)
+            out.pow(2).sum().backward()
+            answers.append([type(out.grad_fn).__name__, numbers(out), numbers(x.grad)])
+    return answers
+
+
+def activations_in_place(torch: Any) -> Any:
+    nn = torch.nn
+    answers = []
+    for module in (nn.ReLU(True), nn.LeakyReLU(0.2, True), nn.ELU(1.0, True), nn.SELU(True),
+                   nn.SiLU(True), nn.Hardtanh(-1, 1, True), nn.ReLU6(True)):  # fmt: skip
+        x = ramp(torch, 4)
+        same = module(x) is x
+        answers.append([same, numbers(x), x._version > 0])
+    return answers
+
+
+def activation_errors(torch: Any) -> Any:
+    nn = torch.nn
+    x = ramp(torch, 2, 3)
+    return [
+        warned(lambda: nn.Softmax()(x)), warned(lambda: nn.LogSoftmax()(x[0])),
+        warned(lambda: nn.Softmin()(ramp(torch, 2, 2, 2))), warned(
+            lambda: nn.functional.softmax(x)), raised(nn.GELU("other"), x),
+        raised(nn.Softmax(3), x),
+    ]  # fmt: skip
+
+
+def shapes(torch: Any) -> Any:
+    nn = torch.nn
+    x = ramp(torch, 2, 3, 4)
+    return [
+        tuple(nn.Flatten()(x).shape), tuple(nn.Flatten(0, 1)(x).shape),
+        tuple(nn.Unflatten(1, (3, 1))(x).shape), tuple(nn.Unflatten(-1, [2, -1])(x).shape),
+        nn.Identity()(x) is x, raised(nn.Unflatten, 1, 3), raised(nn.Unflatten, 1, (2.0, 2)),
+    ]  # fmt: skip
+
+
+def dropout(torch: Any) -> Any:
+    nn = torch.nn
+    answers: list[Any] = []
+    x = torch.rand(40, 30)
+    for p in (0.1, 0.25, 0.5, 0.9, 1.0):
+        answers += [bits(nn.functional.dropout(x, p)), bits(nn.Dropout(p)(x.t())),
+                    bits(nn.Dropout(p)(x.double()))]  # fmt: skip
+    layer = nn.Dropout(0.4)
+    leaf = torch.ones(10, requires_grad=True)
+    out = layer(leaf)
+    out.sum().backward()
+    layer.eval()
+    written = torch.ones(8)
+    same = nn.Dropout(0.5, inplace=True)(written) is written
+    return [
+        *answers, bits(out), bits(leaf.grad), type(out.grad_fn).__name__, layer(leaf) is leaf,
+        nn.Dropout(0.0)(leaf) is leaf, same, bits(written), torch.rand(2),
+        raised(nn.Dropout, 1.5), raised(nn.functional.dropout, x, -0.1),
+        tuple(nn.Dropout()(torch.ones(0, 3)).shape),
+    ]  # fmt: skip
+
+
+def batch_norm_options(torch: Any) -> Any:
+    nn = torch.nn
+    answers = []
+    for momentum in (0.1, 0.7, None):
+        for affine in (True, False):
+            for track in (True, False):
+                layer = nn.BatchNorm1d(3, 1e-3, momentum, affine, track)
+                seen = []
+                for step, training in enumerate((True, True, False, True, False)):
+                    layer.train(training)
+                    x = (ramp(torch, 4, 3) * (step + 1) + step).sin().requires_grad_()
+                    layer.zero_grad()
+                    out = layer(x)
+                    (out * ramp(torch, 4, 3)).sum().backward()
+                    grads = [p.grad for p in layer.parameters()]
+                    seen.append([numbers(t) for t in (out, x.grad, *grads, *layer.buffers())])
+                answers.append(seen)
+    return answers
+
+
+def batch_norm_shapes(torch: Any) -> Any:
+    nn = torch.nn
+    layer = nn.BatchNorm1d(3)
+    x = ramp(torch, 2, 3, 5).requires_grad_()
+    out = layer(x)
+    (out * x.detach().cos()).sum().backward()
+    single = nn.BatchNorm1d(2)(ramp(torch, 1, 2, 4))
+    layer.eval()
+    return [
+        numbers(out), numbers(x.grad), numbers(single), list(layer.state_dict()),
+        type(out.grad_fn).__name__, nn.BatchNorm1d(2, dtype=torch.float64).state_dict(),
+        numbers(layer(torch.ones(1, 3))), nn.BatchNorm1d(2, bias=False).state_dict(),
+        nn.BatchNorm1d(2, affine=False, track_running_stats=False).state_dict(),
+    ]  # fmt: skip
+
+
+def batch_norm_errors(torch: Any) -> Any:
+    nn = torch.nn
+    layer = nn.BatchNorm1d(3)
+    F = nn.functional
+    return [
+        raised(layer, torch.ones(3)), raised(layer, torch.ones(2, 3, 4, 5)),
+        raised(layer, torch.ones(2, 4)), raised(layer, torch.ones(1, 3)),
+        raised(nn.BatchNorm1d(3, eps=-1.0), torch.ones(2, 3)),
+        raised(F.batch_norm, torch.ones(2, 3), None, None),
+        raised(F.batch_norm, torch.ones(2, 3), torch.ones(2), torch.ones(3)),
+        raised(F.batch_norm, torch.ones(2, 3), torch.ones(3), torch.ones(3), torch.ones(2)),
+        raised(F.batch_norm, torch.ones(3), None, None, training=True),
+    ]  # fmt: skip
+
+
+def batch_norm_reset(torch: Any) -> Any:
+    layer = torch.nn.BatchNorm1d(2)
+    layer(ramp(torch, 4, 2))
+    before = [numbers(b) for b in layer.buffers()]
+    layer.reset_running_stats()
+    after = [numbers(b) for b in layer.buffers()]
+    return [before, after, layer.num_batches_tracked.dtype, layer.running_mean._version > 0]
+
+
+def second_derivatives(torch: Any) -> Any:
+    """Gradients of gradients through whole layers."""
+    nn = torch.nn
+    answers = []
+    for module in (nn.Linear(2, 3), nn.BatchNorm1d(2), nn.BatchNorm1d(2).eval(), nn.GELU(),
+                   nn.Softplus(), nn.SiLU(), nn.ELU()):  # fmt: skip
+        module = module.double()
+        x = ramp(torch, 4, 2).double().requires_grad_()
+        out = (module(x) ** 3).sum()
+        (g,) = torch.autograd.grad(out, x, create_graph=True)
+        (g**2).sum().backward()
+        answers.append([numbers(g), numbers(x.grad)])
+    return answers

@@ -1,0 +1,143 @@
+"""Random tensors: values, recording, refusals."""
+
+from typing import Any
+
+from tests.answers import bits, raised
+
+
+def shapes(torch: Any) -> Any:
+    g = torch.Generator().manual_seed(7)
+    return [
+        *[bits(make(*size, dtype=dtype)) for make in (torch.rand, torch.randn)
+          for size in ((3,), (4, 5), (2, 3, 7), ((2, 3),), (0,), ((),))
+          for dtype in (torch.float32, torch.float64, torch.float16)],
+        bits(torch.rand(3, generator=g)), bits(torch.randn(20, generator=g)),
+        torch.rand(size=(2,)), torch.rand(2, requires_grad=True), bits(torch.randn(size=(3, 3))),
+        torch.randint(5, (4,)), torch.randint(2, 9, (3,)), torch.randint(high=4, size=(2,)),
+        torch.randint(low=1, high=5, size=[2], dtype=torch.float32), torch.randperm(7),
+        torch.randint(10, (2, 2), generator=g), torch.randperm(5, generator=g),
+        torch.randperm(4, dtype=torch.float32), torch.randint(2, (3,), dtype=torch.bool),
+        torch.rand(2, device="cpu", dtype=torch.float64),
+    ]  # fmt: skip
+
+
+def like(torch: Any) -> Any:
+    x, whole = torch.ones(3, 5), torch.ones(3, dtype=torch.int64)
+    made = torch.rand_like(x.t())
+    return [
+        bits(torch.rand_like(x)), bits(torch.randn_like(x)), bits(made), made.stride(),
+        bits(torch.randn_like(torch.ones(8, 6).t())), torch.randint_like(x, 5),
+        torch.randint_like(x, 2, 5, dtype=torch.int64), raised(torch.rand_like, whole),
+        torch.rand_like(whole, dtype=torch.float64), torch.rand_like(x[0], requires_grad=True),
+    ]  # fmt: skip
+
+
+def fills(torch: Any) -> Any:
+    answers = []
+    for shape in ((3,), (5, 8)):
+        for tensor in (torch.empty(shape), torch.empty(shape).double(), torch.empty(shape).half()):
+            for layout in (tensor, tensor.t() if len(shape) == 2 else tensor):
+                answers += [
+                    bits(layout.normal_()), bits(layout.normal_(1, 2)), bits(layout.uniform_()),
+                    bits(layout.uniform_(-2, 3)), bits(layout.random_(2, 9)),
+                    bits(layout.random_()), bits(layout.random_(5)), bits(layout.bernoulli_()),
+                    bits(layout.bernoulli_(0.2)), bits(layout.geometric_(0.3)),
+                ]  # fmt: skip
+    whole = torch.empty(4, dtype=torch.int64)
+    return [
+        *answers, whole.random_().clone(), whole.random_(10).clone(), whole.random_(3, 5).clone(),
+        whole.random_(**{"from": 2, "to": 4}).clone(), whole.bernoulli_(0.5).clone(),
+        whole.random_(**{"from": 2, "to": None}).clone(),
+        torch.empty(2).uniform_(**{"from": 0.5, "to": 2.0}), torch.empty(2).uniform_(to=0.5),
+        torch.empty(3, 2).bernoulli_(torch.tensor([0.9, 0.1])),
+        torch.empty(2, 3).t().bernoulli_(torch.tensor([0.9, 0.1])),
+    ]  # fmt: skip
+
+
+def approximate_fills(torch: Any) -> Any:
+    from tests.answers import numbers
+
+    x = torch.empty(4, 5)
+    return [numbers(x.exponential_()), numbers(x.exponential_(2.5)), numbers(x.cauchy_(1, 2)),
+            numbers(x.log_normal_(0.5, 0.3)), torch.rand(2)]  # fmt: skip
+
+
+def recorded(torch: Any) -> Any:
+    answers = []
+    chance = torch.tensor(0.3)
+    for name, args in (("normal_", ()), ("uniform_", ()), ("random_", ()), ("random_", (5,)),
+                       ("random_", (2, 5)), ("bernoulli_", ()), ("bernoulli_", (chance,)),
+                       ("exponential_", ()), ("cauchy_", ()), ("log_normal_", ()),
+                       ("geometric_", (0.5,))):  # fmt: skip
+        leaf = torch.ones(3, requires_grad=True)
+        x = leaf * 1
+        out = getattr(x, name)(*args)
+        edges = [type(n).__name__ for n, _ in out.grad_fn.next_functions]
+        node = type(out.grad_fn).__name__
+        (g,) = torch.autograd.grad(out.sum(), leaf)
+        answers += [out is x, node, edges, g, x._version, raised(getattr(leaf, name), *args)]
+    return answers
+
+
+def from_tensors(torch: Any) -> Any:
+    p = torch.full((3, 4), 0.3, requires_grad=True)
+    mean, std = torch.arange(20.0).reshape(4, 5), torch.arange(20.0).reshape(4, 5) / 10
+    leaf = mean.clone().requires_grad_()
+    drawn = torch.bernoulli(p)
+    normal = [torch.normal(leaf, 1.0), torch.normal(0.0, leaf), torch.normal(leaf, leaf)]
+    grads = [torch.autograd.grad(out.sum(), leaf)[0] for out in normal]
+    return [
+        bits(drawn), type(drawn.grad_fn).__name__, [type(t.grad_fn).__name__ for t in normal],
+        [bits(t) for t in (*normal, *grads)], bits(torch.normal(mean, std)),
+        bits(torch.normal(mean, std[0])), bits(torch.normal(mean.t(), 2.0)),
+        bits(torch.normal(1.0, 2.0, (3, 7))), torch.normal(mean.double(), std).dtype,
+        bits(torch.bernoulli(mean.t() / 20)), bits(mean.bernoulli(0.4)),
+        bits(torch.multinomial(std[0] + 0.1, 3)), bits(torch.multinomial(std + 0.1, 4)),
+        bits(std.add(0.1).multinomial(30, replacement=True)),
+    ]  # fmt: skip
+
+
+def refusals(torch: Any) -> Any:
+    x = torch.ones(2)
+    return [
+        raised(torch.rand, 3, dtype=torch.int64), raised(torch.randn, 3, dtype=torch.int64),
+        raised(torch.randint, 5, 2, (2,)), raised(torch.rand, -1), raised(torch.rand, 2.5),
+        raised(torch.randn, "a"), raised(torch.randn, 2, "a"), raised(torch.randperm, -1),
+        raised(torch.randint, 5, (2,), requires_grad=True), raised(torch.randperm, 2.5),
+        raised(torch.bernoulli, torch.tensor([1, 0])), raised(torch.bernoulli, [1.0]),
+        raised(torch.bernoulli, x, 2), raised(torch.normal, 0.0, -1, (3,)),
+        raised(torch.normal, torch.zeros(2), torch.ones(3)), raised(torch.normal, x, -x),
+        raised(torch.normal, torch.zeros(2, dtype=torch.int64), 1.0), raised(x.normal_, 0, -1),
+        raised(x.uniform_, 2, 1), raised(x.random_, 5, 5), raised(x.random_, 0),
+        raised(x.exponential_, -1), raised(x.geometric_, 1.0), raised(x.uniform_, a=1),
+        raised(torch.ones(1, 1).expand(2, 2).normal_), raised(torch.multinomial, x, 5),
+        raised(torch.ones(2, dtype=torch.uint8).random_, 0, 300), raised(x.bernoulli_, 1.5),
+        raised(x.bernoulli_, torch.ones(3)), raised(torch.ones(2, dtype=torch.int64).normal_),
+    ]  # fmt: skip
+
+
+def generators(torch: Any) -> Any:
+    g = torch.Generator()
+    first = g.initial_seed()
+    state = g.manual_seed(5).get_state()
+    a = torch.rand(3, generator=g)
+    g.set_state(state)
+    b = torch.rand(3, generator=g)
+    twin = g.clone_state()
+    saved = torch.get_rng_state()
+    c = torch.rand(2)
+    torch.set_rng_state(saved)
+    d = torch.rand(2)
+    with torch.random.fork_rng(devices=[]):
+        torch.rand(5)
+    e = torch.rand(1)
+    return [
+        first, state.dtype, tuple(state.shape), torch.equal(a, b), torch.equal(c, d), e, g.device,
+        torch.equal(torch.rand(3, generator=twin), torch.rand(3, generator=g)),
+        torch.manual_seed(3) is torch.default_generator, torch.initial_seed(),
+        torch.manual_seed(-1).initial_seed(), torch.manual_seed(1.7).initial_seed(),
+        raised(torch.manual_seed, "a"), raised(torch.manual_seed, 2**65),
+        raised(torch.set_rng_state, torch.zeros(3)), raised(g.set_state, 3),
+        raised(torch.set_rng_state, torch.zeros(3, dtype=torch.uint8)),
+        raised(g.manual_seed, 1.5), torch.initial_seed() == torch.default_generator.initial_seed(),
+    ]  # fmt: skip

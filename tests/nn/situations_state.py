@@ -1,0 +1,191 @@
+"""State dicts: what they hold, what loading them refuses and says."""
+
+from collections import OrderedDict
+from typing import Any
+
+from tests.answers import bits, raised
+
+
+def net(torch: Any) -> Any:
+    nn = torch.nn
+    return nn.Sequential(
+        nn.Linear(2, 3), nn.Sequential(nn.BatchNorm1d(3), nn.ReLU()), nn.Linear(3, 1, bias=False)
+    )
+
+
+def contents(torch: Any) -> Any:
+    model = net(torch)
+    state = model.state_dict()
+    kept = model.state_dict(keep_vars=True)
+    into = OrderedDict(first=1)
+    other = model.state_dict(destination=into, prefix="model.")
+    shared = state["0.weight"].data_ptr() == model[0].weight.data_ptr()
+    return [
+        type(state).__name__, list(state), [t.requires_grad for t in state.values()],
+        [t.requires_grad for t in kept.values()], kept["0.weight"] is model[0].weight, shared,
+        dict(state._metadata), other is into, list(other), hasattr(other, "_metadata"),
+        [str(t.dtype) for t in state.values()], [type(t).__name__ for t in kept.values()],
+    ]  # fmt: skip
+
+
+def shared_and_reserved(torch: Any) -> Any:
+    nn = torch.nn
+    module = nn.Module()
+    module.a = nn.Linear(1, 1)
+    module.b = module.a
+    module.register_parameter("none", None)
+    module.register_buffer("hidden", torch.ones(1), persistent=False)
+    module.register_buffer("shown", torch.ones(1))
+    return [list(module.state_dict()), module.load_state_dict(module.state_dict())]
+
+
+def loading(torch: Any) -> Any:
+    source, target = net(torch), net(torch)
+    weight = target[0].weight
+    keys = target.load_state_dict(source.state_dict())
+    equal = [
+        bits(a) == bits(b) for a, b in zip(source.parameters(), target.parameters(), strict=True)
+    ]
+    state = source.state_dict()
+    del state["0.bias"]
+    state["extra"] = torch.ones(1)
+    state["1.0.more"] = torch.ones(1)
+    loose = target.load_state_dict(state, strict=False)
+    return [
+        keys, str(keys), equal, weight is target[0].weight, weight._version, weight.requires_grad,
+        loose, loose.missing_keys, loose.unexpected_keys, raised(target.load_state_dict, state),
+        list(state),
+    ]  # fmt: skip
+
+
+def refusals(torch: Any) -> Any:
+    model = net(torch)
+    state = model.state_dict()
+    wrong = OrderedDict(state)
+    wrong["0.weight"] = torch.ones(3, 3)
+    wrong["2.weight"] = torch.ones(5)
+    numbers = OrderedDict(state)
+    numbers["0.bias"] = [1.0, 2.0, 3.0]
+    both = OrderedDict(wrong)
+    del both["0.bias"]
+    both["a"], both["1.0.b.c"], both["1.x.y"] = 1, 2, 3
+    return [
+        raised(model.load_state_dict, wrong), raised(model.load_state_dict, numbers),
+        raised(model.load_state_dict, both), raised(model.load_state_dict, [1]),
+        raised(model.load_state_dict, {}), raised(model.load_state_dict, wrong, strict=False),
+        raised(torch.nn.Linear(1, 1).load_state_dict, {"weight": torch.ones(1)}),
+        raised(torch.nn.Module().load_state_dict, {"a": 1}),
+    ]  # fmt: skip
+
+
+def other_dtypes_and_shapes(torch: Any) -> Any:
+    linear, norm = torch.nn.Linear(1, 2), torch.nn.BatchNorm1d(2)
+    linear.load_state_dict({"weight": torch.tensor([[1], [2]]), "bias": torch.ones(2).double()})
+    state = norm.state_dict()
+    state["num_batches_tracked"] = torch.tensor([5])
+    norm.load_state_dict(state)
+    return [linear.weight, linear.bias, norm.num_batches_tracked]
+
+
+def assigning(torch: Any) -> Any:
+    model = net(torch)
+    model[0].weight.requires_grad_(False)
+    weight = torch.zeros(3, 2, dtype=torch.float64)
+    bias = torch.nn.Parameter(torch.ones(3), requires_grad=False)
+    state = net(torch).state_dict()
+    state["0.weight"], state["0.bias"] = weight, bias
+    state["1.0.running_mean"] = torch.full((3,), 7.0)
+    keys = model.load_state_dict(state, assign=True)
+    return [
+        keys, model[0].weight, model[0].bias is bias, model[0].bias,
+        model[0].weight.data_ptr() == weight.data_ptr(),
+        model[1][0].running_mean is state["1.0.running_mean"], type(model[0].weight).__name__,
+        raised(model.load_state_dict, {"0.weight": torch.ones(1)}, strict=False, assign=True),
+    ]  # fmt: skip
+
+
+def extra_state(torch: Any) -> Any:
+    class Counting(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.count = 3
+
+        def get_extra_state(self) -> Any:
+            return {"count": self.count}
+
+        def set_extra_state(self, state: Any) -> None:
+            self.count = state["count"]
+
+    model = torch.nn.Sequential(Counting())
+    state = model.state_dict()
+    model[0].count = 0
+    model.load_state_dict(state)
+    plain = torch.nn.Sequential(torch.nn.ReLU())
+    return [
+        dict(state), model[0].count, raised(model.load_state_dict, {}),
+        raised(plain.load_state_dict, state),
+    ]  # fmt: skip
+
+
+def hooks(torch: Any) -> Any:
+    log: list[Any] = []
+    model = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU())
+
+    def post(module: Any, state: Any, prefix: str, metadata: Any) -> None:
+        log.append(["post", type(module).__name__, list(state), prefix, dict(metadata)])
+        state.pop(f"{prefix}bias", None)
+
+    def loaded(module: Any, keys: Any) -> None:
+        log.append(["loaded", type(module).__name__, list(keys.missing_keys)])
+        keys.missing_keys.clear()
+
+    def before(module: Any, state: Any, prefix: str, *rest: Any) -> None:
+        log.append(["before", type(module).__name__, list(state), prefix, list(rest)])
+
+    model.register_state_dict_pre_hook(lambda m, p, k: log.append(["pre", p, k]))
+    handle = model[0].register_state_dict_post_hook(post)
+    model[0].register_load_state_dict_pre_hook(before)
+    model.register_load_state_dict_post_hook(loaded)
+    state = model.state_dict(prefix="x.")
+    inner = model.load_state_dict({"0.weight": torch.ones(1, 1)})
+    handle.remove()
+    after = list(model.state_dict())
+    refused = raised(model[0]._register_state_dict_hook, post)
+    model._register_state_dict_hook(lambda m, s, p, metadata: {"replaced": 1})
+    return [log, list(state), inner, after, refused, model.state_dict()]
+
+
+def hooks_that_return(torch: Any) -> Any:
+    model = torch.nn.Linear(1, 1)
+    handle = model.register_state_dict_post_hook(lambda *_: 1)
+    answers = [raised(model.state_dict)]
+    handle.remove()
+    model.register_load_state_dict_post_hook(lambda *_: 1)
+    return [*answers, raised(model.load_state_dict, model.state_dict())]
+
+
+def old_batch_norm(torch: Any) -> Any:
+    """States from before `num_batches_tracked` load into a model that has it."""
+    norm = torch.nn.BatchNorm1d(2)
+    state = norm.state_dict()
+    del state["num_batches_tracked"]
+    current = raised(norm.load_state_dict, state)
+    del state._metadata
+    return [current, norm.load_state_dict(state), list(state)]
+
+
+def overridden(torch: Any) -> Any:
+    """The methods that subclasses override are those PyTorch calls."""
+
+    class Own(torch.nn.Linear):
+        def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+            super()._save_to_state_dict(destination, prefix, keep_vars)
+            destination[prefix + "note"] = torch.ones(1)
+
+        def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+            self.note = state_dict.pop(prefix + "note")
+            super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    model = torch.nn.Sequential(Own(1, 1))
+    state = model.state_dict()
+    return [list(state), model.load_state_dict(state), model[0].note, list(state)]

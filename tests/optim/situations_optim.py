@@ -1,0 +1,301 @@
+"""Optimizers, step by step over their options; arguments, groups, closures, hooks."""
+
+import copy
+import itertools
+import pickle
+import sys
+from typing import Any
+
+from tests.answers import numbers, raised, warned
+
+
+def start(torch: Any, dtype: Any = None) -> list[Any]:
+    """Two parameters with values and a frozen one."""
+    g = torch.Generator().manual_seed(1)
+    shapes = ((3, 2), (4,), (2,))
+    kind = dtype or torch.float32
+    return [torch.nn.Parameter(torch.randn(s, generator=g).to(kind)) for s in shapes]
+
+
+def feed(torch: Any, params: list[Any], step: int) -> None:
+    """Gradients that depend on the step only; the last parameter never has one."""
+    g = torch.Generator().manual_seed(100 + step)
+    for p in params[:2]:
+        p.grad = torch.randn(p.shape, generator=g).to(p.dtype)
+
+
+def trajectory(torch: Any, make: Any, steps: int = 6, dtype: Any = None) -> Any:
+    params = start(torch, dtype)
+    optimizer = make(params)
+    seen = []
+    for step in range(steps):
+        feed(torch, params, step)
+        optimizer.step()
+        if step in (0, 1, steps - 1):
+            seen.append([numbers(p) for p in params])
+    state = {str(k): {n: numbers(t) for n, t in v.items()}
+             for k, v in optimizer.state_dict()["state"].items()}  # fmt: skip
+    return [seen, state, [p._version for p in params]]
+
+
+def sgd(torch: Any) -> Any:
+    answers = []
+    for momentum, dampening, decay, nesterov, maximize in itertools.product(
+        (0, 0.9), (0, 0.3), (0, 0.1), (False, True), (False, True)
+    ):
+        if nesterov and (dampening or not momentum):
+            continue
+        answers.append(trajectory(
+            torch, lambda ps: torch.optim.SGD(
+                ps, lr=0.1, momentum=momentum, dampening=dampening, weight_decay=decay,
+                nesterov=nesterov, maximize=maximize,
+            )))  # fmt: skip
+    return answers
+
+
+def sgd_double(torch: Any) -> Any:
+    make = torch.optim.SGD
+    return [
+        trajectory(torch, lambda ps: make(ps, 0.05), dtype=torch.float64),
+        trajectory(torch, lambda ps: make(ps, 0.05, 0.9, 0.1, 0.01), dtype=torch.float64),
+        trajectory(torch, lambda ps: make(ps, torch.tensor(0.05), 0.9, 0, 0.01, True),
+                   dtype=torch.float64),
+    ]  # fmt: skip
+
+
+def adam(torch: Any) -> Any:
+    answers = []
+    for decay, amsgrad, maximize in itertools.product((0, 0.1), (False, True), (False, True)):
+        for kind in (torch.optim.Adam, torch.optim.AdamW):
+            answers.append(trajectory(
+                torch, lambda ps: kind(ps, lr=0.01, weight_decay=decay, amsgrad=amsgrad,
+                                       maximize=maximize)))  # fmt: skip
+    betas = (torch.tensor(0.5), torch.tensor(0.75))
+    return [*answers, trajectory(torch, lambda ps: torch.optim.Adam(ps, 0.1, betas))]
+
+
+def adam_double(torch: Any) -> Any:
+    Adam, AdamW = torch.optim.Adam, torch.optim.AdamW
+    makers = (
+        lambda ps: Adam(ps), lambda ps: AdamW(ps), lambda ps: Adam(ps, 0.1, (0.5, 0.9), 1e-3),
+        lambda ps: Adam(ps, 0.1, weight_decay=0.3, decoupled_weight_decay=True),
+        lambda ps: AdamW(ps, torch.tensor(0.01), amsgrad=True),
+    )  # fmt: skip
+    return [trajectory(torch, make, 12, torch.float64) for make in makers]
+
+
+def layouts(torch: Any) -> Any:
+    """Parameters and gradients that are not contiguous, empty, or of no dimension."""
+    answers = []
+    for make in (lambda ps: torch.optim.SGD(ps, 0.1, 0.9, nesterov=True, weight_decay=0.1),
+                 lambda ps: torch.optim.Adam(ps, 0.1, amsgrad=True)):  # fmt: skip
+        values = torch.arange(12.0).reshape(3, 4)
+        params = [
+            torch.nn.Parameter(values.t()),
+            torch.nn.Parameter(torch.tensor(2.0)),
+            torch.nn.Parameter(torch.empty(0, 3)),
+            torch.nn.Parameter(torch.ones(4, 3)),
+        ]
+        optimizer = make(params)
+        for _ in range(3):
+            for p in params:
+                p.grad = torch.ones(p.shape) * 0.5
+            params[3].grad = torch.ones(3, 4).t()
+            optimizer.step()
+        state = [numbers(t) for s in optimizer.state.values() for t in s.values()]
+        answers.append([[numbers(p) for p in params], state, numbers(values)])
+    return answers
+
+
+def arguments(torch: Any) -> Any:
+    SGD, Adam, AdamW = torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW
+    p = [torch.nn.Parameter(torch.ones(1))]
+    leafless = torch.ones(1, requires_grad=True) * 2
+    return [
+        raised(SGD, p, lr=-1), raised(SGD, p, momentum=-1), raised(SGD, p, weight_decay=-1),
+        raised(SGD, p, nesterov=True), raised(SGD, p, momentum=1, dampening=1, nesterov=True),
+        raised(SGD, p, lr=torch.ones(2)), raised(SGD, p, lr="a"), raised(SGD, []),
+        raised(SGD, p[0]), raised(SGD, [1]), raised(SGD, [leafless]),
+        raised(SGD, [torch.nn.Linear]),
+        raised(Adam, p, lr=-1), raised(Adam, p, eps=-1), raised(Adam, p, betas=(1.0, 0.5)),
+        raised(Adam, p, betas=(0.5, -1.0)), raised(Adam, p, weight_decay=-1),
+        raised(Adam, p, betas=(0, 0.5)), raised(Adam, p, lr=torch.ones(2)),
+        raised(AdamW, p, betas=(0.5, torch.tensor(0.5))), raised(AdamW, p, eps=float("nan")),
+        raised(SGD, [{"params": p}, {"params": p}]), raised(SGD, [{"params": set(p)}]),
+        raised(SGD, [("a", p[0]), torch.nn.Parameter(torch.ones(1))]),
+        warned(lambda: SGD(set(p))), warned(lambda: SGD([p[0], p[0]])),
+        raised(torch.optim.Optimizer, p, {}).split("<")[0],
+        raised(SGD, p, fused=True, foreach=True),
+    ]  # fmt: skip
+
+
+def groups(torch: Any) -> Any:
+    a, b, c = start(torch)
+    optimizer = torch.optim.SGD([{"params": [a]}, {"params": b, "lr": 0.5, "note": "mine"}], lr=0.1,
+                                momentum=0.9)  # fmt: skip
+    answers = [optimizer, [sorted(g) for g in optimizer.param_groups]]
+    optimizer.add_param_group({"params": c, "weight_decay": 0.2})
+    answers += [
+        optimizer, raised(optimizer.add_param_group, {"params": [a]}),
+        raised(optimizer.add_param_group, [a]), raised(optimizer.add_param_group, {"params": [1]}),
+        raised(optimizer.add_param_group, {"params": [("n", torch.ones(1, requires_grad=True))]}),
+        [len(g["params"]) for g in optimizer.param_groups],
+    ]  # fmt: skip
+    a.grad, b.grad = torch.ones(3, 2), torch.ones(4)
+    optimizer.step()
+    return [*answers, numbers(a), numbers(b), numbers(c), torch.optim.Adam([a]),
+            torch.optim.AdamW([a], lr=torch.tensor(0.5))]  # fmt: skip
+
+
+def names(torch: Any) -> Any:
+    layer = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(layer.named_parameters(), lr=0.1)
+    other = torch.nn.Linear(1, 1)
+    answers = [
+        optimizer.param_groups[0]["param_names"], optimizer, optimizer.state_dict(),
+        raised(optimizer.add_param_group, {"params": list(other.parameters())}),
+    ]  # fmt: skip
+    optimizer.add_param_group({"params": list(other.named_parameters("other"))})
+    plain = torch.optim.SGD(layer.parameters(), lr=0.1)
+    plain.load_state_dict({"state": {}, "param_groups": optimizer.state_dict()["param_groups"][:1]})
+    return [
+        *answers,
+        [g["param_names"] for g in optimizer.param_groups],
+        plain.param_groups[0].keys(),
+    ]
+
+
+def zeroing(torch: Any) -> Any:
+    params = start(torch)
+    optimizer = torch.optim.SGD(params, lr=0.1)
+    feed(torch, params, 0)
+    kept = params[0].grad
+    optimizer.zero_grad(set_to_none=False)
+    answers = [params[0].grad is kept, kept, params[2].grad]
+    optimizer.zero_grad()
+    (g,) = torch.autograd.grad((params[0] ** 3).sum(), params[0], create_graph=True)
+    params[0].grad = g
+    optimizer.zero_grad(set_to_none=False)
+    return [*answers, [p.grad for p in params[1:]], params[0].grad]
+
+
+def closures(torch: Any) -> Any:
+    answers = []
+    for make in (lambda ps: torch.optim.SGD(ps, 0.1), lambda ps: torch.optim.Adam(ps, 0.1)):
+        p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        optimizer = make([p])
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = (p**2).sum()
+            loss.backward()
+            return loss
+
+        with torch.no_grad():
+            losses = [optimizer.step(closure) for _ in range(3)]
+        answers.append([[numbers(loss) for loss in losses], numbers(p), optimizer.step()])
+    return answers
+
+
+def hooks(torch: Any) -> Any:
+    log: list[Any] = []
+    params = start(torch)
+    optimizer = torch.optim.SGD(params, lr=0.1)
+    feed(torch, params, 0)
+    first = optimizer.register_step_pre_hook(
+        lambda o, args, kwargs: log.append(["pre", o is optimizer, len(args), kwargs])
+    )
+    optimizer.register_step_post_hook(
+        lambda o, args, kwargs: log.append(["post", o is optimizer, len(args), list(kwargs)])
+    )
+    optimizer.step()
+    optimizer.step(closure=lambda: 3)
+    optimizer.step(lambda: 3)
+    first.remove()
+    replacing = optimizer.register_step_pre_hook(
+        lambda o, args, kwargs: ((args[0], lambda: "replaced"), {})
+    )
+    answers = [optimizer.step()]
+    replacing.remove()
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: 3)
+    return [log, *answers, raised(optimizer.step).split("must")[1]]
+
+
+def hooks_of_subclasses(torch: Any) -> Any:
+    """A user's optimizer, whose `step` knows nothing of hooks."""
+    log: list[str] = []
+
+    class Own(torch.optim.Optimizer):
+        def __init__(self, params: Any, lr: float = 0.1) -> None:
+            super().__init__(params, {"lr": lr})
+
+        @torch.no_grad()
+        def step(self) -> None:
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        p.add_(p.grad, alpha=-group["lr"])
+                        self.state[p]["count"] = self.state[p].get("count", 0) + 1
+
+    answers = []
+    params = start(torch)
+    optimizer = Own(params, lr=0.1)
+    optimizer.register_step_pre_hook(lambda *_: log.append("pre"))
+    optimizer.register_step_post_hook(lambda *_: log.append("post"))
+    feed(torch, params, 0)
+    optimizer.step()
+    answers += [optimizer, numbers(params[0]), list(optimizer.state_dict()["state"])]
+    return [*answers, log]
+
+
+def required(torch: Any) -> Any:
+    module = sys.modules[f"{torch.__name__}.optim.optimizer"]
+
+    class Own(torch.optim.Optimizer):
+        pass
+
+    p = [torch.nn.Parameter(torch.ones(1))]
+    return [raised(Own, p, {"lr": module.required}), raised(Own(p, {}).step),
+            Own([{"params": p, "lr": 1}], {"lr": module.required})]  # fmt: skip
+
+
+def copies(torch: Any) -> Any:
+    answers = []
+    for make in (lambda ps: torch.optim.SGD(ps, 0.1, momentum=0.9),
+                 lambda ps: torch.optim.Adam(ps, 0.1)):  # fmt: skip
+        params = start(torch)
+        optimizer = make(params)
+        feed(torch, params, 0)
+        optimizer.step()
+        for other in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
+            copied = other.param_groups[0]["params"]
+            for step in (1, 2):
+                feed(torch, copied, step)
+                other.step()
+            answers.append([other, [numbers(p) for p in copied], copied[0] is params[0],
+                            list(other.state_dict()["state"])])  # fmt: skip
+        answers.append([numbers(p) for p in params])
+    return answers
+
+
+def training(torch: Any) -> Any:
+    """Whole models: every parameter's trajectory over thirty steps."""
+    nn = torch.nn
+    answers = []
+    for make in (lambda ps: torch.optim.SGD(ps, 0.05, momentum=0.9, nesterov=True),
+                 lambda ps: torch.optim.Adam(ps, 1e-2),
+                 lambda ps: torch.optim.AdamW(ps, 1e-2, amsgrad=True)):  # fmt: skip
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1)).double()
+        x = torch.randn(16, 3, dtype=torch.float64)
+        y = x.sin().sum(1, keepdim=True)
+        optimizer = make(model.parameters())
+        losses = []
+        for _ in range(30):
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+        answers.append([numbers(torch.stack(losses)), [numbers(p) for p in model.parameters()]])
+    return answers

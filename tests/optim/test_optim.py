@@ -1,0 +1,6 @@
+"""The optimizers answer as PyTorch's."""
+
+from tests.asking import as_pytorch
+
+test_optimizers = as_pytorch("optim")
+test_state = as_pytorch("optim_state")

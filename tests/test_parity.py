@@ -1,0 +1,26 @@
+"""The same training script gives the same losses on nanotorch as on PyTorch.
+
+The scripts under `tests/parity` are PyTorch programs. Only the name of the framework is changed.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.answers import assert_same
+from tests.parity_scripts import GOLDEN, SCRIPTS, run
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_losses_are_those_of_pytorch(script: Path) -> None:
+    expected = json.loads(GOLDEN.read_text("utf-8"))[script.stem]
+    answer = run(script, "nanotorch")
+    assert len(answer["losses"]) >= 100
+    assert answer["losses"] == pytest.approx(expected["losses"], rel=1e-5, abs=0.0)
+    assert_same(answer["final"], expected["final"], relative=1e-4)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_runs_are_repeatable(script: Path) -> None:
+    assert run(script, "nanotorch") == run(script, "nanotorch")

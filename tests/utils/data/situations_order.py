@@ -1,0 +1,167 @@
+"""Orders: the same seed gives the same samples in the same order, and leaves the same state."""
+
+from typing import Any
+
+
+def epochs(torch: Any, loader: Any, count: int = 3) -> Any:
+    return [[batch[0].tolist() for batch in loader] for _ in range(count)]
+
+
+def shuffled(torch: Any) -> Any:
+    d = torch.utils.data
+    answers = []
+    sizes = ((10, 3, False), (12, 4, False), (7, 7, True), (9, 2, True), (5, 1, False))
+    for size, batch, drop in (*sizes, (300, 64, False)):
+        torch.manual_seed(size)
+        whole = d.TensorDataset(torch.arange(size))
+        loader = d.DataLoader(whole, batch, shuffle=True, drop_last=drop)
+        answers.append([epochs(torch, loader), torch.rand(2)])
+    return answers
+
+
+def with_generators(torch: Any) -> Any:
+    d = torch.utils.data
+    answers = []
+    for size, batch, drop in ((10, 3, False), (12, 4, False), (9, 2, True)):
+        g = torch.Generator().manual_seed(size)
+        whole = d.TensorDataset(torch.arange(size))
+        loader = d.DataLoader(whole, batch, shuffle=True, drop_last=drop, generator=g)
+        answers.append([epochs(torch, loader), torch.rand(2, generator=g), torch.rand(2)])
+    return answers
+
+
+def unshuffled(torch: Any) -> Any:
+    """Even without an order to draw, each pass draws a number."""
+    d = torch.utils.data
+    loader = d.DataLoader(d.TensorDataset(torch.arange(4)), 2)
+    list(loader)
+    after_one = torch.rand(2)
+    iter(loader)
+    return [after_one, torch.rand(2)]
+
+
+def other_datasets(torch: Any) -> Any:
+    """Datasets that are read sample by sample are in the same order as those read at once."""
+    d = torch.utils.data
+
+    class Own(d.Dataset):
+        def __getitem__(self, index: int) -> Any:
+            return torch.tensor(index * 10), index
+
+        def __len__(self) -> int:
+            return 9
+
+    return [epochs(torch, d.DataLoader(Own(), 4, shuffle=True)), torch.rand(1)]
+
+
+def interrupted(torch: Any) -> Any:
+    """A pass that is left early has drawn no more than what was needed."""
+    d = torch.utils.data
+    g = torch.Generator().manual_seed(1)
+    whole = d.TensorDataset(torch.arange(8))
+    loader = d.DataLoader(whole, 3, shuffle=True, generator=g)
+    seen = []
+    for steps in (1, 2, 3, 0):
+        batches = iter(loader)
+        seen.append([next(batches)[0].tolist() for _ in range(steps)])
+    exact = d.DataLoader(whole, 4, shuffle=True, generator=g)
+    batches = iter(exact)
+    seen.append([next(batches)[0].tolist() for _ in range(2)])
+    return [seen, torch.rand(2, generator=g)]
+
+
+def two_loaders_at_once(torch: Any) -> Any:
+    d = torch.utils.data
+    whole = d.TensorDataset(torch.arange(6))
+    g = torch.Generator().manual_seed(2)
+    a = iter(d.DataLoader(whole, 2, shuffle=True, generator=g))
+    b = iter(d.DataLoader(whole, 2, shuffle=True, generator=g))
+    return [[next(a)[0].tolist(), next(b)[0].tolist()] for _ in range(3)]
+
+
+def samplers(torch: Any) -> Any:
+    d = torch.utils.data
+    g = torch.Generator().manual_seed(3)
+    made = [
+        d.RandomSampler(range(7)), d.RandomSampler(range(7), True, 50),
+        d.RandomSampler(range(7), True), d.RandomSampler(range(7), False, 20),
+        d.RandomSampler(range(7), False, 14), d.RandomSampler(range(7), False, 3),
+        d.RandomSampler(range(7), generator=g),
+        d.RandomSampler(range(7), True, 70, generator=g), d.SubsetRandomSampler([3, 5, 6, 7]),
+        d.SubsetRandomSampler([3, 5, 6, 7], generator=g), d.RandomSampler(range(7), False, 9, g),
+        d.WeightedRandomSampler([0.1, 0.9, 0.4, 0.7, 3.0, 0.6], 5),
+        d.WeightedRandomSampler([0.9, 0.4, 0.05, 0.2, 0.3, 0.1], 5, False),
+        d.WeightedRandomSampler(torch.ones(50), 40, True, g), d.WeightedRandomSampler([1, 2], 1),
+    ]  # fmt: skip
+    return [[[list(sampler) for _ in range(2)] for sampler in made], torch.rand(2),
+            torch.rand(2, generator=g)]  # fmt: skip
+
+
+def samplers_in_loaders(torch: Any) -> Any:
+    d = torch.utils.data
+    g = torch.Generator().manual_seed(3)
+    whole = d.TensorDataset(torch.arange(20))
+    made = [
+        d.RandomSampler(whole, True, 45), d.RandomSampler(whole, False, 50),
+        d.RandomSampler(whole, False, 45, g), d.SubsetRandomSampler([3, 5, 6, 7], g),
+        d.WeightedRandomSampler(torch.arange(20.0), 30), d.SequentialSampler(whole),
+    ]  # fmt: skip
+    answers: list[Any] = []
+    for sampler in made:
+        answers.append(epochs(torch, d.DataLoader(whole, 8, sampler=sampler, generator=g), 2))
+        batches = d.BatchSampler(sampler, 7, False)
+        answers.append(epochs(torch, d.DataLoader(whole, batch_sampler=batches), 2))
+        answers.append([x.tolist() for (x,) in d.DataLoader(whole, None, sampler=sampler)])
+    return [answers, torch.rand(2), torch.rand(2, generator=g)]
+
+
+def own_samplers(torch: Any) -> Any:
+    """Samplers that draw when they are asked for an iterator, not at the first index."""
+    d = torch.utils.data
+
+    class Eager(d.Sampler):
+        def __iter__(self) -> Any:
+            return iter(torch.randperm(6).tolist())
+
+        def __len__(self) -> int:
+            return 6
+
+    class Reversed(d.RandomSampler):
+        def __iter__(self) -> Any:
+            return iter(sorted(super().__iter__(), reverse=True))
+
+    whole = d.TensorDataset(torch.arange(6))
+    return [
+        epochs(torch, d.DataLoader(whole, 4, sampler=Eager())),
+        [x.tolist() for x, in d.DataLoader(whole, None, sampler=Eager())],
+        epochs(torch, d.DataLoader(whole, batch_sampler=[[i] for i in Eager()])),
+        epochs(torch, d.DataLoader(whole, 4, sampler=Reversed(whole))), torch.rand(2),
+    ]  # fmt: skip
+
+
+def splits(torch: Any) -> Any:
+    d = torch.utils.data
+    g = torch.Generator().manual_seed(42)
+    whole = d.TensorDataset(torch.arange(11))
+    parts = [d.random_split(whole, [0.7, 0.3], generator=g), d.random_split(whole, [5, 4, 2]),
+             d.random_split(range(10), [0.3, 0.3, 0.4])]  # fmt: skip
+    nested = d.random_split(parts[0][0], [0.5, 0.5], generator=g)
+    return [
+        [[list(p.indices) for p in split] for split in (*parts, nested)],
+        epochs(torch, d.DataLoader(nested[0], 2, shuffle=True, generator=g)), torch.rand(1),
+        epochs(torch, d.DataLoader(parts[1][0], 2, shuffle=True)),
+    ]  # fmt: skip
+
+
+def drawn_by_the_dataset(torch: Any) -> Any:
+    """Numbers that a dataset draws come in between."""
+    d = torch.utils.data
+
+    class Noisy(d.Dataset):
+        def __getitem__(self, index: int) -> Any:
+            return torch.rand(1) + index
+
+        def __len__(self) -> int:
+            return 5
+
+    return [list(d.DataLoader(Noisy(), 2, shuffle=True)), torch.rand(1)]
