@@ -31,6 +31,7 @@ from nanotorch.ops import power as power
 from nanotorch.ops import products as products
 from nanotorch.ops import random as random
 from nanotorch.ops import random_fill as random_fill
+from nanotorch.ops import ranges as ranges
 from nanotorch.ops import reduction as reduction
 from nanotorch.ops import robust_loss as robust_loss
 from nanotorch.ops import rounding as rounding

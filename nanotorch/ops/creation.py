@@ -1,6 +1,5 @@
 """Tensors from Python values, NumPy arrays, shapes and ranges."""
 
-import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -263,107 +262,6 @@ def eye(
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     return leaf(np.eye(n, m, dtype=numpy_dtype(dtype)), requires_grad)
-
-
-# From ranges
-
-
-@public
-def arange(
-    *bounds: Any,
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
-    dtype: DType | None = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Numbers from ``start`` (0) to before ``end`` in steps of ``step`` (1).
-
-    Args:
-        bounds: ``end``; ``start, end``; or ``start, end, step``.
-        dtype: default: int64 if all three are integers, else the default dtype.
-
-    Raises:
-        RuntimeError: if ``step`` is 0 or leads away from ``end``.
-    """
-    if len(bounds) == 1:
-        end = bounds[0]
-    elif bounds:
-        start, end, step = (*bounds, step)[:3]
-    start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
-    kind = numpy_dtype(dtype) if dtype is not None or not whole else np.dtype(np.int64)
-    number = math.ceil((end - start) / step)
-    if whole:
-        values = np.arange(start, start + number * step, step) if number else np.arange(0)
-    else:
-        values = start + np.arange(number) * float(step)
-    return leaf(values.astype(kind), requires_grad, device)
-
-
-@public
-def linspace(
-    start: float,
-    end: float,
-    steps: int,
-    *,
-    dtype: DType | None = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included.
-
-    Raises:
-        RuntimeError: if ``steps`` is negative.
-    """
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    kind = numpy_dtype(dtype)
-    if kind.kind != "f":
-        return leaf(np.linspace(start, end, steps).astype(kind), requires_grad, device)
-    # Counted from the nearer end, so that both ends are exact in float32 too.
-    step = kind.type((end - start) / (steps - 1)) if steps > 1 else kind.type(0)
-    at = np.arange(steps, dtype=kind)
-    up, down = kind.type(start) + step * at, kind.type(end) - step * at[::-1]
-    return leaf(
-        np.where(at < steps // 2 if steps > 1 else at == 0, up, down), requires_grad, device
-    )
-
-
-@public
-def logspace(
-    start: float,
-    end: float,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: DType | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """``steps`` powers of ``base`` with exponents at equal distances."""
-    exponents = linspace(start, end, steps, dtype=dtypes.float64)._array
-    return leaf((base**exponents).astype(numpy_dtype(dtype)), requires_grad)
-
-
-@public
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Coordinates of a grid: one tensor per axis, all of the grid's shape."""
-    axes = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
-    order = list(range(len(axes)))
-    if indexing == "xy" and len(axes) > 1:
-        order[:2] = 1, 0  # the first tensor runs along the second dimension
-    shape = [axes[position].numel() for position in order]
-    return tuple(
-        t.reshape([-1 if place == position else 1 for place in order]).expand(shape)
-        for position, t in enumerate(axes)
-    )
 
 
 # From a tensor, with its dtype
