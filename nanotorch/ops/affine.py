@@ -106,12 +106,12 @@ def baddbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
 ) -> Array:
     """``beta * input + alpha * bmm(batch1, batch2)``; ``input`` broadcasts."""
-    check_bmm(batch1, batch2)
     if input.dtype is not batch1.dtype:
         a, b, c = (C_NAMES[x.dtype.name] for x in (input, batch1, batch2))
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {a}, batch1: {b}, batch2: {c}"
         )
+    check_bmm(batch1, batch2)
     return added(scaled(product(batch1, batch2, "baddbmm"), alpha), input, beta)
 
 
@@ -139,9 +139,12 @@ def addbmm(
             "batch1 and batch2 must have same number of batches, got "
             f"{len(batch1)} and {len(batch2)}"
         )
-    check_bmm(batch1, batch2)
-    if input.dtype is not batch1.dtype:
+    if not input.dtype is batch1.dtype is batch2.dtype:
         check_dtypes(input, batch1, batch2)
+    if batch1.ndim == batch2.ndim == 3 and batch1.shape[2] != batch2.shape[1]:
+        sizes = [f"{m.shape[1]}x{m.shape[2]}" for m in (batch1, batch2)]
+        raise RuntimeError(f"Incompatible matrix sizes for bmm ({sizes[0]} and {sizes[1]})")
+    check_bmm(batch1, batch2)
     total = np.add.reduce(product(batch1, batch2), 0, input.dtype)
     return added(scaled(total, alpha), input, beta)
 
@@ -177,8 +180,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         )
     if bias is None:
         return matmul(input, t(weight))
-    row = bias.ndim == 1 or (bias.ndim == 2 and bias._array.shape[0] == 1)
-    if row and input._array.flags.c_contiguous:
+    row = bias.ndim == 1 or sum(n != 1 for n in bias._array.shape) == 1
+    if row and input._array.flags.c_contiguous and bias._array.flags.c_contiguous:
         shape = input._array.shape
         rows = 1
         for n in shape[:-1]:

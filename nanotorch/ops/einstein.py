@@ -250,22 +250,18 @@ def einsum(*args: Any) -> Tensor:
     result = [x for label in output for x in (dotted if label == DOTS else [label])]
     summed = [x for x in (*dotted, *LETTERS) if x not in result and any(x in i for i in inputs)]
     order = result + summed
-    return evaluate(
-        [arranged(*pair, order) for pair in zip(operands, inputs, strict=True)],
-        inputs,
-        order,
-        len(result),
-    )
+    parts = [arranged(*pair, order) for pair in zip(operands, inputs, strict=True)]
+    return evaluate(parts, len(result), len(order))
 
 
-def evaluate(parts: list[Tensor], inputs: list[Labels], order: Labels, kept: int) -> Tensor:
+def evaluate(parts: list[Tensor], kept: int, ndim: int) -> Tensor:
     """The product of arranged operands, summed over all dimensions but the first ``kept``."""
     result = parts[0]
     if len(parts) == 1:
-        rest = tuple(range(kept, len(order)))
+        rest = tuple(range(kept, ndim))
         return sum_along(result, rest, False) if rest else result
     for number in range(1, len(parts)):
-        later = [label for labels in inputs[number + 1 :] for label in labels]
-        last = [d for d in range(kept, len(order)) if order[d] not in later]
+        later = [part._array.shape for part in parts[number + 1 :]]
+        last = [d for d in range(kept, ndim) if all(shape[d] == 1 for shape in later)]
         result = multiplied(result, parts[number], last)
-    return view(result, result._array.shape[:kept]) if kept < len(order) else result
+    return view(result, result._array.shape[:kept]) if kept < ndim else result

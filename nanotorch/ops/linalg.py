@@ -14,7 +14,6 @@ from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.conversion import convert
 from nanotorch.ops.elementwise import abs, sign
 from nanotorch.ops.extremum import amax, amin
-from nanotorch.ops.inplace import blank
 from nanotorch.ops.power import pow
 from nanotorch.ops.products import linalg_cross
 from nanotorch.ops.products import matrix_power as matrix_power
@@ -30,12 +29,12 @@ cross = linalg_cross
 def norm_slope(
     g: Any, input: Any, out: Any, ord: float, dim: tuple[int, ...], keepdim: bool
 ) -> Any:
-    """The gradient of a vector norm; zero where the norm is zero."""
+    """The gradient of a vector norm; zero where the norm is zero; none at all of a count."""
+    if ord == 0:
+        return None
     if not keepdim:
         shape = tuple([1 if d in dim else n for d, n in enumerate(input.shape)])
         g, out = reshape(g, shape), reshape(out, shape)
-    if ord == 0:
-        return blank(input)
     if ord == 1:
         return g * sign(input)
     if ord == 2:

@@ -162,9 +162,11 @@ def folds(larger: Tensor, smaller: Tensor, mirrored: bool) -> bool:
     array = larger._array
     if not array.size:
         return True
-    return all(
-        array.strides[d] == array.strides[d + 1] * array.shape[d + 1] for d in range(array.ndim - 2)
-    )
+    try:
+        array.reshape((-1, array.shape[-1]), copy=False)
+    except ValueError:
+        return False
+    return True
 
 
 def folded(larger: Tensor, smaller: Tensor, mirrored: bool) -> Tensor:
@@ -229,8 +231,12 @@ def matmul(input: Any, other: Any) -> Any:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D"
         )
-    if a == 1 and b <= 2:
-        return dot(input, other) if b == 1 else squeeze_fresh(mm(unsqueeze(input, 0), other))
+    if a == 1 and b == 1:
+        return dot(input, other)
+    if a == 1 and b == 2:
+        row = squeeze_fresh(mm(unsqueeze(input, 0), other))
+        row._cell[0] += 1  # in PyTorch the dimension is dropped in place
+        return row
     mirrored = b > a
     larger, smaller = (transpose(other, -2, -1), input) if mirrored else (input, other)
     if folds(larger, smaller, mirrored):

@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core import dtypes
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.inplace import copy_
 from nanotorch.ops.matrix import check_vectors, dot, mm, product
-from nanotorch.ops.memory import clone
+from nanotorch.ops.memory import clone, contiguous
 from nanotorch.ops.reduction import sum_along
-from nanotorch.ops.shape import permute_to, reshape, unsafe_view, view
+from nanotorch.ops.shape import flatten, permute_to, reshape, squeeze_all, unsafe_view, view
 from nanotorch.ops.slicing import diagonal_of
 
 
@@ -68,13 +69,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         raise RuntimeError("both inputs should have same dtype")
     for d, e in zip(first, second, strict=True):
         m, n = a.shape[d], b.shape[e]
-        if m == n:
-            continue
         if n == 1:
             a = sum_along(a, (normal_dim(d, a.ndim),), True)
         elif m == 1:
             b = sum_along(b, (normal_dim(e, b.ndim),), True)
-        else:
+        elif m != n:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {m} in dim {d} and "
                 f"second has size {n} in dim {e}"
@@ -87,14 +86,14 @@ def contract(a: Tensor, b: Tensor, along_a: list[int], along_b: list[int]) -> Te
     """Products summed over pairs of dimensions, as one product of matrices."""
     free_a = [d for d in range(a.ndim) if d not in along_a]
     free_b = [d for d in range(b.ndim) if d not in along_b]
-    inner = 1
-    for d in along_a:
-        inner *= a.shape[d]
     left, right = permute_to(a, (*free_a, *along_a)), permute_to(b, (*along_b, *free_b))
     shape = [*(a.shape[d] for d in free_a), *(b.shape[d] for d in free_b)]
-    if not shape:
-        return view(dot(reshape(left, inner), reshape(right, inner)), ())
+    inner = _count(a, along_a)
     rows, columns = (_count(x, free) for x, free in ((a, free_a), (b, free_b)))
+    if rows == columns == 1:
+        if left.is_contiguous() and right.is_contiguous():
+            return view(dot(flatten(left), flatten(right)), tuple(shape))
+        return view((squeeze_all(left) * squeeze_all(right)).sum(), tuple(shape))
     return view(mm(reshape(left, (rows, inner)), reshape(right, (inner, columns))), tuple(shape))
 
 
@@ -120,9 +119,15 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{list(input.shape)} and {list(other.shape)}"
         )
-    if input.ndim == other.ndim == 1:
-        return view(dot(permute_to(input, (0,)), permute_to(other, (0,))), ())
-    return contract(input, other, [input.ndim - 1], [other.ndim - 1])
+    return tensordot(input, other, ([-1], [-1]))
+
+
+def fresh_view(input: Tensor, size: tuple[int, ...]) -> Tensor:
+    """`unsafe_view`, of a copy where need be."""
+    try:
+        return unsafe_view(input, size)
+    except RuntimeError:
+        return unsafe_view(contiguous(input), size)
 
 
 @method
@@ -131,9 +136,9 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     ndim = max(input.ndim, other.ndim)
     a = (1,) * (ndim - input.ndim) + tuple(input.shape)
     b = (1,) * (ndim - other.ndim) + tuple(other.shape)
-    left = unsafe_view(input.contiguous(), tuple([n for size in a for n in (size, 1)]))
-    right = unsafe_view(other.contiguous(), tuple([n for size in b for n in (1, size)]))
-    return unsafe_view(left * right, tuple([m * n for m, n in zip(a, b, strict=True)]))
+    left = fresh_view(input, tuple([n for size in a for n in (size, 1)]))
+    right = fresh_view(other, tuple([n for size in b for n in (1, size)]))
+    return fresh_view(left * right, tuple([m * n for m, n in zip(a, b, strict=True)]))
 
 
 # Cross product
@@ -142,13 +147,15 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 @op(
     input=lambda g, other, dim: cross_along(other, g, dim),
     other=lambda g, input, dim: cross_along(g, input, dim),
-    cast="promote",
     method=False,
     public=False,
     node="LinalgCrossBackward0",
 )
 def cross_along(input: Array, other: Array, dim: int) -> Array:
     """The cross products of vectors of three elements along one dimension."""
+    if input.dtype is not other.dtype:
+        names = dtypes.of_array(input).char, dtypes.of_array(other).char
+        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
     a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)
     parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
     return np.stack(parts, dim)
@@ -222,15 +229,20 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     if n == 0:
         identity = np.eye(input.shape[-1], dtype=input._array.dtype)
         return copy_(clone(input), wrap(identity))
+    if n == 1:
+        return clone(input)
+    if n == 3:
+        return (input @ input) @ input
     result: Tensor | None = None
     power = input
-    while n > 1:
+    while True:
         if n % 2:
-            result = power if result is None else power @ result
-        power, n = power @ power, n // 2
-    return clone(power) if power is input and result is None else (
-        power if result is None else result @ power
-    )  # fmt: skip
+            result = power if result is None else result @ power
+        n //= 2
+        if not n:
+            assert result is not None
+            return result
+        power = power @ power
 
 
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
