@@ -6,6 +6,7 @@ edge to a constant. A node's sequence number is higher than those of the nodes i
 
 import itertools
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,8 @@ class Node:
     _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
     _saved: tuple[Any, ...] | None = ()
     _hooks: NodeHooks | None = None
+    # Of a write to a view: the node that leads from the view to its base, as long as it is needed.
+    _view_node: "weakref.ref[Node] | None" = None
     # Whether `apply` returns arrays that nobody else holds (or the arriving gradient itself).
     fresh_gradients = False
     # Whether `apply` is called though no gradient has arrived.

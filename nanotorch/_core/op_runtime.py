@@ -12,7 +12,15 @@ from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
 from nanotorch._core.inference import InferenceCell
 from nanotorch._core.saving import observe, observers, opened
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import check_write, edge_of, make_view, rebase, write
+from nanotorch._core.views import (
+    check_write,
+    edge_of,
+    make_view,
+    rebase,
+    refuse_overlap,
+    refuse_rebase,
+    write,
+)
 
 if TYPE_CHECKING:
     from nanotorch._core.op import Op
@@ -121,7 +129,8 @@ def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool, numb
     """A saved output, which holds no reference to its tensor lest there be a cycle."""
     array, cell, version = kept
     if cell[0] != version:
-        raise modified_error(array, (node, number), cell[0], version)
+        of_view = None if node._view_node is None else node._view_node()
+        raise modified_error(array, (of_view or node, number), cell[0], version)
     if not graph:
         return array
     out = wrap(array)
@@ -165,6 +174,8 @@ RUNTIME: dict[str, Any] = {
             check_write,
             write,
             rebase,
+            refuse_overlap,
+            refuse_rebase,
             wrap,
         )
     },

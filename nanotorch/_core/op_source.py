@@ -59,8 +59,6 @@ def function(o: "Op", *, inplace: bool) -> str:
             f"        return bare(this_op, {call})",
         ]
     lines += ["    " + line for line in arrays(o, inplace)]
-    if o.formulas and inplace:
-        lines += ["    " + line for line in before_write(o)]
     if inplace:
         lines += ["    write(input, r)", "    out = input", "    r = input._array"]
     else:
@@ -118,7 +116,8 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
             *(f"    a_{n} = {n}._array" for n in inputs),
             *(with_number(*inputs) if len(inputs) == 2 else ()),
             "else:",
-            f"    ({names}), ({held}) = promote(this_op, ({names}), {o.cast == 'float'}, {inplace})",
+            f"    ({names}), ({held}) = "
+            f"promote(this_op, ({names}), {o.cast == 'float'}, {inplace})",
         ]
         take = []
     else:
@@ -132,7 +131,8 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
             n = inputs[0]
             take.append(f"if a_{n}.dtype.kind != 'f': a_{n} = a_{n}.astype(default.numpy)")
     operands = f"({', '.join(inputs)},)" if not o.variadic else f"({o.variadic},)"
-    lines += ["try:", *("    " + line for line in take + kernel)]
+    ahead = before_write(o) if inplace else []
+    lines += ["try:", *("    " + line for line in take + ahead + kernel)]
     lines += [
         "except (ValueError, AttributeError, IndexError) as error:",
         f"    raise explain(this_op, {operands}, error, {inplace}) from None",
@@ -172,19 +172,27 @@ def outputs(o: "Op") -> list[str]:
 
 def before_write(o: "Op") -> list[str]:
     """Before an in-place write: the former history, and copies of what is saved and overwritten."""
-    lines = ["if recording:", *(f"    e_{n} = edge_of({n})" for n in o.formulas)]
+    lines = []
+    if o.formulas:
+        lines += ["if recording:", *(f"    e_{n} = edge_of({n})" for n in o.formulas)]
     users = [n for n, needs in o.needs.items() if "input" in needs]
     if users:
         wanted = " or ".join(f"e_{n}[0] is not None" for n in users)
         lines.append(f"    before = stand_in(input) if {wanted} else None")
-    # The version of an operand that shares the memory to be written to is the one before.
     leads = " or ".join(f"e_{n}[0] is not None" for n in o.formulas)
+    if o.formulas:
+        lines.append(f"    if input._view is not None and ({leads}): refuse_rebase(input)")
+    # The version of an operand that shares the memory to be written to is the one before.
     lines += [
         f"    v_{n} = {n}._cell[0] if {leads} else 0"
         for n, kind in o.recipe
         if kind == "input" and n != "input"
     ]
-    return lines
+    return lines + [
+        f"if {n}._cell is input._cell and {n} is not input: refuse_overlap(input, {n})"
+        for n in o.inputs[1:]
+        if n not in o.optional and n != "value"  # one number, read before anything is written
+    ]
 
 
 def record(o: "Op", *, inplace: bool) -> list[str]:

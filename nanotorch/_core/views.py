@@ -5,6 +5,7 @@ from the base to it. After a write, the base's history includes the write (`Copy
 every other view takes its history from the base anew when it is next asked for it.
 """
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,11 @@ VIEW_OF_LEAF_WRITE = (
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "
     "memory location. Please clone() the tensor before performing the operation."
+)
+
+PARTIAL_OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+    "single memory location. Please clone() the tensor before performing the operation."
 )
 
 
@@ -217,6 +223,31 @@ def check_write(tensor: "Tensor") -> None:
         raise RuntimeError(LEAF_WRITE)
 
 
+def refuse_overlap(written: "Tensor", read: "Tensor") -> None:
+    """Refuse an in-place operation on a tensor with another part of the same memory.
+
+    As in PyTorch, only where both lie densely; the very same elements are no trouble.
+    """
+    a, b = written._array, read._array
+    if not (a.size and b.size and is_dense(a) and is_dense(b)):
+        return
+    low, other = (array.__array_interface__["data"][0] for array in (a, b))
+    same = low == other and a.nbytes == b.nbytes and a.strides == b.strides
+    if not same and low < other + b.nbytes and other < low + a.nbytes:
+        raise RuntimeError(PARTIAL_OVERLAP)
+
+
+def is_dense(array: np.ndarray) -> bool:
+    """Whether the elements fill a range of memory, each once, in any order of the dimensions."""
+    step = array.itemsize
+    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
+        if size != 1:
+            if stride != step:
+                return False
+            step *= size
+    return True
+
+
 def write(tensor: "Tensor", values: np.ndarray) -> None:
     """Store the result of an in-place operation and count the write.
 
@@ -254,17 +285,29 @@ def rebase(tensor: "Tensor", node: Node, number: int = 0, position: int = 0) -> 
         if tensor._retains_grad:
             retain_anew(tensor, before)
         return
-    if view.origin is not TRACKED:
-        raise refused_write(view.origin, tensor._edge, indirect=False)
+    refuse_rebase(tensor)
     base, former = view.base, tensor._edge
     before, base._edge = base._edge, (CopySlices(base, node, view.steps, position), 0)
     base._requires_grad = True
     if base._retains_grad:
         retain_anew(base, before)
     view.version = -1  # the view's own history is now its base's
-    view_edge(tensor)
+    now = view_edge(tensor)
+    if now is not None and now[0] is not None:
+        node._view_node = weakref.ref(now[0])
     if tensor._retains_grad:
         retain_anew(tensor, former)
+
+
+def refuse_rebase(tensor: "Tensor") -> None:
+    """Refuse a write that would give history to a view made where none is recorded, or by `split`.
+
+    Raises:
+        RuntimeError: in PyTorch's words.
+    """
+    view = tensor._view
+    if view is not None and view.origin is not TRACKED:
+        raise refused_write(view.origin, tensor._edge, indirect=False)
 
 
 def retain_anew(tensor: "Tensor", former: Edge | None) -> None:

@@ -17,7 +17,18 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 # Each is a module `situations_<name>` here and a file `<name>.json` among the golden ones.
-FILES = ["dtypes", "engine", "graph", "hooks", "inplace", "mode", "node_hooks", "tensor", "views"]
+FILES = [
+    "dtypes",
+    "engine",
+    "graph",
+    "hooks",
+    "inplace",
+    "mode",
+    "node_hooks",
+    "random",
+    "tensor",
+    "views",
+]
 
 
 def situations(name: str) -> dict[str, Situation]:
