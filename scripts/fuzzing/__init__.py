@@ -1,0 +1,1 @@
+"""A differential fuzzer: the same random programs in PyTorch and nanotorch."""

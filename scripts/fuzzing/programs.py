@@ -1,0 +1,142 @@
+"""Random programs: written statement by statement as PyTorch runs them, compared, minimised."""
+
+import random
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from fuzzing import accepted, effects, grammar
+from fuzzing.grammar import Rule
+from fuzzing.scene import Scene
+from tests.core.programs import Machine, difference
+
+RULES: dict[Rule, float] = {
+    grammar.leaf: 4,
+    grammar.unary: 8,
+    grammar.binary: 10,
+    grammar.ternary: 3,
+    grammar.reduction: 4,
+    grammar.along: 5,
+    grammar.view: 14,
+    grammar.views: 2,
+    grammar.indexed: 4,
+    grammar.product: 4,
+    grammar.joined: 3,
+    effects.write_unary: 5,
+    effects.write_binary: 9,
+    effects.augmented: 5,
+    effects.assignment: 7,
+    effects.write_other: 4,
+    effects.flag: 9,
+    effects.hook: 9,
+    effects.backward: 8,
+    effects.differentiated: 4,
+}
+
+
+@dataclass
+class Found:
+    """A program on which the frameworks differ, up to the statement after which they do."""
+
+    seed: int
+    statements: list[str]
+    text: str = ""
+    quiet: bool = False
+
+
+@dataclass
+class Both:
+    """The same program in both frameworks.
+
+    Args:
+        quiet: look at the state only at the end, since looking brings views up to date.
+    """
+
+    torch: Any
+    nanotorch: Any
+    quiet: bool = False
+    statements: list[str] = field(default_factory=list)
+    accepted: str | None = None
+
+    def __post_init__(self) -> None:
+        self.theirs, self.ours = Machine(self.torch), Machine(self.nanotorch)
+        for framework in (self.torch, self.nanotorch):
+            framework.set_grad_enabled(True)
+
+    def step(self, statement: str) -> str | None:
+        """Run one more statement; how the frameworks differ after it."""
+        self.statements.append(statement)
+        theirs, ours = self.theirs.run(statement), self.ours.run(statement)
+        if theirs != ours or "Inplace update to inference" in (ours or ""):
+            self.accepted = accepted.why(statement, theirs, ours)
+            return None if self.accepted else f"error: {theirs} but {ours}"
+        return None if self.quiet else self.compare()
+
+    def compare(self) -> str | None:
+        """How the states differ; where they agree, the numbers are made the same."""
+        found = difference(self.theirs.state(), self.ours.state(), "state")
+        if found is None:
+            ours = self.ours.tensors()
+            for name, t in self.theirs.tensors().items():
+                equalise(t, ours[name])
+        return found
+
+
+def equalise(theirs: Any, ours: Any) -> None:
+    """Write PyTorch's rounding into nanotorch's memory, so that it does not add up."""
+    array = ours.detach().numpy()
+    values = theirs.detach().numpy()
+    if array.flags.writeable and array.tobytes() != values.tobytes():
+        array[...] = values
+
+
+def run(torch: ModuleType, nanotorch: ModuleType, statements: list[str], quiet: bool) -> Both | str:
+    """Run a program anew; how the frameworks differ, if they do."""
+    both = Both(torch, nanotorch, quiet)
+    for statement in statements:
+        found = both.step(statement)
+        if found:
+            return found
+        if both.accepted:
+            return both
+    return both.compare() or both
+
+
+def write(torch: Any, nanotorch: Any, seed: int, length: int) -> tuple[Both, str | None]:
+    """Write and run the program of a seed until its end or the first difference."""
+    rng = random.Random(seed)
+    both = Both(torch, nanotorch, quiet=rng.random() < 0.4)
+    scene = Scene(rng, both.theirs)
+    rules, weights = list(RULES), list(RULES.values())
+    for number in range(rng.randrange(4, length)):
+        rule = grammar.leaf if number < 2 else rng.choices(rules, weights)[0]
+        try:
+            statement = rule(scene)
+        except LookupError:
+            continue
+        if number >= 2 and rng.random() < 0.08:
+            mode = rng.choice(["no_grad()"] * 6 + ["enable_grad()", "inference_mode()"])
+            statement = f"with torch.{mode}: {statement}"
+        found = both.step(statement)
+        if found or both.accepted:
+            return both, found
+    return both, both.compare()
+
+
+def kind_of(found: str) -> str:
+    """What a difference is about, without its numbers, so that shrinking keeps to one."""
+    return "error" if found.startswith("error") else "state"
+
+
+def shrink(torch: Any, nanotorch: Any, program: Found) -> Found:
+    """The program without the statements that are not needed for the frameworks to differ."""
+    statements, text = list(program.statements), program.text
+    changed = True
+    while changed:
+        changed = False
+        for position in reversed(range(len(statements))):
+            fewer = statements[:position] + statements[position + 1 :]
+            found = run(torch, nanotorch, fewer, program.quiet)
+            if isinstance(found, str) and kind_of(found) == kind_of(text):
+                statements, text, changed = fewer, found, True
+    return Found(program.seed, statements, text, program.quiet)

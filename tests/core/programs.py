@@ -1,0 +1,228 @@
+"""Programs of one-line statements, run in a framework and told by what they leave behind.
+
+A statement is Python source over `torch`, the tensors made so far (`t0`, `t1`, ...), and the hooks
+below. A program can be run by either framework, so that what it leaves can be compared.
+"""
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+ADDRESS = re.compile(r"0x[0-9a-f]+")
+
+
+def short(value: Any) -> Any:
+    """A tensor in short, as hooks saw it; anything else as it is."""
+    if isinstance(value, tuple):
+        return tuple(short(v) for v in value)
+    if not hasattr(value, "detach"):
+        return value
+    return {
+        "dtype": str(value.dtype),
+        "values": value.detach().numpy().copy(),
+        "requires_grad": value.requires_grad,
+    }
+
+
+class Hooks:
+    """Hooks for a program; each notes its number and what it saw in ``log``."""
+
+    def __init__(self) -> None:
+        self.log: list[Any] = []
+
+    def see(self, number: int) -> Callable[..., None]:
+        """Look only; of any kind."""
+
+        def hook(*seen: Any) -> None:
+            self.log.append([number, short(seen)])
+
+        return hook
+
+    def scale(self, number: int, factor: float) -> Callable[..., Any]:
+        """Replace the gradients by multiples; of any kind but post-accumulate."""
+
+        def hook(*seen: Any) -> Any:
+            self.log.append([number, short(seen)])
+            first = seen[0]
+            if isinstance(first, tuple):
+                return tuple(None if g is None else g * factor for g in first)
+            return None if first is None else first * factor
+
+        return hook
+
+    def summed(self, number: int) -> Callable[..., Any]:
+        """Replace the gradient by its sum, whose shape is mostly wrong."""
+
+        def hook(*seen: Any) -> Any:
+            self.log.append([number, short(seen)])
+            return seen[0].sum()
+
+        return hook
+
+    def fail(self, number: int) -> Callable[..., None]:
+        """Raise an error."""
+
+        def hook(*seen: Any) -> None:
+            self.log.append([number, short(seen)])
+            raise ValueError(f"hook {number}")
+
+        return hook
+
+    def saw(self, number: int) -> Callable[[Any], None]:
+        """A post-accumulate hook that looks at the gradient."""
+
+        def hook(leaf: Any) -> None:
+            self.log.append([number, short(leaf), short(leaf.grad)])
+
+        return hook
+
+    def used(self, number: int) -> Callable[[Any], None]:
+        """A post-accumulate hook that drops the gradient."""
+
+        def hook(leaf: Any) -> None:
+            self.log.append([number, short(leaf.grad)])
+            leaf.grad = None
+
+        return hook
+
+    def copies(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Copies of what `grad` gave, whose own layout and sharing of memory are not promised."""
+        self.log.append([None if g is None else [name_of(g.grad_fn), short(g)] for g in grads])
+        return tuple(None if g is None else g.clone() for g in grads)
+
+
+GIVEN = ("see", "scale", "summed", "fail", "saw", "used", "copies")
+
+
+class Machine:
+    """A framework with what a program has made in it so far."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+        self.hooks = Hooks()
+        self.names: dict[str, Any] = {"torch": torch}
+        self.names.update({name: getattr(self.hooks, name) for name in GIVEN})
+
+    def run(self, statement: str) -> str | None:
+        """Run one statement; the type and first line of its error, if it raises one."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                exec(compile(statement, "<program>", "exec"), self.names)
+            except Exception as error:
+                lines = str(error).splitlines() or [""]
+                return f"{type(error).__name__}: {ADDRESS.sub('0x', lines[0])}"
+        return None
+
+    def tensors(self) -> dict[str, Any]:
+        """The tensors of the program, by name."""
+        kind = self.torch.Tensor
+        return {n: v for n, v in self.names.items() if n[0] == "t" and isinstance(v, kind)}
+
+    def state(self) -> dict[str, Any]:
+        """All that can be seen of each variable, and what the hooks noted."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tensors = self.tensors()
+            seen: dict[str, Any] = {n: self.told(t, tensors) for n, t in tensors.items()}
+        others = [n for n, v in self.names.items() if re.fullmatch(r"t\d+", n) and n not in tensors]
+        seen["others"] = {n: repr(self.names[n]) for n in others}
+        seen["grad mode"] = [self.torch.is_grad_enabled(), self.torch.is_inference_mode_enabled()]
+        seen["log"] = list(self.hooks.log)
+        return seen
+
+    def told(self, t: Any, tensors: dict[str, Any]) -> dict[str, Any]:
+        """What can be seen of one tensor."""
+        grad = attempt(lambda: t.grad)
+        base = attempt(lambda: t._base)
+        return {
+            "values": t.detach().numpy().copy(),
+            "dtype": str(t.dtype),
+            "requires_grad": attempt(lambda: t.requires_grad),
+            "grad_fn": attempt(lambda: name_of(t.grad_fn)),
+            "is_leaf": attempt(lambda: t.is_leaf),
+            "output_nr": attempt(lambda: t.output_nr),
+            "version": attempt(lambda: t._version),
+            "is_view": attempt(t._is_view),
+            "base": next((n for n, v in tensors.items() if v is base), "unnamed")
+            if base is not None
+            else None,
+            "retains_grad": attempt(lambda: t.retains_grad),
+            "grad": grad
+            if not isinstance(grad, self.torch.Tensor)
+            else {
+                **short(grad),
+                "grad_fn": attempt(lambda: name_of(grad.grad_fn)),
+                "name": next((n for n, v in tensors.items() if v is grad), None),
+            },
+        }
+
+
+def attempt(ask: Callable[[], Any]) -> Any:
+    """An answer, or the first line of the error in place of one."""
+    try:
+        return ask()
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+
+
+def name_of(node: Any) -> str | None:
+    """A node by the name that it tells."""
+    return None if node is None else str(node.name())
+
+
+TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2}
+
+
+def difference(a: Any, b: Any, where: str = "") -> str | None:
+    """Where and how two states differ, if they do; floats agree up to rounding."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in dict.fromkeys([*a, *b]):
+            if key not in a or key not in b:
+                return f"{where} {key}: only with {'PyTorch' if key in a else 'nanotorch'}"
+            found = difference(a[key], b[key], f"{where} {key}")
+            if found:
+                return found
+        return None
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)) and len(a) == len(b):
+        return next(
+            filter(None, (difference(x, y, f"{where} {i}") for i, (x, y) in enumerate(zip(a, b)))),  # noqa: B905
+            None,
+        )
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        same = a.dtype == b.dtype and a.shape == b.shape and close(a, b)
+        return None if same else f"{where}: {told(a)} but {told(b)}"
+    return None if type(a) is type(b) and a == b else f"{where}: {told(a)} but {told(b)}"
+
+
+def close(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether arrays agree: floats relative to the largest of them."""
+    if a.dtype.kind != "f" or np.array_equal(a, b, equal_nan=True):
+        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+    limit = TOLERANCE[a.dtype.name]
+    finite = a[np.isfinite(a)]
+    scale = max(1.0, float(np.abs(finite).max(initial=0.0)))
+    return bool(np.allclose(a, b, rtol=limit, atol=limit * scale, equal_nan=True))
+
+
+def told(value: Any) -> Any:
+    """A state as JSON holds it."""
+    if isinstance(value, np.ndarray):
+        return {"type": value.dtype.name, "shape": list(value.shape), "list": value.tolist()}
+    if isinstance(value, dict):
+        return {k: told(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [told(v) for v in value]
+    return value
+
+
+def untold(value: Any) -> Any:
+    """A state from JSON, arrays again."""
+    if isinstance(value, dict) and value.keys() == {"type", "shape", "list"}:
+        return np.array(value["list"], value["type"]).reshape(value["shape"])
+    if isinstance(value, dict):
+        return {k: untold(v) for k, v in value.items()}
+    return [untold(v) for v in value] if isinstance(value, list) else value
