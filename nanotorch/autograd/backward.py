@@ -123,7 +123,11 @@ def grad(
                 f"The differentiated Tensor at index {position} appears to not have been used in "
                 "the graph. Set allow_unused=True if this is the desired behavior."
             )
-        if g is None and materialize_grads and isinstance(target, Tensor):
+        if g is None and materialize_grads:
+            if isinstance(target, GradientEdge):
+                raise RuntimeError(
+                    "materialize_grads cannot be used when the given input is a GradientEdge"
+                )
             g = np.zeros_like(target._array)
         results.append(g if g is None or isinstance(g, Tensor) else wrap(np.array(g)))
     return tuple(results)
@@ -135,10 +139,6 @@ def check_inputs(
     """Refuse what `grad` cannot differentiate with respect to."""
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    if materialize_grads and any(isinstance(t, GradientEdge) for t in wanted):
-        raise RuntimeError(
-            "materialize_grads cannot be used when the given input is a GradientEdge"
-        )
     if any(isinstance(t, Tensor) and not t.requires_grad for t in wanted):
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     if materialize_grads and not allow_unused:

@@ -1,0 +1,35 @@
+"""Write `tests/golden/autograd_*.json`: PyTorch's answers in the situations of `tests/autograd`.
+
+User functions, functional derivatives, inference and anomaly mode, hooks of saved tensors,
+checkpoints. Run it where torch is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.autograd.casebook import FILES, situations  # noqa: E402 - part of the checkout
+from tests.core.casebook import told  # noqa: E402
+
+
+def main() -> None:
+    """Put every situation to PyTorch."""
+    torch: Any = importlib.import_module("torch")
+    warnings.simplefilter("ignore")
+    for name in FILES:
+        answers = {key: told(ask(torch)) for key, ask in situations(name).items()}
+        target = ROOT / "tests" / "golden" / f"autograd_{name}.json"
+        target.write_text(json.dumps(answers, indent=1) + "\n", "utf-8")
+        print(f"{target}: {len(answers)} situations, {target.stat().st_size // 1000} kB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""Nanotorch in the situations of this folder."""
+
+import json
+from typing import Any
+
+import pytest
+
+import nanotorch
+from tests.autograd.casebook import situations
+from tests.core.casebook import GOLDEN, Situation, told
+
+
+def as_pytorch(*names: str) -> Any:
+    """A test for every situation of these files: the answer is PyTorch's."""
+    pairs = []
+    for name in names:
+        text = (GOLDEN / f"autograd_{name}.json").read_text("utf-8")
+        answers = json.loads(text)
+        pairs += [
+            pytest.param(ask, answers.get(key), id=key) for key, ask in situations(name).items()
+        ]
+
+    @pytest.mark.parametrize(("ask", "answer"), pairs)
+    def test(ask: Situation, answer: Any) -> None:
+        assert told(ask(nanotorch)) == answer
+
+    return test

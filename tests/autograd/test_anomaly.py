@@ -1,0 +1,5 @@
+"""Anomaly mode."""
+
+from tests.autograd.asking import as_pytorch
+
+test_as_pytorch = as_pytorch("anomaly")

@@ -1,0 +1,5 @@
+"""Inference mode."""
+
+from tests.autograd.asking import as_pytorch
+
+test_as_pytorch = as_pytorch("inference")

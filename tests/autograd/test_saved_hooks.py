@@ -1,0 +1,5 @@
+"""Packing what operations save."""
+
+from tests.autograd.asking import as_pytorch
+
+test_as_pytorch = as_pytorch("saved_hooks")

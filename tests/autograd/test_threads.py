@@ -1,0 +1,143 @@
+"""Several threads: gradients of shared leaves, and modes of their own."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import nanotorch as torch
+
+# Large enough for NumPy to let other threads run while it adds.
+SIZE, THREADS, PASSES = 100_000, 4, 60
+
+
+def in_threads(work: Callable[[int], None], count: int = THREADS) -> None:
+    """Run ``work`` in threads that start together; an error in one fails the test."""
+    barrier, errors = threading.Barrier(count), []
+
+    def run(number: int) -> None:
+        try:
+            barrier.wait()
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def test_backward_passes_in_threads_add_up() -> None:
+    x = torch.zeros(SIZE, requires_grad=True)
+
+    def work(number: int) -> None:
+        for _ in range(PASSES):
+            (x * (number + 1)).sum().backward()
+
+    in_threads(work)
+    expected = PASSES * sum(range(1, THREADS + 1))
+    assert bool((x.grad == expected).all())
+
+
+def test_the_first_gradient_is_stored_once() -> None:
+    for _ in range(PASSES):
+        x = torch.zeros(SIZE // 10, requires_grad=True)
+        in_threads(lambda number, x=x: (x * 2).sum().backward())
+        assert bool((x.grad == 2 * THREADS).all())
+
+
+def test_one_graph_swept_in_threads() -> None:
+    x = torch.ones(SIZE // 10, requires_grad=True)
+    loss = (x.exp().log() * x).sum()
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            loss.backward(retain_graph=True)
+
+    in_threads(work)
+    (expected,) = torch.autograd.grad(loss, x)
+    assert bool(((x.grad - expected * 20 * THREADS).abs() < 1e-2).all())
+
+
+def test_hooks_are_called_in_the_thread_of_the_pass() -> None:
+    x = torch.ones(3, requires_grad=True)
+    seen: list[tuple[int, int]] = []
+    x.register_hook(lambda g: seen.append((int(g[0].item()), threading.get_ident())))
+    idents: dict[int, int] = {}
+
+    def work(number: int) -> None:
+        idents[number] = threading.get_ident()
+        (x * number).sum().backward()
+
+    in_threads(work)
+    assert sorted(seen) == sorted((k, idents[k]) for k in range(THREADS))
+
+
+def test_hooks_for_several_tensors_keep_passes_apart() -> None:
+    a, b = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    seen: list[tuple[float, float]] = []
+    torch.autograd.graph.register_multi_grad_hook(
+        (a, b), lambda grads: seen.append((grads[0][0].item(), grads[1][0].item()))
+    )
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            (a * number + b * (10 * number)).sum().backward()
+
+    in_threads(work)
+    assert sorted(seen) == sorted((float(k), 10.0 * k) for k in range(THREADS) for _ in range(20))
+
+
+def test_modes_belong_to_their_thread() -> None:
+    seen: dict[int, Any] = {}
+    inside = threading.Barrier(THREADS)
+    switches = [torch.no_grad, torch.enable_grad, torch.inference_mode, torch.enable_grad]
+
+    def work(number: int) -> None:
+        x = torch.ones(1, requires_grad=True)
+        with switches[number]():
+            inside.wait()
+            y = x * 2
+            inside.wait()
+            state = (torch.is_grad_enabled(), torch.is_inference_mode_enabled())
+        seen[number] = (*state, y.requires_grad, y.is_inference(), torch.is_grad_enabled())
+
+    in_threads(work)
+    assert seen == {
+        0: (False, False, False, False, True),
+        1: (True, False, True, False, True),
+        2: (False, True, False, True, True),
+        3: (True, False, True, False, True),
+    }
+
+
+def test_grad_mode_of_a_new_thread_is_on() -> None:
+    seen: list[bool] = []
+    with torch.no_grad():
+        in_threads(lambda number: seen.append(torch.is_grad_enabled()), 1)
+    assert seen == [True]
+
+
+def test_user_functions_in_threads() -> None:
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            assert not torch.is_grad_enabled()
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g * 2 + x * 0
+
+    x = torch.ones(SIZE // 10, requires_grad=True)
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            Double.apply(x).sum().backward()
+
+    in_threads(work)
+    assert bool((x.grad == 40 * THREADS).all())

@@ -1,0 +1,5 @@
+"""`Variable`, as old scripts use it."""
+
+from tests.autograd.asking import as_pytorch
+
+test_as_pytorch = as_pytorch("variable")
