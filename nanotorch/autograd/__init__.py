@@ -17,4 +17,6 @@ from nanotorch.autograd.backward import grad as grad
 from nanotorch.autograd.function import Function as Function
 from nanotorch.autograd.gradcheck import gradcheck as gradcheck
 from nanotorch.autograd.gradcheck import gradgradcheck as gradgradcheck
+from nanotorch.autograd.graph_view import make_dot as make_dot
+from nanotorch.autograd.graph_view import print_graph as print_graph
 from nanotorch.autograd.variable import Variable as Variable

@@ -1,0 +1,175 @@
+"""The picture: well-formed, complete, nothing over anything else, and readable when large."""
+
+import sys
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+from nanotorch.autograd import make_dot
+from nanotorch.autograd.graph_view import GraphView
+from nanotorch.autograd.view.summary import PART, PART_ROW, WHOLE
+from nanotorch.autograd.view.text import tree
+from tests.autograd.graph_view_cases import CASES, Case, mlp
+from tests.autograd.pictures import Picture
+
+
+def leaf(*shape: int) -> Any:
+    return torch.ones(shape or (3,), requires_grad=True)
+
+
+def attention(heads: int) -> Any:
+    """Many branches that meet, links over many rows, and values used again."""
+    torch.manual_seed(0)
+    x, w = torch.randn(5, 8), leaf(8, 24)
+    q, k, v = (x @ w).split(8, 1)
+    parts = []
+    for i in range(heads):
+        a, b, c = q[:, i : i + 2], k[:, i : i + 2], v[:, i : i + 2]
+        parts.append((a @ b.t() / 1.4).softmax(-1) @ c)
+    return torch.cat(parts, 1).sum() + q.sum()
+
+
+def recurrent(steps: int) -> Any:
+    w, u, b = leaf(8, 8), leaf(4, 8), leaf(8)
+    h = torch.zeros(2, 8)
+    for _ in range(steps):
+        h = torch.tanh(torch.ones(2, 4) @ u + h @ w + b)
+    return h.sum()
+
+
+VIEWS = {
+    **{case.__name__: case for case in CASES},
+    "attention": lambda torch: (attention(4), {"show_saved": True, "show_attrs": True}),
+    "recurrent": lambda torch: (recurrent(12), {"show_saved": True}),
+}
+
+
+@pytest.mark.parametrize("case", VIEWS.values(), ids=VIEWS)
+def test_the_picture_shows_the_graph(case: Case) -> None:
+    var, options = case(torch)
+    view = make_dot(var, **options)
+    picture = Picture(view.svg)
+    assert list(picture.problems()) == []
+    boxes = Counter(box.title or box.kind for box in view.graph.boxes.values())
+    assert Counter(texts[0] for _, texts in picture.boxes) == boxes
+    kinds = Counter(link.kind for link in view.graph.links)
+    assert Counter(kind for kind, _, _ in picture.links) == kinds
+    labels = {link.label for link in view.graph.links} - {""}
+    assert {label for _, label in picture.labels} == labels
+
+
+def test_what_is_wrong_is_seen() -> None:
+    good = Picture(make_dot(mlp(torch)[0]).svg)
+    for i, j in ((0, 1), (5, 9)):
+        picture = Picture(make_dot(mlp(torch)[0]).svg)
+        picture.boxes[i] = (good.boxes[j][0], picture.boxes[i][1])
+        found = " / ".join(picture.problems())
+        assert "overlap" in found
+        assert "ends nowhere" in found
+    picture = Picture(make_dot(mlp(torch)[0]).svg)
+    box, texts = picture.boxes[1]
+    picture.boxes[1] = (box._replace(left=box.left - 500, bottom=box.bottom + 20), texts)
+    found = " / ".join(picture.problems())
+    assert f"'{' '.join(texts)}' is outside" in found
+    assert f"{texts[0]} \N{RIGHTWARDS ARROW} output goes through a box" in found
+
+
+def test_a_box_says_what_it_is() -> None:
+    var, options = mlp(torch)
+    view = make_dot(var, **options, show_attrs=True)
+    texts = {texts[0]: texts[1:] for _, texts in Picture(view.svg).boxes}
+    assert texts["2.weight"] == ["(1, 16)"]
+    assert texts["output"] == ["()"]
+    assert texts["ReluBackward0"] == ["(8, 16)", "result", "[saved tensor]"]
+    assert "<title>leaf 2.weight\nfloat32 (1, 16), 16 elements\ngrad: none yet</title>" in view.svg
+    assert "<title>ReluBackward0\noutput: float32 (8, 16)\nsaved result:" in view.svg
+    assert "<title>2.weight \N{RIGHTWARDS ARROW} AccumulateGrad</title>" in view.svg
+
+
+def test_outputs_of_a_node() -> None:
+    x = leaf(5)
+    p, q = x.split(4)
+    texts = [t for _, t in Picture(make_dot((p, q)).svg).boxes]
+    assert ["SplitBackward0", "(4), (1)"] in texts
+    texts = [t for _, t in Picture(make_dot(x.split(1)[0]).svg).boxes]
+    assert ["SplitBackward0", "5 \N{MULTIPLICATION SIGN} (1)"] in texts
+
+
+def test_straight_links_stay_straight() -> None:
+    def bends(view: GraphView) -> list[str]:
+        links = Picture(view.svg).links
+        return [title for _, title, line in links if len({round(x) for x, _ in line}) > 1]
+
+    h = leaf()
+    for _ in range(30):
+        h = h.exp()
+    assert bends(make_dot(h)) == []
+    w = leaf()
+    for _ in range(30):
+        h = h.exp() * w
+    # One bend where the weight's way begins, and one for each of its uses.
+    assert len(bends(make_dot(h))) <= 31
+
+
+def test_hostile_names() -> None:
+    names = ["<b>&amp;</b>]]>", '"', "\x00\ud800", "\u65e5\u672c", "n" * 300]
+    leaves = [leaf() for _ in names]
+    pairs = zip(names, leaves, strict=True)
+    svg = make_dot(torch.stack(leaves).sum(), pairs).svg
+    picture = Picture(svg)
+    assert list(picture.problems()) == []
+    shown = [t[0] for _, t in picture.boxes if t[1:] == ["(3)"] and t[0] != "AccumulateGrad"]
+    assert shown == [*names[:2], r"\x00\ud800", names[3], f"{'n' * 21}…{'n' * 21}"]
+    assert f"<title>leaf {names[4]}\n" in svg
+    assert len(svg.encode("utf-8")) > len(svg)
+
+
+def test_wide_graphs_are_cut() -> None:
+    leaves = [leaf() for _ in range(300)]
+    picture = Picture(make_dot(torch.stack(leaves).sum()).svg)
+    assert list(picture.problems()) == []
+    assert len(picture.boxes) == 2 * PART_ROW + 4
+    assert ["… 288 more inputs"] in [texts for _, texts in picture.boxes]
+    assert picture.note[0] == "27 nodes of 603 drawn, nearest the output"
+    assert Picture(make_dot(torch.stack(leaves[:30]).sum()).svg).note == []
+
+
+def test_cut_graphs_keep_their_links() -> None:
+    tower = [leaf() for _ in range(256)]
+    while len(tower) > 1:
+        tower = [a * b for a, b in zip(tower[::2], tower[1::2], strict=True)]
+    view = make_dot(tower[0], show_saved=True)
+    assert len(view.graph.boxes) > WHOLE
+    picture = Picture(view.svg)
+    assert list(picture.problems()) == []
+    assert len([texts for _, texts in picture.boxes if "more input" not in texts[0]]) <= PART
+    assert len(picture.note) == 2
+
+
+@pytest.fixture(scope="module")
+def endless() -> GraphView:
+    x = leaf()
+    h = x * 1
+    for _ in range(50_000):
+        h = h * x + 1
+    return make_dot(h, {"x": x})
+
+
+def test_a_graph_of_any_depth(endless: GraphView) -> None:
+    assert len(endless.graph.boxes) == 100_004 > 10 * sys.getrecursionlimit()
+    assert endless.source.count(" -> ") == len(endless.graph.links) == 150_003
+    picture = Picture(endless.svg)
+    assert list(picture.problems()) == []
+    assert picture.note == [
+        f"{PART} nodes of 100,004 drawn, nearest the output",
+        "in all: 50,001 MulBackward0, 50,000 AddBackward0, 1 output, 1 leaf, 1 AccumulateGrad",
+    ]
+    assert ["… 1 more input"] in [texts for _, texts in picture.boxes]
+
+
+def test_the_text_of_a_graph_of_any_depth(endless: GraphView) -> None:
+    text = tree(endless.graph, 10**6)
+    assert text.count("MulBackward0 (3)\n") >= 50_000
+    assert max(map(len, text.splitlines())) < 80
