@@ -23,7 +23,10 @@ def ints(name: str, argument: str, given: tuple[Any, ...]) -> tuple[int, ...]:
         raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
-    if {*map(type, given)} == {int}:
+    for n in given:
+        if type(n) is not int:
+            break
+    else:
         return given
     try:
         return tuple([operator.index(n) for n in given])
@@ -70,12 +73,13 @@ def seen_as(input: Array, size: tuple[int, ...]) -> Array:
     Raises:
         RuntimeError: if the sizes do not fit or the memory is not laid out for them.
     """
-    if size and min(size) < -1:  # NumPy takes any negative size for -1
-        raise unfit(input, size)
     try:
-        return input.reshape(size, copy=False)
+        out = input.reshape(size) if input.flags.c_contiguous else input.reshape(size, copy=False)
     except ValueError:
         raise unfit(input, size) from None
+    if out.shape != size and min(size) < -1:  # NumPy takes any negative size for -1
+        raise unfit(input, size)
+    return out
 
 
 @op(
@@ -142,8 +146,6 @@ def reshape(input: Any, *shape: Any, **named: Any) -> Any:
     array = input._array
     if array.flags.c_contiguous:
         return view_in(input, size)
-    if size and min(size) < -1:
-        raise unfit(array, size)
     try:
         array.reshape(size, copy=False)
     except ValueError:
@@ -173,7 +175,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     Raises:
         RuntimeError: if ``start_dim`` comes after ``end_dim``.
     """
-    shape = input.shape
+    shape = input._array.shape
     start, end = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -181,7 +183,10 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         return reshape(input, 1)
     if start == end:
         return input
-    return reshape(input, (*shape[:start], shape[start : end + 1].numel(), *shape[end + 1 :]))
+    count = 1
+    for n in shape[start : end + 1]:
+        count *= n
+    return reshape(input, (*shape[:start], count, *shape[end + 1 :]))
 
 
 @method

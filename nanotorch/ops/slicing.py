@@ -22,7 +22,7 @@ WHOLE: Any = slice(None)
 )
 def select(input: Array, dim: int, index: int) -> Array:
     """The part at ``index`` of one dimension, which goes away."""
-    at = (WHOLE,) * normal_dim(dim, input.ndim)
+    at = (WHOLE,) * (dim and normal_dim(dim, input.ndim))
     try:
         return input[(*at, operator.index(index), ...)]
     except IndexError:
@@ -72,6 +72,26 @@ def slice_backward(
     """``g`` in the range of zeros of ``shape`` that `slice_along` takes."""
     out = np.zeros(shape, g.dtype)
     out[(*(WHOLE,) * dim, slice(start, stop, step))] = g
+    return out
+
+
+@op(
+    input=lambda g, input_shape, items: part_backward(g, input_shape, items),
+    view=True,
+    method=False,
+    public=False,
+    node="SliceBackward0",
+)
+def part(input: Array, items: tuple[int | slice, ...]) -> Array:
+    """What several selections and slices lead to, in one step where none of them is recorded."""
+    return input[(*items, ...)]
+
+
+@op(g=lambda g, items: part(g, items), method=False, public=False)
+def part_backward(g: Array, shape: tuple[int, ...], items: tuple[int | slice, ...]) -> Array:
+    """``g`` at the place of `part` in zeros of ``shape``."""
+    out = np.zeros(shape, g.dtype)
+    out[(*items, ...)] = g
     return out
 
 

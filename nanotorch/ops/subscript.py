@@ -19,7 +19,7 @@ from nanotorch.ops.inplace import copy_, fill_, number_in
 from nanotorch.ops.masking import masked_fill_
 from nanotorch.ops.memory import alias
 from nanotorch.ops.shape import unsqueeze, view
-from nanotorch.ops.slicing import select, slice_along
+from nanotorch.ops.slicing import part, select, slice_along
 
 NOT_AN_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
@@ -78,13 +78,15 @@ def as_index_tensor(item: Any) -> Tensor:
     return wrap(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64))
 
 
-def dimensions_of(item: Any) -> int:
-    """How many dimensions of the tensor an item of its index takes up."""
-    if item is None or item is ... or item is True or item is False:
-        return 0
-    if isinstance(item, Tensor) and item._array.dtype.kind in "bu":
-        return item.ndim
-    return 1
+def dimensions_of(items: Sequence[Any]) -> int:
+    """How many dimensions of the tensor the items of its index take up."""
+    count = len(items)
+    for item in items:
+        if item is None or item is ... or item is True or item is False:
+            count -= 1
+        elif isinstance(item, Tensor) and item._array.dtype.kind in "bu":
+            count += item._array.ndim - 1
+    return count
 
 
 def bounds_of(given: slice, size: int) -> tuple[int, int, int]:
@@ -108,6 +110,18 @@ def slice_at(source: Tensor, dim: int, given: slice) -> Tensor:
     return slice_along(source, dim, start, stop, step)
 
 
+def plain(items: tuple[Any, ...]) -> bool:
+    """Whether NumPy understands an index just as PyTorch does: integers and slices alone."""
+    for item in items:
+        if type(item) is slice:
+            step = item.step
+            if step is not None and not (type(step) is int and step > 0):
+                return False
+        elif type(item) is not int:
+            return False
+    return True
+
+
 def select_at(source: Tensor, dim: int, at: int, position: int) -> Tensor:
     """One index of a dimension; `position` is that of the item, for the message."""
     size = source._array.shape[dim]
@@ -122,7 +136,7 @@ def resolve(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Ten
     Raises:
         IndexError: for too many items, or one out of range.
     """
-    taken = sum([dimensions_of(item) for item in items])
+    taken = dimensions_of(items)
     ndim = source._array.ndim
     if taken > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
@@ -151,7 +165,7 @@ def resolve(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Ten
                 source, tensor = unsqueeze(source, dim), wrap(FLAGS[flag])
             assert tensor is not None
             tensors[dim] = tensor
-            dim += max(dimensions_of(tensor), 1)
+            dim += max(dimensions_of((tensor,)), 1)
     return source, tensors
 
 
@@ -166,7 +180,7 @@ def index_of(tensors: dict[int, Tensor], ndim: int) -> Index:
     for at, tensor in tensors.items():
         entries += [None] * (at - dim)
         entries.append(tensor)
-        dim = at + max(dimensions_of(tensor), 1)
+        dim = at + max(dimensions_of((tensor,)), 1)
     if len(entries) > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(entries)})")
     return Index(entries)
@@ -181,6 +195,13 @@ def read(self: Tensor, given: Any) -> Tensor:
         ValueError: for a slice with a step that is not positive.
     """
     kind = type(given)
+    if not (mode.enabled and self.requires_grad):
+        items = given if kind is tuple else (given,)
+        if items and len(items) <= self._array.ndim and plain(items):
+            try:
+                return part(self, items)
+            except (IndexError, TypeError):
+                pass  # step by step it will be known why
     if kind is int:
         if not self._array.ndim:
             raise IndexError(OUT_OF_BOUNDS.format(given, 0, 0) if given else NO_DIMENSIONS)
@@ -189,51 +210,45 @@ def read(self: Tensor, given: Any) -> Tensor:
         if not self._array.ndim:
             raise IndexError(NO_SLICE)
         return slice_along(self, 0, *bounds_of(given, self._array.shape[0]))
-    part, tensors = resolve(self, items_of(given))
+    source, tensors = resolve(self, items_of(given))
     if tensors:
-        return index(part, index_of(tensors, part._array.ndim))
-    return alias(part) if part is self else part
+        return index(source, index_of(tensors, source._array.ndim))
+    return alias(source) if source is self else source
 
 
 # Writing
 
 
-def plain(item: Any) -> bool:
-    """Whether NumPy understands an item of an index just as PyTorch does."""
-    kind = type(item)
-    if kind is slice:
-        return item.step is None or (type(item.step) is int and item.step > 0)
-    return kind is int or item is ...
-
-
 def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
-    """Write a value at a plain index where no graph is involved; whether that was possible."""
-    if type(given) is tuple:
-        if not all(map(plain, given)) or given.count(...) > 1:
-            return False
-    elif not plain(given):
+    """Write a value where no graph is involved and NumPy does as PyTorch; whether it was done."""
+    array, place = self._array, given
+    if 0 in array.strides:
         return False
-    array = self._array
+    if isinstance(given, Tensor):
+        place = given._array
+        if place.dtype not in (np.int64, np.bool_) or not place.ndim:
+            return False
+    elif given is not ... and not plain(given if type(given) is tuple else (given,)):
+        return False
     if isinstance(value, Tensor):
         new: Any = value._array
+        if place is not given and new.dtype is not array.dtype:
+            return False
+        if mode.enabled and (self.requires_grad or value.requires_grad):
+            return False
     elif isinstance(value, (bool, int, float)):
         new = number_in(value, array.dtype)
+        if mode.enabled and self.requires_grad:
+            return False
     else:
-        return False
-    if 0 in array.strides or (mode.enabled and (self.requires_grad or recorded(value))):
         return False
     refuse_write(self._cell)
     try:
-        array[given] = new
-    except (IndexError, ValueError):
+        array[place] = new
+    except (IndexError, ValueError, TypeError):
         return False
     self._cell[0] += 1
     return True
-
-
-def recorded(value: Any) -> bool:
-    """Whether ``value`` is a tensor that requires grad."""
-    return isinstance(value, Tensor) and value.requires_grad
 
 
 def without_leading_ones(value: Tensor) -> Tensor:
@@ -243,38 +258,38 @@ def without_leading_ones(value: Tensor) -> Tensor:
     return view(value, shape[ones:])
 
 
-def assign(part: Tensor, value: Any) -> None:
+def assign(target: Tensor, value: Any) -> None:
     """Write a number or tensor into a view."""
     if not isinstance(value, Tensor):
-        fill_(part, value)
-    elif value._array.shape == part._array.shape:
-        copy_(part, value)
+        fill_(target, value)
+    elif value._array.shape == target._array.shape:
+        copy_(target, value)
     elif value._array.ndim == 0:
-        fill_(part, value)
+        fill_(target, value)
     else:
-        value, shape = without_leading_ones(value), part._array.shape
-        copy_(part, value if value._array.shape == shape else expand_to(value, shape))
+        value, shape = without_leading_ones(value), target._array.shape
+        copy_(target, value if value._array.shape == shape else expand_to(value, shape))
 
 
-def assign_at(part: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
+def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
     """Write a number or tensor into a view at index tensors."""
-    at = index_of(tensors, part._array.ndim)
+    at = index_of(tensors, target._array.ndim)
     if isinstance(value, Tensor):
         leading = value._array.ndim and value._array.shape[0] == 1
-        put_at_in_place(part, at, without_leading_ones(value) if leading else value, False)
+        put_at_in_place(target, at, without_leading_ones(value) if leading else value, False)
         return
     if len(tensors) == 1:
         ((dim, tensor),) = tensors.items()
         kind = tensor._array.dtype
         if kind == np.int64:
-            index_fill_(part, dim, wrap(tensor._array.reshape(-1)), value)
+            index_fill_(target, dim, wrap(tensor._array.reshape(-1)), value)
             return
         if kind.kind in "bu":
-            check_masks(part._array.shape, at.key)
-            rest = (1,) * (part.ndim - dim - tensor.ndim)
-            masked_fill_(part, wrap(tensor._array.reshape(tensor._array.shape + rest)), value)
+            check_masks(target._array.shape, at.key)
+            rest = (1,) * (target.ndim - dim - tensor.ndim)
+            masked_fill_(target, wrap(tensor._array.reshape(tensor._array.shape + rest)), value)
             return
-    put_at_in_place(part, at, wrap(np.array(number_in(value, part._array.dtype))), False)
+    put_at_in_place(target, at, wrap(np.array(number_in(value, target._array.dtype))), False)
 
 
 @method(name="__setitem__", public=False)
@@ -301,8 +316,8 @@ def write(self: Tensor, given: Any, value: Any) -> None:
     elif given is True:
         assign(unsqueeze(self, 0), value)
     else:
-        part, tensors = resolve(self, items_of(given))
+        target, tensors = resolve(self, items_of(given))
         if tensors:
-            assign_at(part, tensors, value)
+            assign_at(target, tensors, value)
         else:
-            assign(part, value)
+            assign(target, value)
