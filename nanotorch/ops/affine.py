@@ -28,11 +28,10 @@ def added(out: Array, input: Array, beta: Number) -> Array:
         RuntimeError: if ``input`` does not broadcast to the shape of ``out``.
     """
     try:
-        target = out
         if beta == 0:
             np.broadcast_to(input, out.shape)
         else:
-            target += scaled(input, beta)
+            np.add(out, input if beta == 1 else scaled(input, beta), out)
     except ValueError:
         raise cannot_expand(input.shape, out.shape, input.dtype) from None
     return out
@@ -52,7 +51,7 @@ def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
 
 
 @op(
-    input=lambda g, beta: scaled(g, beta),
+    input=lambda g, beta: g if beta == 1 else scaled(g, beta),
     mat1=lambda g, mat2, alpha: scaled(mm(g, t(mat2)), alpha),
     mat2=lambda g, mat1, alpha: scaled(mm(t(mat1), g), alpha),
     inplace=True,
@@ -67,7 +66,8 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
         check_mm("addmm", mat1, mat2)
     if input.dtype is not mat2.dtype or mat1.dtype is not mat2.dtype:
         check_dtypes(input, mat1, mat2)
-    return added(scaled(product(mat1, mat2), alpha), input, beta)
+    out = product(mat1, mat2)
+    return added(out if alpha == 1 else scaled(out, alpha), input, beta)
 
 
 @op(

@@ -34,17 +34,22 @@ def check_index(name: str, array: Array, index: Array, dim: int, src: Array | No
         )
     if src is not None and (index.ndim or 1) != (src.ndim or 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    if index.shape != array.shape or (src is not None and index.shape != src.shape):
+        check_sizes(name, array, index, dim, src)
+    size = array.shape[dim] if array.ndim else 1
+    if index.min() < 0 or index.max() >= size:
+        first = index[(index < 0) | (index >= size)].reshape(-1)[0]
+        raise RuntimeError(f"index {first} is out of bounds for dimension {dim} with size {size}")
+    return dim
+
+
+def check_sizes(name: str, array: Array, index: Array, dim: int, src: Array | None) -> None:
+    """Refuse an index that is larger than what it is used with."""
     for d, (n, size) in enumerate(zip(index.shape, array.shape, strict=False)):
         if d != dim and n > size:
             raise too_large(name, array, index, dim, src, d)
     if src is not None and any(n > s for n, s in zip(index.shape, src.shape, strict=False)):
         raise too_large(name, array, index, dim, src, 0)
-    size = array.shape[dim] if array.ndim else 1
-    wrong = (index < 0) | (index >= size)
-    if wrong.any():
-        first = index[wrong][0] if index.ndim else index
-        raise RuntimeError(f"index {first} is out of bounds for dimension {dim} with size {size}")
-    return dim
 
 
 def too_large(
@@ -62,8 +67,10 @@ def too_large(
 
 def at(index: Array, dim: int) -> tuple[Array, ...]:
     """The NumPy index of the elements that ``index`` means along ``dim``."""
-    grid = list(np.ogrid[tuple([slice(n) for n in index.shape])]) if index.ndim > 1 else [index]
-    grid[dim] = index
+    grid, ndim = [], index.ndim
+    for d, n in enumerate(index.shape):
+        places = np.arange(n).reshape((n,) + (1,) * (ndim - d - 1)) if d != dim else index
+        grid.append(places)
     return tuple(grid)
 
 

@@ -30,19 +30,24 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
         raise RuntimeError(
             f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
         )
-    size = source.shape[dim]
-    if not size and wanted.size:
-        raise RuntimeError("index_select(): self indexing axis dim should be positive")
-    wrong = (wanted < 0) | (wanted >= size)
-    if wrong.any():
-        # PyTorch has a faster kernel for the second dimension, with a message of its own.
-        if dim == 1:
-            raise RuntimeError(
-                f"INDICES element is out of DATA bounds, id={wanted[wrong][0]} axis_dim={size}"
-            )
-        raise IndexError("index out of range in self")
-    picked = source.take(wanted, dim)
+    try:
+        picked = source.take(wanted, dim)
+    except IndexError:
+        raise cannot_select(source.shape[dim], wanted, dim) from None
+    if (wanted < 0).any():
+        raise cannot_select(source.shape[dim], wanted, dim)
     return picked if input.ndim else picked.reshape(())
+
+
+def cannot_select(size: int, index: Array, dim: int) -> Exception:
+    """The error for an index out of range."""
+    if not size:
+        return RuntimeError("index_select(): self indexing axis dim should be positive")
+    if dim != 1:
+        return IndexError("index out of range in self")
+    # PyTorch has a faster kernel for the second dimension, with a message of its own.
+    first = index[(index < 0) | (index >= size)][0]
+    return RuntimeError(f"INDICES element is out of DATA bounds, id={first} axis_dim={size}")
 
 
 @op(
@@ -170,21 +175,20 @@ def check_index_copy(input: Array, dim: int, index: Array, source: Array) -> int
             f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) "
             f"({source.shape[dim]})"
         )
-    refuse_outside("index_copy_(): ", index, dim, input.shape, 0)
+    size = input.shape[dim] if input.ndim else 1
+    if ((index < 0) | (index >= size)).any():
+        raise outside("index_copy_(): ", index, dim, input.shape, 0)
     return dim
 
 
-def refuse_outside(
+def outside(
     name: str, index: Array, dim: int, shape: tuple[int, ...], low: int | None = None
-) -> None:
-    """Raise for an index out of range along ``dim``."""
+) -> IndexError:
+    """The error for the first index out of range along ``dim``."""
     size = shape[dim] if shape else 1
     wrong = (index < (-size if low is None else low)) | (index >= size)
-    if wrong.any():
-        first = index.reshape(-1)[wrong.reshape(-1)][0]
-        raise IndexError(
-            f"{name}index {first} is out of bounds for dimension {dim} with size {size}"
-        )
+    first = index.reshape(-1)[wrong.reshape(-1)][0]
+    return IndexError(f"{name}index {first} is out of bounds for dimension {dim} with size {size}")
 
 
 COPY: dict[str, Any] = {
@@ -230,11 +234,11 @@ def index_filled(input: Array, dim: int, index: Array, value: Any) -> Array:
             "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s)."
         )
-    refuse_outside("", index, dim, input.shape)
-    if input.ndim:
-        input[(*(WHOLE,) * dim, index)] = value
-    elif index.size:
-        input[...] = value
+    target = input if input.ndim else input.reshape(1)
+    try:
+        target[(*(WHOLE,) * dim, index)] = value
+    except IndexError:
+        raise outside("", index, dim, input.shape) from None
     return input
 
 

@@ -85,6 +85,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 # Numbers
 
 
+LARGEST = {np.dtype(name): float(np.finfo(name).max) for name in ("float16", "float32", "float64")}
 C_NAMES = {
     "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
     "float16": "c10::Half", "float32": "float",
@@ -98,7 +99,7 @@ def number_in(value: Number, kind: np.dtype) -> Any:
         RuntimeError: for a number beyond the limits of the type.
     """
     if kind.kind == "f":
-        fits = not math.isfinite(value) or abs(value) <= np.finfo(kind).max
+        fits = abs(value) <= LARGEST[kind] or not math.isfinite(value)
     elif kind.kind == "b":
         fits = True
     else:

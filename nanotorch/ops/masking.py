@@ -65,6 +65,8 @@ def choose(condition: Any, input: Any, other: Any) -> Any:
     if not isinstance(condition, Tensor) and not any(isinstance(x, Tensor) for x in pair):
         return where_true(condition, input, other, None)
     held = [x._array if isinstance(x, Tensor) else x for x in pair]
+    if isinstance(input, Tensor) and isinstance(other, Tensor) and held[0].dtype is held[1].dtype:
+        return where_true(condition, input, other, None)
     kind = dtypes.result_type(held).numpy
     operands = [x if isinstance(x, Tensor) else wrap(np.array(x, kind)) for x in pair]
     return where_true(condition, *operands, kind)
