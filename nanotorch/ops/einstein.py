@@ -7,6 +7,7 @@ right, and a label is summed over as soon as no later operand has it.
 
 import string
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from nanotorch._core.op import public
@@ -62,47 +63,44 @@ def parse(equation: str) -> tuple[list[Labels], Labels | None]:
     return inputs, labels_of(right, len(left) + 2, "the output") if arrow else None
 
 
-def from_lists(arguments: Sequence[Any]) -> tuple[list[Labels], Labels | None, list[Tensor]]:
-    """The form ``einsum(a, [0, 1], b, [1, 2], [0, 2])``, whose labels are numbers."""
+def from_lists(arguments: Sequence[Any]) -> tuple[str, list[Tensor]]:
+    """The equation and operands of the form ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
 
-    def letters(numbers: Sequence[Any]) -> Labels:
-        return [DOTS if n is ... else LETTERS[n] for n in numbers]
+    def letters(numbers: Sequence[Any]) -> str:
+        return "".join([DOTS if n is ... else LETTERS[n] for n in numbers])
 
-    output = letters(arguments[-1]) if len(arguments) % 2 else None
     count = len(arguments) // 2
-    return (
-        [letters(arguments[2 * i + 1]) for i in range(count)],
-        output,
-        [arguments[2 * i] for i in range(count)],
-    )
+    equation = ",".join([letters(arguments[2 * i + 1]) for i in range(count)])
+    if len(arguments) % 2:
+        equation += "->" + letters(arguments[-1])
+    return equation, [arguments[2 * i] for i in range(count)]
 
 
-def covered(inputs: list[Labels], operands: Sequence[Tensor]) -> int:
+def covered(inputs: list[Labels], ndims: Sequence[int]) -> int:
     """How many dimensions the dots stand for at most.
 
     Raises:
         RuntimeError: if the labels do not fit the operands.
     """
-    if len(inputs) != len(operands):
-        given = "more" if len(inputs) < len(operands) else "fewer"
+    if len(inputs) != len(ndims):
+        given = "more" if len(inputs) < len(ndims) else "fewer"
         raise RuntimeError(
             f"einsum(): {given} operands were provided than specified in the equation"
         )
     most = 0
-    for number, (labels, operand) in enumerate(zip(inputs, operands, strict=True)):
-        named = sum(label != DOTS for label in labels)
+    for number, (labels, ndim) in enumerate(zip(inputs, ndims, strict=True)):
+        named = len(labels) - (DOTS in labels)
         if DOTS in labels:
-            if named > operand.ndim:
+            if named > ndim:
                 raise RuntimeError(
                     f"einsum(): the number of subscripts in the equation ({named}) is more than "
-                    f"the number of dimensions ({operand.ndim}) for operand {number}"
+                    f"the number of dimensions ({ndim}) for operand {number}"
                 )
-            most = max(most, operand.ndim - named)
-        elif named != operand.ndim:
+            most = max(most, ndim - named)
+        elif named != ndim:
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({named}) does not match the "
-                f"number of dimensions ({operand.ndim}) for operand {number} and no ellipsis was "
-                "given"
+                f"number of dimensions ({ndim}) for operand {number} and no ellipsis was given"
             )
     return most
 
@@ -128,13 +126,35 @@ def check_output(output: Labels, inputs: list[Labels]) -> None:
             )
 
 
-def spelled_out(labels: Labels, operand: Tensor, dots: int) -> Labels:
+def spelled_out(labels: Labels, ndim: int, dots: int) -> Labels:
     """Labels with a number for each dimension that the dots stand for, counted from the last."""
     if DOTS not in labels:
         return labels
-    count = operand.ndim - len(labels) + 1
+    count = ndim - len(labels) + 1
     at = labels.index(DOTS)
     return labels[:at] + [str(n) for n in range(dots - count, dots)] + labels[at + 1 :]
+
+
+@lru_cache(maxsize=256)
+def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels, int]:
+    """What an equation says of operands of so many dimensions.
+
+    Returns:
+        The labels of each operand; those of all dimensions in the order in which every operand
+        is arranged; and how many of these the result keeps.
+    """
+    inputs, output = parse(equation)
+    dots = covered(inputs, ndims)
+    if output is None:
+        output = implicit_output(inputs)
+    else:
+        check_output(output, inputs)
+    dotted = [str(n) for n in range(dots)]
+    inputs = [spelled_out(*pair, dots) for pair in zip(inputs, ndims, strict=True)]
+    result = [x for label in output for x in (dotted if label == DOTS else [label])]
+    present = {label for labels in inputs for label in labels}
+    summed = [x for x in (*dotted, *LETTERS) if x in present and x not in result]
+    return inputs, result + summed, len(result)
 
 
 def check_sizes(operands: Sequence[Tensor], inputs: list[Labels]) -> None:
@@ -224,34 +244,21 @@ def einsum(*args: Any) -> Tensor:
         RuntimeError: if the equation is not valid or does not fit the operands.
     """
     if isinstance(args[0], str):
-        inputs, output = parse(args[0])
-        given = args[1:]
-        operands = (
-            list(given[0])
-            if len(given) == 1 and isinstance(given[0], (list, tuple))
-            else list(given)
-        )
+        equation, operands = args[0], list(args[1:])
+        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+            operands = list(operands[0])
     else:
-        inputs, output, operands = from_lists(args)
+        equation, operands = from_lists(args)
     for number, operand in enumerate(operands):
         if not isinstance(operand, Tensor):
             raise TypeError(
                 f"expected Tensor as element {number} in argument 1, but got "
                 f"{type(operand).__name__}"
             )
-    dots = covered(inputs, operands)
-    if output is None:
-        output = implicit_output(inputs)
-    else:
-        check_output(output, inputs)
-    dotted = [str(n) for n in range(dots)]
-    inputs = [spelled_out(*pair, dots) for pair in zip(inputs, operands, strict=True)]
+    inputs, order, kept = planned(equation, tuple([t._array.ndim for t in operands]))
     check_sizes(operands, inputs)
-    result = [x for label in output for x in (dotted if label == DOTS else [label])]
-    summed = [x for x in (*dotted, *LETTERS) if x not in result and any(x in i for i in inputs)]
-    order = result + summed
     parts = [arranged(*pair, order) for pair in zip(operands, inputs, strict=True)]
-    return evaluate(parts, len(result), len(order))
+    return evaluate(parts, kept, len(order))
 
 
 def evaluate(parts: list[Tensor], kept: int, ndim: int) -> Tensor:

@@ -77,7 +77,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     Raises:
         RuntimeError: if the shapes do not fit, or the tensor must not be written to.
     """
-    if isinstance(other, (bool, int, float)):
+    if not isinstance(other, Tensor) and isinstance(other, (bool, int, float)):
         other = Tensor._lift(number_in(other, self._array.dtype))
     return copied_into(self, other)
 

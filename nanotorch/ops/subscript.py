@@ -195,6 +195,8 @@ def read(self: Tensor, given: Any) -> Tensor:
         ValueError: for a slice with a step that is not positive.
     """
     kind = type(given)
+    if kind is Tensor and given._array.ndim and given._array.dtype == np.int64 and self._array.ndim:
+        return index(self, Index((given,)))
     if not (mode.enabled and self.requires_grad):
         items = given if kind is tuple else (given,)
         if items and len(items) <= self._array.ndim and plain(items):
