@@ -1,7 +1,7 @@
-"""Write `tests/golden/autograd_*.json`: PyTorch's answers in the situations of `tests/autograd`.
+"""Write `tests/golden/{autograd,seeds}_*.json`: PyTorch's answers in the situations of those tests.
 
 User functions, functional derivatives, inference and anomaly mode, hooks of saved tensors,
-checkpoints. Run it where torch is.
+checkpoints; and the examples of the tutorials. Run it where torch is.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def main() -> None:
     """Put every situation to PyTorch."""
     torch: Any = importlib.import_module("torch")
     warnings.simplefilter("ignore")
-    for name in FILES:
-        answers = {key: told(ask(torch)) for key, ask in situations(name).items()}
-        target = ROOT / "tests" / "golden" / f"autograd_{name}.json"
+    for folder, name in [(folder, name) for folder, names in FILES.items() for name in names]:
+        answers = {key: told(ask(torch)) for key, ask in situations(name, folder).items()}
+        target = ROOT / "tests" / "golden" / f"{folder}_{name}.json"
         target.write_text(json.dumps(answers, indent=1) + "\n", "utf-8")
         print(f"{target}: {len(answers)} situations, {target.stat().st_size // 1000} kB")
 

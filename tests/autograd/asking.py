@@ -1,4 +1,4 @@
-"""Nanotorch in the situations of this folder."""
+"""Nanotorch in the situations of a folder."""
 
 import json
 from typing import Any
@@ -10,15 +10,13 @@ from tests.autograd.casebook import situations
 from tests.core.casebook import GOLDEN, Situation, told
 
 
-def as_pytorch(*names: str) -> Any:
+def as_pytorch(*names: str, folder: str = "autograd") -> Any:
     """A test for every situation of these files: the answer is PyTorch's."""
     pairs = []
     for name in names:
-        text = (GOLDEN / f"autograd_{name}.json").read_text("utf-8")
-        answers = json.loads(text)
-        pairs += [
-            pytest.param(ask, answers.get(key), id=key) for key, ask in situations(name).items()
-        ]
+        answers = json.loads((GOLDEN / f"{folder}_{name}.json").read_text("utf-8"))
+        known = situations(name, folder)
+        pairs += [pytest.param(ask, answers.get(key), id=key) for key, ask in known.items()]
 
     @pytest.mark.parametrize(("ask", "answer"), pairs)
     def test(ask: Situation, answer: Any) -> None:
