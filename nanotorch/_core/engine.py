@@ -13,7 +13,8 @@ import numpy as np
 from nanotorch._core.anomaly import check_gradients, report
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import AccumulateGrad, Edge, Node, anomaly
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.hook_calls import call_after_hooks, call_before_hooks, call_tensor_hooks
+from nanotorch._core.tensor import Tensor
 
 ndarray = np.ndarray
 ACCUMULATOR = float("inf")
@@ -129,7 +130,7 @@ class Sweep:
         keep_graph: leave the saved values in place, for another pass.
         create_graph: compute on Tensors and record it, so that gradients have a graph themselves.
         captures: edges whose gradients are wanted; only nodes that lead to them run.
-        accumulate: let accumulators that are captured add to their leaf as well.
+        accumulate: the nodes of these edges run as well, in place of handing out what arrives.
     """
 
     def __init__(
@@ -145,12 +146,15 @@ class Sweep:
         self.waiting: dict[Node, list[Any]] = {}
         self.consumers = count_consumers([edge[0] for edge, _ in roots if edge[0] is not None])
         self.captures = None if captures is None else dict.fromkeys(captures)
-        self.needed: set[Node] | None = None
+        self.needed: set[Node] | None = None  # those that run; None for all
+        self.goals: set[Node] = set()  # those whose gradient is handed out
         if captures is not None:
-            self.goals = {edge[0] for edge in captures if edge[0] is not None}
-            self.needed = leading_to(self.goals, self.consumers)
+            goals = {edge[0] for edge in captures if edge[0] is not None}
+            self.needed = leading_to(goals, self.consumers)
             if accumulate:
-                self.needed |= {n for n in self.goals if isinstance(n, AccumulateGrad)}
+                self.needed |= goals
+            else:
+                self.goals = goals
         self.ready = Ready()
         for (node, number), g in roots:
             if node is not None:
@@ -204,9 +208,24 @@ class Sweep:
 
     def reaches(self, node: Node) -> bool:
         """Whether this pass calls the hooks of a node."""
-        if node not in self.consumers:
-            return False
+        return node in self.consumers and self.uses(node)
+
+    def uses(self, node: Node) -> bool:
+        """Whether this pass does anything with the gradient of a node."""
         return self.needed is None or node in self.needed or node in self.goals
+
+    def useful(self, node: Node, grads: Sequence[Any]) -> Sequence[Any]:
+        """The gradients as the node's hooks see them: those that are used, as they will be sent."""
+        used = [target is not None and self.uses(target) for target, _ in node.next_functions]
+        if node.together and any(used):
+            used = [True] * len(used)
+        pairs = zip(grads, node.next_functions, used, strict=False)
+        return [
+            None
+            if g is None or target is None or not wanted
+            else fit(g, node, position, *target._outputs[number])
+            for position, (g, (target, number), wanted) in enumerate(pairs)
+        ]
 
     def pass_on(self, node: Node, grads: Sequence[Any] | None, arrived: Any) -> None:
         """Send a node's gradients along its edges; None where nothing had arrived at the node."""
@@ -235,7 +254,7 @@ class Sweep:
         """Run one node that has hooks, or whose gradient may be wanted or not wanted at all."""
         arrived, mine = held[0::2], held[1]
         runs = self.needed is None or node in self.needed
-        wanted = self.needed is not None and node in self.goals
+        wanted = node in self.goals
         if wanted and runs:
             self.capture(node, arrived)  # as it came: a node that runs has its hooks called later
         if node._hooks is not None and (wanted or runs):
@@ -254,6 +273,7 @@ class Sweep:
             arrived = call_before_hooks(node, arrived, self.graph)
         grads = node.apply(arrived, self.graph)
         if hooks is not None and hooks.after:
+            grads = self.useful(node, grads)
             grads = call_after_hooks(node, grads, arrived, self.graph)
         if anomaly.enabled and anomaly.check_nan:
             check_gradients(node, grads)
@@ -298,88 +318,3 @@ class _Current(threading.local):
 
 
 current = _Current()
-
-
-def lift(g: Any) -> Any:
-    """A gradient as hooks see it: a Tensor."""
-    return g if g is None or isinstance(g, Tensor) else wrap(np.asarray(g))
-
-
-def lower(g: Any, graph: bool) -> Any:
-    """A gradient as the sweep carries it."""
-    return g if g is None or graph else g._array
-
-
-def call_tensor_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
-    """The hooks of each output's tensor in order, then its `retain_grad`."""
-    hooks = node._hooks
-    assert hooks is not None
-    for number, by_id in hooks.tensor.items():
-        for hook in list(by_id.values()):
-            result = hook(lift(arrived[number]))
-            if result is not None:
-                check_replacement(hook, result, lift(arrived[number]))
-                arrived[number] = lower(result, graph)
-    for number, retain in hooks.retain.items():
-        if arrived[number] is not None:
-            retain(lift(arrived[number]))
-    return arrived
-
-
-def call_before_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
-    """The node's prehooks; each may replace all the gradients that arrived."""
-    hooks = node._hooks
-    assert hooks is not None
-    for hook in list(hooks.before.values()):
-        result = hook(tuple(lift(g) for g in arrived))
-        if result is not None:
-            arrived = [lower(g, graph) for g in replacements(hook, result, len(arrived))]
-    return arrived
-
-
-def call_after_hooks(
-    node: Node, grads: Sequence[Any], arrived: list[Any], graph: bool
-) -> Sequence[Any]:
-    """The node's hooks after it ran; each may replace all the gradients it made."""
-    hooks = node._hooks
-    assert hooks is not None
-    outputs = tuple(lift(g) for g in arrived)
-    for hook in list(hooks.after.values()):
-        result = hook(tuple(lift(g) for g in grads), outputs)
-        if result is not None:
-            grads = [lower(g, graph) for g in replacements(hook, result, len(grads))]
-    return grads
-
-
-def hook_name(hook: Any) -> str:
-    """How a message names a hook."""
-    return str(getattr(hook, "__name__", type(hook).__name__))
-
-
-def replacements(hook: Any, result: Any, expected: int) -> tuple[Any, ...]:
-    """What a node's hook returned: a gradient for each of those it was given."""
-    if expected == 1 and isinstance(result, Tensor):
-        return (result,)
-    if not isinstance(result, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
-    if len(result) != expected:
-        raise RuntimeError(
-            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got "
-            f"{len(result)}, but expected {expected})"
-        )
-    return result
-
-
-def check_replacement(hook: Any, result: Any, before: Tensor | None) -> None:
-    """What a tensor hook returns must fit where the gradient stood."""
-    if not isinstance(result, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-    if before is None:
-        raise RuntimeError("can't replace a None gradient with a non-None value")
-    if result.shape != before.shape:
-        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
-    if result.dtype is not before.dtype:
-        raise RuntimeError(
-            f"hook '{hook_name(hook)}' has changed the type of value (was "
-            f"torch.{before.dtype.char}Tensor got torch.{result.dtype.char}Tensor)"
-        )

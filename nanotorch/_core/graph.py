@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Edge = tuple["Node | None", int]
 NO_EDGE: Edge = (None, 0)
+# The edge to a view that was made under `no_grad` of a tensor that requires grad: what is computed
+# from it requires grad as well, though no gradient will pass. Equal to `NO_EDGE`, but not the same.
+CUT_OFF: Edge = (NO_EDGE[0], 0)
 next_sequence = itertools.count(1).__next__
 
 FREED = (
@@ -84,6 +87,7 @@ class Node:
     _hooks: NodeHooks | None = None
     # Of a write to a view: the node that leads from the view to its base, as long as it is needed.
     _view_node: "weakref.ref[Node] | None" = None
+    together = False  # whether all gradients are made if one is wanted: those of a list of tensors
     # Whether `apply` returns arrays that nobody else holds (or the arriving gradient itself).
     fresh_gradients = False
     # Whether `apply` is called though no gradient has arrived.

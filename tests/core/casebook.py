@@ -26,6 +26,7 @@ FILES = [
     "mode",
     "node_hooks",
     "random",
+    "random_engine",
     "tensor",
     "views",
 ]

@@ -10,7 +10,7 @@ from nanotorch._core.engine import Ready, count_consumers, fit, leading_to, sum_
 from nanotorch._core.graph import Node
 from tests.core.asking import as_pytorch
 
-test_as_pytorch = as_pytorch("engine")
+test_as_pytorch = as_pytorch("engine", "random_engine")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,94 @@
+"""How a sweep calls the hooks of a node: with Tensors, checking what they return."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.graph import Node
+from nanotorch._core.tensor import Tensor, wrap
+
+
+def lift(g: Any) -> Any:
+    """A gradient as hooks see it: a Tensor."""
+    return g if g is None or isinstance(g, Tensor) else wrap(np.asarray(g))
+
+
+def lower(g: Any, graph: bool) -> Any:
+    """A gradient as the sweep carries it."""
+    return g if g is None or graph else g._array
+
+
+def call_tensor_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
+    """The hooks of each output's tensor in order, then its `retain_grad`."""
+    hooks = node._hooks
+    assert hooks is not None
+    for number, by_id in hooks.tensor.items():
+        for hook in list(by_id.values()):
+            result = hook(lift(arrived[number]))
+            if result is not None:
+                check_replacement(hook, result, lift(arrived[number]))
+                arrived[number] = lower(result, graph)
+    for number, retain in hooks.retain.items():
+        if arrived[number] is not None:
+            retain(lift(arrived[number]))
+    return arrived
+
+
+def call_before_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
+    """The node's prehooks; each may replace all the gradients that arrived."""
+    hooks = node._hooks
+    assert hooks is not None
+    for hook in list(hooks.before.values()):
+        result = hook(tuple(lift(g) for g in arrived))
+        if result is not None:
+            arrived = [lower(g, graph) for g in replacements(hook, result, len(arrived))]
+    return arrived
+
+
+def call_after_hooks(
+    node: Node, grads: Sequence[Any], arrived: list[Any], graph: bool
+) -> Sequence[Any]:
+    """The node's hooks after it ran; each may replace all the gradients it made."""
+    hooks = node._hooks
+    assert hooks is not None
+    outputs = tuple(lift(g) for g in arrived)
+    for hook in list(hooks.after.values()):
+        result = hook(tuple(lift(g) for g in grads), outputs)
+        if result is not None:
+            grads = [lower(g, graph) for g in replacements(hook, result, len(grads))]
+    return grads
+
+
+def hook_name(hook: Any) -> str:
+    """How a message names a hook."""
+    return str(getattr(hook, "__name__", type(hook).__name__))
+
+
+def replacements(hook: Any, result: Any, expected: int) -> tuple[Any, ...]:
+    """What a node's hook returned: a gradient for each of those it was given."""
+    if expected == 1 and isinstance(result, Tensor):
+        return (result,)
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) != expected:
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got "
+            f"{len(result)}, but expected {expected})"
+        )
+    return result
+
+
+def check_replacement(hook: Any, result: Any, before: Tensor | None) -> None:
+    """What a tensor hook returns must fit where the gradient stood."""
+    if not isinstance(result, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    if before is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if result.shape != before.shape:
+        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
+    if result.dtype is not before.dtype:
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has changed the type of value (was "
+            f"torch.{before.dtype.char}Tensor got torch.{result.dtype.char}Tensor)"
+        )
