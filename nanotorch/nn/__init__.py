@@ -24,6 +24,7 @@ from nanotorch.nn.container import ModuleDict as ModuleDict
 from nanotorch.nn.container import ModuleList as ModuleList
 from nanotorch.nn.container import Sequential as Sequential
 from nanotorch.nn.dropout import Dropout as Dropout
+from nanotorch.nn.layernorm import LayerNorm as LayerNorm
 from nanotorch.nn.linear import Bilinear as Bilinear
 from nanotorch.nn.linear import Identity as Identity
 from nanotorch.nn.linear import Linear as Linear

@@ -180,15 +180,28 @@ class ModuleCall:
         return add_hook(self._backward_pre_hooks, hook, first=prepend)
 
 
+Gradients = tuple[Tensor | None, ...]
+
+
 class BackwardHookFunctionBackward(Node):
-    """Passes gradients on; stands before a module's inputs and behind its outputs."""
+    """Passes gradients on; stands before a module's inputs and behind its outputs.
+
+    Attributes:
+        notice: called with the gradients to pass on, zeros for those that did not arrive, and with
+            those that arrived; what it returns, if not None, replaces the first.
+    """
+
+    notice: Callable[[Gradients, Gradients], Gradients | None]
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-        passed = []
-        for g, metadata in zip(grads, self._outputs, strict=True):
-            zeros = np.zeros(*metadata) if g is None else None
-            passed.append(g if zeros is None else wrap(zeros) if graph else zeros)
-        return passed
+        arrived = tuple(wrap(g) if isinstance(g, np.ndarray) else g for g in grads)
+        passed = tuple(
+            wrap(np.zeros(*metadata)) if g is None else g
+            for g, metadata in zip(arrived, self._outputs, strict=True)
+        )
+        replaced = self.notice(passed, arrived)
+        results = passed if replaced is None else replaced
+        return [g if g is None or graph else g._array for g in results]
 
 
 class Passage:
@@ -215,7 +228,7 @@ class Passage:
         self.input_count = len(args)
         args, self.inputs, node = behind_node(args)
         if node is not None:
-            node.register_hook(self.at_inputs)
+            node.notice = self.at_inputs
         return args
 
     def leave(self, result: Any) -> Any:
@@ -230,10 +243,10 @@ class Passage:
         self.output_count = len(results)
         results, self.outputs, node = behind_node(results)
         if node is not None:
-            node.register_hook(self.at_outputs)
+            node.notice = self.at_outputs
         return results if isinstance(result, tuple) else results[0]
 
-    def at_inputs(self, grads: tuple[Any, ...], _: Any) -> tuple[Any, ...] | None:
+    def at_inputs(self, grads: Gradients, _: Gradients) -> Gradients | None:
         """The gradients of the inputs are here: call the hooks."""
         if self.grad_outputs is None or self.inputs is None:
             return None  # they came by another way than through the module's outputs
@@ -251,7 +264,7 @@ class Passage:
         self.grad_outputs = None
         return tuple(held[i] for i in self.inputs)
 
-    def at_outputs(self, _: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+    def at_outputs(self, _: Gradients, grads: Gradients) -> Gradients:
         """The gradients of the outputs are here: call the pre-hooks and note what they give."""
         assert self.outputs is not None
         held = spread(self.outputs, grads, self.output_count)
@@ -285,7 +298,9 @@ class Passage:
                 )
 
 
-def behind_node(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int] | None, Node | None]:
+def behind_node(
+    values: tuple[Any, ...],
+) -> tuple[tuple[Any, ...], list[int] | None, BackwardHookFunctionBackward | None]:
     """Put the tensors of a tuple behind one node that passes gradients on.
 
     Returns:

@@ -7,6 +7,8 @@ from nanotorch._core.tensor import Tensor
 from nanotorch._core.typename import typename
 from nanotorch.nn.parameter import Buffer, Parameter
 
+NONE: dict[str, Any] = {}
+
 
 class ModuleTree:
     """Registers what is assigned to it and lists it; the base of `Module`."""
@@ -19,12 +21,14 @@ class ModuleTree:
     # Attributes
 
     def __getattr__(self, name: str) -> Any:
-        # Called only for what ordinary look-up does not find.
+        # Called for what ordinary look-up does not find, which every use of a parameter is.
         own = self.__dict__
-        for kind in ("_parameters", "_buffers", "_modules"):
-            members = own.get(kind)
-            if members is not None and name in members:
-                return members[name]
+        if name in own.get("_parameters", NONE):
+            return own["_parameters"][name]
+        if name in own.get("_buffers", NONE):
+            return own["_buffers"][name]
+        if name in own.get("_modules", NONE):
+            return own["_modules"][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -34,7 +38,7 @@ class ModuleTree:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
             self._forget(name, "_parameters")
             self.register_parameter(name, value)
-        elif name in own.get("_parameters", ()):
+        elif name in own.get("_parameters", NONE):
             if value is not None:
                 expected = f"as parameter '{name}' (torch.nn.Parameter or None expected)"
                 raise TypeError(f"cannot assign '{typename(value)}' {expected}")
@@ -44,12 +48,12 @@ class ModuleTree:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, "_modules")
             self._modules[name] = value
-        elif name in own.get("_modules", ()):
+        elif name in own.get("_modules", NONE):
             if value is not None:
                 expected = f"as child module '{name}' (torch.nn.Module or None expected)"
                 raise TypeError(f"cannot assign '{typename(value)}' {expected}")
             self._modules[name] = value
-        elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
+        elif isinstance(value, Buffer) or name in own.get("_buffers", NONE):
             self._set_buffer(name, value)
         else:
             object.__setattr__(self, name, value)

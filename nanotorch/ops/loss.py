@@ -3,6 +3,7 @@
 ``reduction`` is "none", "mean" or "sum".
 """
 
+import functools
 import math
 from typing import Any
 
@@ -174,6 +175,24 @@ def class_weights(target: Array, weight: Array | None, ignore_index: int, kind: 
     return np.where(counted, weight[np.where(counted, target, 0)], kind.type(0))
 
 
+@functools.lru_cache(maxsize=64)
+def row_starts(rows: int, columns: int) -> Array:
+    """Where the rows of a matrix begin."""
+    return np.arange(0, rows * columns, columns)
+
+
+def alike(
+    shape: tuple[int, ...], target: Array, weight: Array | None, ignore_index: int
+) -> Array | None:
+    """Where each sample's class stands in a flat ``(N, C)``; None unless all count alike."""
+    if len(shape) != 2 or weight is not None or 0 <= ignore_index < shape[1]:
+        return None
+    # As natural numbers, negative class numbers are large.
+    if target.dtype != np.int64 or np.maximum.reduce(target.view(np.uint64), initial=0) >= shape[1]:
+        return None
+    return target + row_starts(*shape)
+
+
 @op(
     input=lambda g, input_shape, target, weight, reduction, ignore_index: nll_spread(
         g, target, weight, input_shape, reduction, ignore_index
@@ -194,10 +213,14 @@ def nll(
     Raises:
         IndexError: for a class number out of range.
     """
+    places = alike(input.shape, target, weight, ignore_index)
+    if places is not None:
+        return reduced(-input.take(places), reduction)
     check_classes(input, target, ignore_index)
     weights = class_weights(target, weight, ignore_index, input.dtype)
-    at = np.where(target == ignore_index, 0, target)[:, None]
-    values = -np.take_along_axis(input, at, 1)[:, 0] * weights
+    counted = target != ignore_index
+    at = np.where(counted, target, 0)[:, None]
+    values = np.where(counted, -np.take_along_axis(input, at, 1)[:, 0] * weights, 0)
     if reduction == "none":
         return values
     total = np.add.reduce(values, None)
@@ -220,6 +243,11 @@ def nll_spread(
     ignore_index: int,
 ) -> Array:
     """The gradient of `nll`: minus each sample's share at its class; `nll` is its adjoint."""
+    places = alike(shape, target, weight, ignore_index)
+    if places is not None:
+        out = np.zeros(shape, input.dtype)
+        out.put(places, -input / shape[0] if reduction == "mean" else -input)
+        return out
     weights = class_weights(target, weight, ignore_index, input.dtype)
     if reduction == "mean":
         shares = weights / np.add.reduce(weights, None)

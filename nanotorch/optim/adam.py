@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.optim.arrays import Scratch, scalar
+from nanotorch.optim.arrays import number, scalar
 from nanotorch.optim.optimizer import (
     Closure,
     Group,
     Optimizer,
     check_learning_rate,
     evaluate,
-    number,
     refuse_differentiable,
 )
 
@@ -116,7 +115,7 @@ class Adam(Optimizer):
             for p in group["params"]:
                 if p._grad is not None:
                     state = self.state[p] or self._start(p, group)
-                    update(p._array, p._grad._array, state, group, self.scratch)
+                    update(p._array, p._grad._array, state, group)
                     decays = group["decoupled_weight_decay"] and group["weight_decay"] != 0
                     p._cell[0] += 2 if decays else 1  # as many writes as PyTorch counts
         return loss
@@ -191,39 +190,29 @@ def check_moments(betas: Any, eps: float, weight_decay: float) -> None:
             raise ValueError(f"Tensor betas[{position}] must be 1-element")
 
 
-def update(p: Array, g: Array, state: dict[str, Tensor], group: Group, scratch: Scratch) -> None:
+def update(p: Array, g: Array, state: dict[str, Tensor], group: Group) -> None:
     """One step of a parameter in place, by the formulas of `Adam`, each rounded as PyTorch's."""
     dtype = p.dtype
-    work, other = scratch.like(p), scratch.like(p, 1)
     beta1, beta2 = (number(beta) for beta in group["betas"])
     decay, lr = number(group["weight_decay"]), number(group["lr"])
     t = count(state["step"]._array)
     m, v = state["exp_avg"]._array, state["exp_avg_sq"]._array
     if group["maximize"]:
-        g = np.negative(g, out=other)
+        g = -g
     if decay and group["decoupled_weight_decay"]:
         p *= scalar(1 - lr * decay, dtype)
     elif decay:
-        g = np.add(np.multiply(p, scalar(decay, dtype), out=work), g, out=other)
-
-    difference = np.subtract(g, m, out=work)
-    difference *= scalar(1 - beta1, dtype)
-    m += difference
-
-    square = np.multiply(g, scalar(1 - beta2, dtype), out=work)
-    square *= g
+        g = g + p * scalar(decay, dtype)
+    m += (g - m) * scalar(1 - beta1, dtype)
     v *= scalar(beta2, dtype)
-    v += square
-
+    v += g * scalar(1 - beta2, dtype) * g
     if group["amsgrad"]:
         greatest = state["max_exp_avg_sq"]._array
         v = np.maximum(greatest, v, out=greatest)
-    root = np.sqrt(v, out=work)
+    root = np.sqrt(v)
     root /= scalar((1 - beta2**t) ** 0.5, dtype)
     root += scalar(group["eps"], dtype)
-    change = np.multiply(m, scalar(-lr / (1 - beta1**t), dtype), out=other)
-    change /= root
-    p += change
+    p += m * scalar(-lr / (1 - beta1**t), dtype) / root
 
 
 def count(step: Array) -> float:

@@ -15,7 +15,7 @@ from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.typename import typename
-from nanotorch.optim.arrays import Scratch
+from nanotorch.optim.arrays import number
 
 Group = dict[str, Any]
 Closure = Callable[[], Any]
@@ -97,8 +97,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def _prepare(self) -> None:
-        """Make what a copy or a restored object does not take over."""
-        self.scratch = Scratch()
+        """Make the hooks, which a copy or a restored object does not take over."""
         for kind in OWN_HOOKS:
             if kind not in self.__dict__:
                 setattr(self, kind, HookDict())
@@ -343,11 +342,6 @@ def evaluate(closure: Closure | None) -> Any:
         return None
     with enable_grad():
         return closure()
-
-
-def number(option: Any) -> Any:
-    """An option as a number; one given as a tensor keeps its precision, as in PyTorch."""
-    return option._array.reshape(())[()] if isinstance(option, Tensor) else option
 
 
 def check_learning_rate(lr: Any) -> None:

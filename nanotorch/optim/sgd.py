@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.optim.arrays import Scratch, scalar
+from nanotorch.optim.arrays import number, scalar
 from nanotorch.optim.optimizer import (
     Closure,
     Group,
     Optimizer,
     check_learning_rate,
     evaluate,
-    number,
     refuse_differentiable,
 )
 
@@ -98,46 +97,34 @@ class SGD(Optimizer):
         """
         loss = evaluate(closure)
         for group in self.param_groups:
+            lr = number(group["lr"])
+            plain = not (group["momentum"] or group["weight_decay"] or group["maximize"])
             for p in group["params"]:
                 if p._grad is not None:
-                    buffer = self._momentum_buffer(p, group) if group["momentum"] else None
-                    update(p._array, p._grad._array, buffer, group, self.scratch)
+                    array = p._array
+                    g = p._grad._array if plain else self._direction(p, group)
+                    array -= g * scalar(lr, array.dtype)
                     p._cell[0] += 1
         return loss
 
-    def _momentum_buffer(self, p: Tensor, group: Group) -> tuple[Array, bool]:
-        """The parameter's momentum, and whether it was made just now."""
-        state = self.state[p]
-        buffer = state.get("momentum_buffer")
-        new = buffer is None
-        if new:
-            buffer = state["momentum_buffer"] = wrap(np.empty_like(p._array))
-        return buffer._array, new
-
-
-def update(
-    p: Array, g: Array, buffer: tuple[Array, bool] | None, group: Group, scratch: Scratch
-) -> None:
-    """One step of a parameter in place, by the formulas of `SGD`."""
-    dtype = p.dtype
-    work = scratch.like(p)
-    decay, lr = number(group["weight_decay"]), number(group["lr"])
-    if group["maximize"]:
-        g = np.negative(g, out=work)
-    if decay:
-        decayed = scratch.like(p, 1) if g is work else work
-        g = np.add(np.multiply(p, scalar(decay, dtype), out=decayed), g, out=work)
-    if buffer is not None:
-        held, new = buffer
+    def _direction(self, p: Tensor, group: Group) -> Array:
+        """What to step along: the gradient with decay and momentum."""
+        array, dtype = p._array, p._array.dtype
         momentum, dampening = group["momentum"], group["dampening"]
-        other = scratch.like(p, 1) if g is work else work
-        if new:
-            held[...] = g
+        decay = number(group["weight_decay"])
+        g: Array = p._grad._array  # type: ignore[union-attr]
+        if group["maximize"]:
+            g = -g
+        if decay:
+            g = g + array * scalar(decay, dtype)
+        if not momentum:
+            return g
+        state = self.state[p]
+        if state.get("momentum_buffer") is None:
+            state["momentum_buffer"] = wrap(np.array(g))
+            held = state["momentum_buffer"]._array
         else:
+            held = state["momentum_buffer"]._array
             held *= scalar(momentum, dtype)
-            held += np.multiply(g, scalar(1 - dampening, dtype), out=other) if dampening else g
-        if group["nesterov"]:
-            g = np.add(np.multiply(held, scalar(momentum, dtype), out=other), g, out=work)
-        else:
-            g = held
-    p -= np.multiply(g, scalar(lr, dtype), out=work)
+            held += g * scalar(1 - dampening, dtype) if dampening else g
+        return g + held * scalar(momentum, dtype) if group["nesterov"] else held

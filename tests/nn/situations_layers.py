@@ -200,3 +200,25 @@ def second_derivatives(torch: Any) -> Any:
         (g**2).sum().backward()
         answers.append([numbers(g), numbers(x.grad)])
     return answers
+
+
+def layer_norm(torch: Any) -> Any:
+    nn = torch.nn
+    F = nn.functional
+    x = ramp(torch, 2, 3, 4).sin()
+    answers = []
+    for layer in (nn.LayerNorm(4), nn.LayerNorm((3, 4), 1e-2), nn.LayerNorm(4, bias=False),
+                  nn.LayerNorm([4], elementwise_affine=False)):  # fmt: skip
+        leaf = x.clone().requires_grad_()
+        out = layer(leaf)
+        (out * x.cos()).sum().backward()
+        grads = [numbers(p.grad) for p in layer.parameters()]
+        node = type(out.grad_fn).__name__
+        answers.append([layer, dict(layer.state_dict()), node, numbers(out), grads])
+    return [
+        *answers, raised(F.layer_norm, x, (2,)), raised(F.layer_norm, x, (9, 2, 3, 4)),
+        raised(F.layer_norm, x, (4,), torch.ones(2)), raised(F.layer_norm, x, ()),
+        raised(F.layer_norm, x, (4,), None, torch.ones(2)), raised(F.layer_norm, x, 4),
+        raised(F.layer_norm, x.long(), (4,)), nn.LayerNorm(3).normalized_shape,
+        raised(F.layer_norm, x, (4,), torch.ones(4).double()), nn.LayerNorm([2, 3]).weight.shape,
+    ]  # fmt: skip

@@ -31,3 +31,4 @@ from nanotorch.nn.functional.loss import l1_loss as l1_loss
 from nanotorch.nn.functional.loss import mse_loss as mse_loss
 from nanotorch.nn.functional.loss import smooth_l1_loss as smooth_l1_loss
 from nanotorch.nn.functional.normalization import batch_norm as batch_norm
+from nanotorch.nn.functional.normalization import layer_norm as layer_norm

@@ -1,10 +1,13 @@
-"""Batch normalization."""
+"""Batch and layer normalization."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.layer_norm import normalize_last
 from nanotorch.ops.normalization import moments, normalize_batch
 
 
@@ -88,12 +91,70 @@ def check_sizes(
     training: bool,
 ) -> None:
     """Refuse what is not one value per channel, and missing running values in evaluation."""
-    given = {"running_mean": running_mean, "running_var": running_var}
-    for name, tensor in given.items():
-        if tensor is None and not training:
-            raise RuntimeError(f"{name} must be defined in evaluation mode")
-    for name, tensor in (given | {"weight": weight, "bias": bias}).items():
-        if tensor is not None and tensor._array.size != channels:
+    names = ("running_mean", "running_var", "weight", "bias")
+    for position, tensor in enumerate((running_mean, running_var, weight, bias)):
+        if tensor is None:
+            if position < 2 and not training:
+                raise RuntimeError(f"{names[position]} must be defined in evaluation mode")
+        elif tensor._array.size != channels:
             raise RuntimeError(
-                f"{name} should contain {channels} elements not {tensor._array.size}"
+                f"{names[position]} should contain {channels} elements not {tensor._array.size}"
             )
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """``(input - mean) / √(variance + eps) * weight + bias`` over the last dimensions.
+
+    Args:
+        normalized_shape: the sizes of those dimensions.
+        weight, bias: of that shape. Default: ones and zeros.
+        eps: Default: 1e-5.
+
+    Raises:
+        TypeError: if ``normalized_shape`` is not a sequence of integers.
+        RuntimeError: if the input does not end in that shape, or weight or bias have another.
+
+    Reference:
+        Ba, Kiros and Hinton, Layer Normalization, 2016.
+    """
+    shape = checked_shape(input, normalized_shape, weight, bias)
+    normalized: Tensor = normalize_last(input, weight, bias, shape, eps)
+    return normalized
+
+
+def checked_shape(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None
+) -> tuple[int, ...]:
+    """The shape to be normalized, if everything fits it."""
+    if not isinstance(normalized_shape, (tuple, list)):
+        raise TypeError(
+            "layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
+            f"{type(normalized_shape).__name__}"
+        )
+    shape = tuple(normalized_shape)
+    sizes = list(shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            f"element, but got normalized_shape = {sizes}"
+        )
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        if tensor is not None and tensor._array.shape != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(tensor._array.shape)} and normalized_shape = {sizes}"
+            )
+        if tensor is not None and tensor._array.dtype != input._array.dtype:
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if input._array.shape[-len(shape) :] != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={sizes}, expected input with shape "
+            f"[*, {', '.join(map(str, shape))}], but got input of size{list(input._array.shape)}"
+        )
+    return shape

@@ -1,6 +1,5 @@
 """`DataLoader`: batches of a dataset, in this process."""
 
-import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -160,9 +159,11 @@ class DataLoader:
             rows = np.asarray(part)
             batch = None
             if rows.ndim == 1 and rows.dtype.kind == "i":
-                with contextlib.suppress(IndexError):  # reading one by one tells which it is
+                try:
                     rows = rows if chosen is None else chosen.take(rows)
                     batch = [wrap(array.take(rows, 0)) for array in arrays]
+                except IndexError:
+                    batch = None  # reading one by one tells which index it is
             yield self.collate_fn(samples(self.dataset, list(part))) if batch is None else batch
 
     def _from_stream(self, stream: Iterator[Any]) -> Iterator[Any]:

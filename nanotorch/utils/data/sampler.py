@@ -105,8 +105,10 @@ class RandomSampler(ArraySampler):
         else:
             for _ in range(count // n):
                 yield generator.permutation(n)
-            # Drawn even where nothing of it is used, as the next pass's order depends on it.
-            yield generator.permutation(n)[: count % n]
+            # Drawn even where nothing of it is used, as what a shared generator gives next depends
+            # on it.
+            if count % n or self.generator is not None:
+                yield generator.permutation(n)[: count % n]
 
     def __len__(self) -> int:
         return self.num_samples
