@@ -30,6 +30,12 @@ MASK = given([[True, False, True], [False, False, True]], "bool")
 ALL = slice(None)
 
 INDEXING: Table = {
+    "part": rows(
+        s(x(3), (1,)),
+        s(x(2, 3), (slice(0, 1),)),
+        s(x(4, 3), (slice(1, 4, 2), -1)),
+        torch=None,
+    ),
     "__getitem__": rows(
         s(x(3), 1),
         s(x(3), -1),
@@ -190,6 +196,7 @@ WRITES: Table = {
         bad(ints(3), 2),
         bad(x(3), pos(2, 3)),
     ),
+    "pow_": rows(s(x(3), 2), s(pos(3), x(3)), s(pos(3), 0.5)),
     "addmm_": rows(s(x(2, 4), x(2, 3), x(3, 4)), s(x(2, 4), x(2, 3), x(3, 4), beta=0.5, alpha=2)),
     "addmv_": rows(s(x(2), x(2, 3), x(3))),
     "addr_": rows(s(x(2, 3), x(2), x(3))),
