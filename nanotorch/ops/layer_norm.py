@@ -4,6 +4,7 @@ from typing import Any
 
 from nanotorch._core import dtypes
 from nanotorch._core.op import Array, op
+from nanotorch.ops.elementwise import rsqrt
 from nanotorch.ops.reduction import mean_along, sum_along
 
 
@@ -16,7 +17,7 @@ def standardized(input: Any, shape: tuple[int, ...], eps: float) -> tuple[Any, A
     """The standardized input, and the factor that did it."""
     axes = last(input.ndim, shape)
     centred = input - mean_along(input, axes, True)
-    factor = (mean_along(centred * centred, axes, True) + eps) ** -0.5
+    factor = rsqrt(mean_along(centred * centred, axes, True) + eps)
     return centred * factor, factor
 
 

@@ -118,6 +118,13 @@ LOSS: Table = {
 }
 
 NORMALISATION: Table = {
+    "layer_norm": rows(
+        s(x(2, 3), (3,)),
+        s(x(2, 3), (3,), x(3), x(3)),
+        s(x(2, 3, 4), (3, 4), x(3, 4), x(3, 4)),
+        s(x(2, 3), (3,), eps=0.1),
+        bad(x(2, 3), (2,)),
+    ),
     "batch_norm": rows(
         s(x(4, 3), None, None, training=True),
         s(x(4, 3), None, None, x(3), x(3), True),
