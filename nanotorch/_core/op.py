@@ -43,6 +43,7 @@ class OpNode(Node):
     """The node of a declared operation; each has a subclass with its name and formulas."""
 
     op: "Op"
+    _name: str
     fresh_gradients = True
     apply_bare: Any  # methods made from the formulas: `g -> gradients of the inputs`
     apply_recorded: Any
@@ -66,7 +67,7 @@ class OpNode(Node):
 
     def name(self) -> str:
         """The node's class name, as PyTorch has it, with its namespace where that has one."""
-        return self.op.node_name
+        return self._name
 
     def _release(self) -> None:
         if self.op.keeps_values:
@@ -104,6 +105,9 @@ class Op:
             raise TypeError(f"op {self.name}: formulas for {sorted(unknown)}, inputs {self.inputs}")
         self.formulas = {n: formulas[n] for n in self.inputs if n in formulas}
         self.node_name = options.pop("node", None) or default_node_name(self.name)
+        self.inplace_node: str = options.pop("inplace_node", None) or self.node_name
+        self.numbers: bool = options.pop("numbers", True)
+        self.overlap: bool | None = options.pop("overlap", None)
         self.method: bool = options.pop("method", True)
         self.public: bool = options.pop("public", True)
         self.inplace: bool = options.pop("inplace", False)
@@ -164,6 +168,10 @@ def op(
         node: the node's class name, where PyTorch's is not made from the function's name.
         method, public: whether it is a method of Tensor and exported by the package (default yes).
         inplace: also provide `name_`.
+        inplace_node: the class name of that one's node, where it is another.
+        overlap: for the in-place form: True if another operand may share memory, False if it must
+            not be the same elements either; default: it may be these, but not others.
+        numbers: whether an operand may be a Python number (default yes).
         dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
         view: the result shares the input's memory; with ``multi``, each of several results does.
         aux: names of outputs after the first that have no gradient.
@@ -218,13 +226,14 @@ def public(function: F) -> F:
 def build(o: Op) -> Callable[..., Any]:
     """Make the op's functions and node class and put them where they belong."""
     OPS[o.name] = o
-    class_name = o.node_name.rpartition("::")[2]
-    kind: Any = type(class_name, (OpNode,), {"op": o, "__module__": "nanotorch.autograd"})
+    kind = node_class(o.node_name, OpNode, op=o, together=bool(o.variadic))
+    renamed = o.inplace_node != o.node_name
     namespace: dict[str, Any] = {
         **RUNTIME,
         "kernel": o.kernel,
         "this_op": o,
         "NewNode": kind,
+        "NewNodeInPlace": node_class(o.inplace_node, kind) if renamed else kind,
         **{f"grad_{n}": f for n, f in o.formulas.items()},
         **{f"default_{n}": p.default for n, p in o.signature.parameters.items()},
     }
@@ -245,6 +254,12 @@ def build(o: Op) -> Callable[..., Any]:
     if o.dunder:
         install_operators(o, functions)
     return function
+
+
+def node_class(name: str, base: type, **attributes: Any) -> Any:
+    """A class of nodes that goes by PyTorch's ``name``."""
+    plain = name.rpartition("::")[2]
+    return type(plain, (base,), {"_name": name, "__module__": "nanotorch.autograd", **attributes})
 
 
 def compile_source(o: Op, source: str, namespace: dict[str, Any]) -> dict[str, Any]:

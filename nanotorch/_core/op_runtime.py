@@ -13,6 +13,7 @@ from nanotorch._core.inference import InferenceCell
 from nanotorch._core.saving import observe, observers, opened
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import (
+    check_memory,
     check_write,
     edge_of,
     make_view,
@@ -153,6 +154,7 @@ RUNTIME: dict[str, Any] = {
     "new": object.__new__,
     "mode": mode,
     "default": dtypes.default,
+    "NO_EDGE": NO_EDGE,
     "next_sequence": next_sequence,
     "observers": observers,
     **{
@@ -171,6 +173,7 @@ RUNTIME: dict[str, Any] = {
             opened,
             edge_of,
             make_view,
+            check_memory,
             check_write,
             write,
             rebase,

@@ -44,7 +44,9 @@ def function(o: "Op", *, inplace: bool) -> str:
         lines.append("    recording = mode.enabled")
     call = ", ".join(call_arguments(o, "{}"))
     if inplace:
-        lines.append("    check_write(input)")
+        lines += ["    " + line for line in tensors_only(o, inplace=True)]
+        # What has no gradient is not recorded, and may be written to leaves.
+        lines.append(f"    {'check_write' if o.formulas else 'check_memory'}(input)")
     elif o.variadic:
         lines += [
             f"    {o.variadic} = list({o.variadic})",
@@ -58,6 +60,7 @@ def function(o: "Op", *, inplace: bool) -> str:
             f"        if {o.inputs[0]}.__class__ is ndarray: return kernel({call})",
             f"        return bare(this_op, {call})",
         ]
+        lines += ["    " + line for line in tensors_only(o, inplace=False)]
     lines += ["    " + line for line in arrays(o, inplace)]
     if inplace:
         lines += ["    write(input, r)", "    out = input", "    r = input._array"]
@@ -65,12 +68,25 @@ def function(o: "Op", *, inplace: bool) -> str:
         lines += ["    " + line for line in outputs(o)]
     if o.formulas:
         lines += ["    " + line for line in record(o, inplace=inplace)]
-        if not inplace and not o.view and not o.multi:
-            lines.append("    elif recording is None: out._cell = InferenceCell()")
+    if not inplace and not o.view and not o.multi:
+        test = "elif recording" if o.formulas else "if mode.enabled"
+        new = "".join(f"{n}._cell = " for n in ("out", *(f"o_{n}" for n in o.aux)))
+        lines.append(f"    {test} is None: {new}InferenceCell()")
     lines.append(
         f"    return {'(out, ' + ', '.join('o_' + n for n in o.aux) + ')' if o.aux else 'out'}"
     )
     return "\n".join(lines) + "\n"
+
+
+def tensors_only(o: "Op", *, inplace: bool) -> list[str]:
+    """Refuse Python numbers where PyTorch does."""
+    if o.numbers or not o.cast:
+        return []
+    return [
+        f"if not isinstance({n}, (Tensor, ndarray)): "
+        f"raise not_a_tensor(this_op, {position}, {n}, {inplace})"
+        for position, n in enumerate(o.inputs)
+    ]
 
 
 def signature(o: "Op") -> str:
@@ -114,7 +130,7 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
         lines += [
             f"if {same}:",
             *(f"    a_{n} = {n}._array" for n in inputs),
-            *(with_number(*inputs) if len(inputs) == 2 else ()),
+            *(with_number(*inputs) if len(inputs) == 2 and o.numbers else ()),
             "else:",
             f"    ({names}), ({held}) = "
             f"promote(this_op, ({names}), {o.cast == 'float'}, {inplace})",
@@ -189,9 +205,11 @@ def before_write(o: "Op") -> list[str]:
         if kind == "input" and n != "input"
     ]
     return lines + [
-        f"if {n}._cell is input._cell and {n} is not input: refuse_overlap(input, {n})"
+        f"if {n}._cell is input._cell: refuse_overlap(input, {n}, {o.overlap is False})"
         for n in o.inputs[1:]
-        if n not in o.optional and n != "value"  # one number, read before anything is written
+        if n not in o.optional
+        and not o.overlap
+        and n != "value"  # one number, read before anything is written
     ]
 
 
@@ -214,12 +232,12 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
         lines += [
             f"    e_{n} = edge_of({n})"
             if n not in o.optional
-            else f"    e_{n} = (None, 0) if {n} is None else edge_of({n})"
+            else f"    e_{n} = NO_EDGE if {n} is None else edge_of({n})"
             for n in names
         ]
     lines += [
-        f"    if {' or '.join(f'e_{n}[0] is not None' for n in names)}:",
-        "        node = NewNode()",
+        f"    if {' or '.join(f'e_{n} is not NO_EDGE' for n in names)}:",
+        f"        node = {'NewNodeInPlace' if inplace else 'NewNode'}()",
         "        node._sequence = next_sequence()",
         f"        node.next_functions = ({', '.join('e_' + n for n in names)},)",
         f"        node._outputs = {out_metadata(o)}",
@@ -237,7 +255,7 @@ def record_variadic(o: "Op") -> list[str]:
     return [
         f"if recording and any([t._requires_grad or t._view for t in {n}]):",
         f"    edges = tuple([edge_of(t) for t in {n}])",
-        "    if any([node is not None for node, _ in edges]):",
+        "    if any([edge is not NO_EDGE for edge in edges]):",
         "        node = NewNode()",
         "        node._sequence = next_sequence()",
         "        node.next_functions = edges",

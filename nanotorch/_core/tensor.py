@@ -22,6 +22,11 @@ NON_LEAF_GRAD = (
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
     "github.com/pytorch/pytorch/pull/30531 for more information."
 )
+FLAG_OF_LEAVES = "you can only change requires_grad flags of leaf variables."
+USE_DETACH = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation "
+    "use var_no_grad = var.detach()."
+)
 
 
 class Tensor(Layout, Exchange):
@@ -95,6 +100,8 @@ class Tensor(Layout, Exchange):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if self._edge is not None:
+            raise RuntimeError(FLAG_OF_LEAVES if value else FLAG_OF_LEAVES + USE_DETACH)
         if value and self._array.dtype.kind != "f":
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients"
@@ -112,12 +119,8 @@ class Tensor(Layout, Exchange):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and mode.enabled is not None and self.is_inference():
             raise RuntimeError(inference.REQUIRED)
-        if not requires_grad and self.grad_fn is not None:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a "
-                "computed variable in a subgraph that doesn't require differentiation use "
-                "var_no_grad = var.detach()."
-            )
+        if not requires_grad and self._edge is not None:
+            raise RuntimeError(FLAG_OF_LEAVES + USE_DETACH)
         self._requires_grad = bool(requires_grad)
         return self
 
@@ -144,7 +147,7 @@ class Tensor(Layout, Exchange):
         Warns:
             UserWarning: on a non-leaf that does not retain its gradient.
         """
-        if self._grad is None and not self._retains_grad and self.grad_fn is not None:
+        if self._grad is None and not self._retains_grad and self._edge is not None:
             warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
         return self._grad
 
@@ -259,12 +262,13 @@ class Tensor(Layout, Exchange):
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node, number = edge_of(self)
-        assert node is not None
-        by_output = node.own_hooks().tensor
-        if isinstance(node, AccumulateGrad):
+        if node is None or isinstance(node, AccumulateGrad):
             if self._leaf_hooks is None:
                 self._leaf_hooks = HookDict()
-            by_output[0] = self._leaf_hooks  # so that hooks outlive the graph
+            if node is None:  # a view cut off from its base: no gradient will come
+                return add_hook(self._leaf_hooks, hook)
+            node.own_hooks().tensor[0] = self._leaf_hooks  # so that hooks outlive the graph
+        by_output = node.own_hooks().tensor
         return add_hook(by_output.setdefault(number, HookDict()), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -291,9 +295,10 @@ class Tensor(Layout, Exchange):
         """
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        node, number = edge_of(self)
-        if self._retains_grad or node is None or isinstance(node, AccumulateGrad):
+        if self._retains_grad or self._edge is None:
             return
+        node, number = edge_of(self)
+        assert node is not None
         self._retains_grad = True
         myself = weakref.ref(self)
 

@@ -13,7 +13,15 @@ import numpy as np
 
 from nanotorch._core.dtypes import can_cast, of_array
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import FREED, NO_EDGE, AccumulateGrad, Edge, Node, next_sequence
+from nanotorch._core.graph import (
+    CUT_OFF,
+    FREED,
+    NO_EDGE,
+    AccumulateGrad,
+    Edge,
+    Node,
+    next_sequence,
+)
 from nanotorch._core.inference import InferenceCell, refuse_write
 from nanotorch._core.view_errors import CUSTOM as CUSTOM
 from nanotorch._core.view_errors import INFERENCE, MULTI_OUTPUT, NO_GRAD, TRACKED, refused_write
@@ -83,7 +91,9 @@ def edge_of(tensor: "Tensor") -> Edge:
     if edge is not None:
         return edge
     # The flag, not the property: a view made under `no_grad` is cut off from its base for good.
-    return (tensor._accumulator(), 0) if tensor._requires_grad else NO_EDGE
+    if tensor._requires_grad:
+        return (tensor._accumulator(), 0)
+    return CUT_OFF if tensor.requires_grad else NO_EDGE
 
 
 def view_edge(tensor: "Tensor") -> Edge | None:
@@ -196,6 +206,13 @@ def check_write(tensor: "Tensor") -> None:
             requires grad, a view of one, and views made under `no_grad`, by `split`, `unbind` or
             by a user's function; for an inference tensor outside inference mode.
     """
+    if mode.enabled:
+        refuse_history(tensor)
+    check_memory(tensor)
+
+
+def check_memory(tensor: "Tensor") -> None:
+    """Refuse a write to an inference tensor, or to memory that several elements share."""
     refuse_write(tensor._cell)
     array = tensor._array
     if (
@@ -207,8 +224,10 @@ def check_write(tensor: "Tensor") -> None:
         )
     ):
         raise RuntimeError(OVERLAP)
-    if not mode.enabled:
-        return
+
+
+def refuse_history(tensor: "Tensor") -> None:
+    """Refuse a write that is to be recorded to a leaf, a view of one, or a view cut off."""
     view = tensor._view
     if view is None:
         if tensor._requires_grad and tensor._edge is None:
@@ -223,17 +242,23 @@ def check_write(tensor: "Tensor") -> None:
         raise RuntimeError(LEAF_WRITE)
 
 
-def refuse_overlap(written: "Tensor", read: "Tensor") -> None:
+def refuse_overlap(written: "Tensor", read: "Tensor", same_too: bool = False) -> None:
     """Refuse an in-place operation on a tensor with another part of the same memory.
 
-    As in PyTorch, only where both lie densely; the very same elements are no trouble.
+    As in PyTorch, only where both lie densely; the very same elements are no trouble to an
+    elementwise operation.
+
+    Args:
+        same_too: refuse the same elements as well.
     """
+    if read is written and not same_too:
+        return
     a, b = written._array, read._array
     if not (a.size and b.size and is_dense(a) and is_dense(b)):
         return
     low, other = (array.__array_interface__["data"][0] for array in (a, b))
     same = low == other and a.nbytes == b.nbytes and a.strides == b.strides
-    if not same and low < other + b.nbytes and other < low + a.nbytes:
+    if (same_too or not same) and low < other + b.nbytes and other < low + a.nbytes:
         raise RuntimeError(PARTIAL_OVERLAP)
 
 

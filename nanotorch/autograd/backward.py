@@ -112,6 +112,8 @@ def grad(
             outputs, wanted, grad_outputs, create_graph, allow_unused, materialize_grads
         )
     roots = start(outputs, grad_outputs, create_graph)
+    if any(isinstance(t, Tensor) and not t.requires_grad for t in wanted):
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
     edges = [place_of(t) for t in wanted]
     captured = Sweep(roots, keep, create_graph, edges, accumulate=False).run()
@@ -139,8 +141,6 @@ def check_inputs(
     """Refuse what `grad` cannot differentiate with respect to."""
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    if any(isinstance(t, Tensor) and not t.requires_grad for t in wanted):
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
     if materialize_grads and not allow_unused:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
@@ -187,9 +187,9 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
         given *= len(roots)
     if len(given) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
+    first = [first_gradient(root, given[n], n) for n, root in enumerate(roots)]
     pairs = []
-    for position, root in enumerate(roots):
-        weight = first_gradient(root, given[position], position)
+    for position, (root, weight) in enumerate(zip(roots, first, strict=True)):
         edge = place_of(root)
         if edge[0] is None:
             raise RuntimeError(

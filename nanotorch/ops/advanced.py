@@ -10,6 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.graph import NO_EDGE, modified_error
 from nanotorch._core.op import OPS, Array, method, op
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.views import check_write, refuse_overlap
 from nanotorch.ops.accumulation import added_at
 from nanotorch.ops.inplace import writer
 from nanotorch.ops.masking import boolean_mask
@@ -242,7 +243,7 @@ def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
     return put(input.copy(), at, values, accumulate)
 
 
-@writer(**PUT)
+@writer(**PUT, overlap=True)
 def put_at_in_place(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
     """In-place `put_at`."""
     return put(input, at, values, accumulate)
@@ -286,7 +287,17 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 @method(public=False)
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place `index_put`."""
-    return put_at_in_place(self, checked_indices(indices, self.ndim), values, accumulate)
+    return put_into(self, checked_indices(indices, self.ndim), values, accumulate)
+
+
+def put_into(self: Tensor, at: Index, values: Tensor, accumulate: bool = False) -> Tensor:
+    """`index_put_`, which refuses values that share its memory, unless it fills a mask with one."""
+    if values._cell is self._cell:
+        only = at.only
+        if accumulate or values._array.size != 1 or only is None or only.dtype.kind not in "bu":
+            check_write(self)
+            refuse_overlap(self, values, same_too=True)
+    return put_at_in_place(self, at, values, accumulate)
 
 
 for _name in ("index", "index_backward", "index_cleared", "put_at", "put_at_in_place"):

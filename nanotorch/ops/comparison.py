@@ -76,19 +76,19 @@ for _operator in (eq, ne, lt, le, gt, ge):
 # Logic: any nonzero value is true.
 
 
-@op(inplace=True, cast="promote")
+@op(inplace=True, cast="promote", numbers=False)
 def logical_and(input: Array, other: Array) -> Array:
     """``input and other``, elementwise."""
     return np.logical_and(input, other)
 
 
-@op(inplace=True, cast="promote")
+@op(inplace=True, cast="promote", numbers=False)
 def logical_or(input: Array, other: Array) -> Array:
     """``input or other``, elementwise."""
     return np.logical_or(input, other)
 
 
-@op(inplace=True, cast="promote")
+@op(inplace=True, cast="promote", numbers=False)
 def logical_xor(input: Array, other: Array) -> Array:
     """Whether exactly one of two is true, elementwise."""
     return np.logical_xor(input, other)
@@ -174,7 +174,7 @@ def isfinite(input: Array) -> Array:
     return np.isfinite(input)
 
 
-@op(cast="promote")
+@op(cast="promote", numbers=False)
 def isclose(
     input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Array:

@@ -47,7 +47,7 @@ def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
     Raises:
         RuntimeError: for a float ``alpha`` with integers.
     """
-    if alpha == 1:
+    if alpha == 1 and alpha is not True:
         return input + other
     return input + scaled(other, alpha)
 
@@ -67,16 +67,24 @@ def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
         RuntimeError: for a float ``alpha`` with integers.
     """
     refuse_bool(input, NO_BOOLS)
-    return input - (other if alpha == 1 else scaled(other, alpha))
+    return input - (other if alpha == 1 and alpha is not True else scaled(other, alpha))
 
 
 def scaled(other: Array, alpha: float) -> Array:
     """``alpha * other`` in the dtype of ``other``."""
-    if isinstance(alpha, float) and other.dtype.kind != "f":
+    check_alpha(other, alpha)
+    return other * other.dtype.type(alpha)
+
+
+def check_alpha(other: Array, alpha: float) -> None:
+    """Refuse a factor of a higher kind than the numbers it multiplies."""
+    if alpha is True or alpha is False:
+        if other.dtype.kind != "b":
+            raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    elif isinstance(alpha, float) and other.dtype.kind != "f":
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
         )
-    return other * other.dtype.type(alpha)
 
 
 @op(
@@ -278,6 +286,7 @@ def atan(input: Array) -> Array:
     other=lambda g, input, other: -input * over_square(g, input, other),
     cast="float",
     inplace=True,
+    numbers=False,
 )
 def atan2(input: Array, other: Array) -> Array:
     """The angle of the point ``(other, input)``, in [-pi, pi]."""
@@ -302,19 +311,34 @@ def cosh(input: Array) -> Array:
     return np.cosh(input)
 
 
-@op(input=lambda g, input: g * rsqrt(input * input + 1), cast="float", inplace=True)
+@op(
+    input=lambda g, input: g * rsqrt(input * input + 1),
+    cast="float",
+    inplace=True,
+    inplace_node="AsinhBackward1",
+)
 def asinh(input: Array) -> Array:
     """Inverse hyperbolic sine."""
     return np.arcsinh(input)
 
 
-@op(input=lambda g, input: g * rsqrt(input * input - 1), cast="float", inplace=True)
+@op(
+    input=lambda g, input: g * rsqrt(input * input - 1),
+    cast="float",
+    inplace=True,
+    inplace_node="AcoshBackward1",
+)
 def acosh(input: Array) -> Array:
     """Inverse hyperbolic cosine; nan below 1."""
     return np.arccosh(input)
 
 
-@op(input=lambda g, input: g / (1 - input * input), cast="float", inplace=True)
+@op(
+    input=lambda g, input: g / (1 - input * input),
+    cast="float",
+    inplace=True,
+    inplace_node="AtanhBackward1",
+)
 def atanh(input: Array) -> Array:
     """Inverse hyperbolic tangent; nan outside [-1, 1]."""
     return np.arctanh(input)
@@ -348,6 +372,7 @@ def share(g: Any, lost: Any, different: Any) -> Any:
     input=lambda g, input, other: share(g, input < other, input != other),
     other=lambda g, input, other: share(g, input > other, input != other),
     cast="promote",
+    numbers=False,
 )
 def maximum(input: Array, other: Array) -> Array:
     """The greater of two, elementwise; nan if either is. Equal ones share the gradient."""
@@ -358,6 +383,7 @@ def maximum(input: Array, other: Array) -> Array:
     input=lambda g, input, other: share(g, input > other, input != other),
     other=lambda g, input, other: share(g, input < other, input != other),
     cast="promote",
+    numbers=False,
 )
 def minimum(input: Array, other: Array) -> Array:
     """The smaller of two, elementwise; nan if either is. Equal ones share the gradient."""

@@ -154,7 +154,7 @@ def scatter_tensor(input: Array, dim: int, index: Array, src: Array) -> Array:
     return put_along(np.array(input), dim, index, src, None)
 
 
-@writer(**SCATTER)
+@writer(**SCATTER, overlap=False)
 def scatter_tensor_in_place(input: Array, dim: int, index: Array, src: Array) -> Array:
     """In-place `scatter_tensor`."""
     return put_along(input, dim, index, src, None)
@@ -233,7 +233,7 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     return add_along(np.array(input), dim, index, src)
 
 
-@writer(**SCATTER_ADD, node="ScatterAddBackward0")
+@writer(**SCATTER_ADD, node="ScatterAddBackward0", overlap=False)
 def scatter_add_in_place(input: Array, dim: int, index: Array, src: Array) -> Array:
     """In-place `scatter_add`."""
     return add_along(input, dim, index, src)

@@ -127,7 +127,7 @@ def index_add(
     return index_added(np.array(input), dim, index, source, alpha)
 
 
-@writer(**ADD, node="IndexAddBackward0")
+@writer(**ADD, node="IndexAddBackward0", overlap=False)
 def index_add_in_place(
     input: Array, dim: int, index: Array, source: Array, *, alpha: dtypes.Number = 1
 ) -> Array:
@@ -213,7 +213,7 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     return index_copied(np.array(input), dim, index, source)
 
 
-@writer(**COPY, node="IndexCopyBackward0")
+@writer(**COPY, node="IndexCopyBackward0", overlap=False)
 def index_copy_in_place(input: Array, dim: int, index: Array, source: Array) -> Array:
     """In-place `index_copy`."""
     return index_copied(input, dim, index, source)

@@ -6,15 +6,16 @@ tensor. Those below write to the array they are given and return it, since no re
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.op import Array, method, op
+from nanotorch._core.op import Array, method, node_class, op
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.views import LEAF_WRITE, VIEW_OF_LEAF_WRITE
+from nanotorch._core.views import refuse_history
 from nanotorch.ops.memory import as_strided
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import squeeze, t, transpose, unsqueeze
@@ -187,22 +188,42 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
 def become(self: Tensor, view: Any) -> Tensor:
     """Make ``self`` what its ``view`` is; the memory stays."""
     self._array = view._array
+    self._cell[0] += 1
     if self._view is not None:
         self._view = view._view
+        self._view.version = self._cell[0]
     self._edge = view._edge
-    self._cell[0] += 1
     return self
+
+
+# PyTorch numbers the forms in place after the others.
+IN_PLACE = {
+    "TBackward0": "TBackward1",
+    "TransposeBackward0": "TransposeBackward1",
+    "UnsqueezeBackward0": "UnsqueezeBackward1",
+    "SqueezeBackward0": "SqueezeBackward3",
+    "SqueezeBackward1": "SqueezeBackward4",
+    "SqueezeBackward2": "SqueezeBackward5",
+}
+
+
+@cache
+def in_place_class(kind: type) -> type:
+    """The class of the node of a view in place, from the plain view's."""
+    return node_class(IN_PLACE[kind.__name__], kind)
 
 
 def inplace_view(function: Any) -> None:
     """`transpose_` and its kin: the tensor becomes its own view."""
 
     def replaced(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if mode.enabled and self.requires_grad:
-            base = self if self._view is None else self._view.base
-            if base._edge is None and base._requires_grad:
-                raise RuntimeError(LEAF_WRITE if base is self else VIEW_OF_LEAF_WRITE)
-        return become(self, function(self, *args, **kwargs))
+        if mode.enabled:
+            refuse_history(self)
+        view = function(self, *args, **kwargs)
+        if view._edge is not None:
+            node = view._edge[0]
+            node.__class__ = in_place_class(type(node))
+        return become(self, view)
 
     name = function.__name__
     replaced.__name__ = replaced.__qualname__ = f"{name}_"

@@ -16,6 +16,7 @@ from nanotorch.ops.elementwise import log, refuse_bool
     input=lambda g, input, exponent: (
         vanishing(g) if exponent == 0 else g * (exponent * pow_number(input, exponent - 1))
     ),
+    inplace=True,
     method=False,
     public=False,
     node="PowBackward0",
@@ -57,6 +58,7 @@ NUMBER_POWERS: dict[float, Any] = {
         g * (out * log(input)), (input == 0) & (exponent >= 0)
     ),
     cast="promote",
+    inplace=True,
     method=False,
     public=False,
     node="PowBackward1",
@@ -103,6 +105,14 @@ def pow(input: Any, exponent: Any) -> Any:
             return pow_tensor(input, exponent)
         return pow_base(exponent, input)
     return pow_number(input, exponent)
+
+
+@method(public=False)
+def pow_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place `pow`."""
+    if isinstance(exponent, Tensor):
+        return self.pow_tensor_(exponent)
+    return self.pow_number_(exponent)
 
 
 @method

@@ -89,7 +89,7 @@ def no_derivative(g: Any) -> Any:
     other=lambda g: no_derivative(g),
     cast="promote",
     inplace=True,
-    node="NotImplemented",
+    node="torch::autograd::NotImplemented",
 )
 def floor_divide(input: Array, other: Array) -> Array:
     """``floor(input / other)``, broadcasting; its backward raises an error.

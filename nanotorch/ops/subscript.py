@@ -11,7 +11,7 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.advanced import Index, check_masks, index, put_at_in_place
+from nanotorch.ops.advanced import Index, check_masks, index, put_into
 from nanotorch.ops.creation import array_of
 from nanotorch.ops.expanding import expand_to
 from nanotorch.ops.indexing import index_fill_
@@ -234,6 +234,8 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
         return False
     if isinstance(value, Tensor):
         new: Any = value._array
+        if value._cell is self._cell:
+            return False
         if place is not given and new.dtype is not array.dtype:
             return False
         if mode.enabled and (self.requires_grad or value.requires_grad):
@@ -278,7 +280,7 @@ def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
     at = index_of(tensors, target._array.ndim)
     if isinstance(value, Tensor):
         leading = value._array.ndim and value._array.shape[0] == 1
-        put_at_in_place(target, at, without_leading_ones(value) if leading else value, False)
+        put_into(target, at, without_leading_ones(value) if leading else value)
         return
     if len(tensors) == 1:
         ((dim, tensor),) = tensors.items()
@@ -291,7 +293,7 @@ def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
             rest = (1,) * (target.ndim - dim - tensor.ndim)
             masked_fill_(target, wrap(tensor._array.reshape(tensor._array.shape + rest)), value)
             return
-    put_at_in_place(target, at, wrap(np.array(number_in(value, target._array.dtype))), False)
+    put_into(target, at, wrap(np.array(number_in(value, target._array.dtype))))
 
 
 @method(name="__setitem__", public=False)
