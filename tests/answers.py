@@ -41,8 +41,13 @@ RELATIVE = {"int64": 0.0, "float32": 3e-6, "float64": 1e-12, "float16": 1e-3}
 
 
 def situations(name: str) -> dict[str, Situation]:
-    """The situations of one file: its functions of nothing but the framework."""
-    module = importlib.import_module(FILES[name])
+    """The situations of one file."""
+    return situations_in(FILES[name])
+
+
+def situations_in(path: str) -> dict[str, Situation]:
+    """The situations of a module: its functions of nothing but the framework."""
+    module = importlib.import_module(path)
     return {
         key: value
         for key, value in vars(module).items()
@@ -87,7 +92,8 @@ def warned(call: Callable[[], Any]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    return [f"{w.category.__name__}: {w.message}" for w in caught]
+    # PyTorch adds the line of its own source to some.
+    return [f"{w.category.__name__}: {str(w.message).split(' (Triggered')[0]}" for w in caught]
 
 
 def bits(tensor: Any) -> str:

@@ -16,7 +16,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.core.casebook import FILES, situations, told  # noqa: E402 - part of the checkout
+from tests.answers import GOLDEN, told  # noqa: E402 - part of the checkout
+from tests.core.casebook import FILES, situations  # noqa: E402
 
 
 def main() -> None:
@@ -25,7 +26,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for name in FILES:
         answers = {key: told(ask(torch)) for key, ask in situations(name).items()}
-        target = ROOT / "tests" / "golden" / f"{name}.json"
+        target = GOLDEN / f"{name}.json"
         lines = [f"{json.dumps(key)}: {json.dumps(answer)}" for key, answer in answers.items()]
         target.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
         print(f"{target}: {len(answers)} situations, {target.stat().st_size // 1000} kB")

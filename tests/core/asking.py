@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from tests.core.casebook import Situation, golden, situations, told
+from tests.answers import Situation, golden, told
+from tests.core.casebook import situations
 
 
 def as_pytorch(*names: str) -> Any:

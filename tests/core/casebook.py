@@ -1,20 +1,12 @@
-"""Situations with answers: each is run with PyTorch once, for the golden file, and with nanotorch.
+"""The engine's situations with PyTorch's answers: their files, and how they describe graphs.
 
-A situation is a function of the framework that returns what it saw: texts, numbers, lists of
-them. Tensors answer by their `repr`.
+See `tests.answers` for what a situation is.
 """
 
-import importlib
-import inspect
-import json
-import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-Situation = Callable[[Any], Any]
-GOLDEN = Path(__file__).parents[1] / "golden"
-
+from tests.answers import Situation, situations_in, told
 
 # Each is a module `situations_<name>` here and a file `<name>.json` among the golden ones.
 FILES = [
@@ -33,49 +25,8 @@ FILES = [
 
 
 def situations(name: str) -> dict[str, Situation]:
-    """The situations of one file: its functions of nothing but the framework."""
-    module = importlib.import_module(f"tests.core.situations_{name}")
-    return {
-        key: value
-        for key, value in vars(module).items()
-        if inspect.isfunction(value)
-        and value.__module__ == module.__name__
-        and list(inspect.signature(value).parameters) == ["torch"]
-    }
-
-
-def golden(name: str) -> dict[str, Any]:
-    """PyTorch's answers, by situation."""
-    answers: dict[str, Any] = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
-    return answers
-
-
-def told(value: Any) -> Any:
-    """An answer as the golden file holds it."""
-    if isinstance(value, dict):
-        return {str(k): told(v) for k, v in value.items()}
-    if isinstance(value, list) or type(value) is tuple:
-        return [told(v) for v in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    return repr(value)
-
-
-def raised(call: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
-    """The type and text of the error that the call raises."""
-    try:
-        result = call(*args, **kwargs)
-    except Exception as error:
-        return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-    return f"no error, but {told(result)}"
-
-
-def warned(call: Callable[[], Any]) -> list[str]:
-    """The texts of the warnings that the call gives."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        call()
-    return [f"{w.category.__name__}: {str(w.message).split(' (Triggered')[0]}" for w in caught]
+    """The situations of one file."""
+    return situations_in(f"tests.core.situations_{name}")
 
 
 def name_of(node: Any) -> str | None:

@@ -3,7 +3,7 @@
 import pickle
 from typing import Any
 
-from tests.core.casebook import raised
+from tests.answers import raised
 
 NAMES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tests.core.casebook import name_of, raised, told
+from tests.answers import raised, told
+from tests.core.casebook import name_of
 
 
 def accumulating(torch: Any) -> Any:

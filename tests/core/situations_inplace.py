@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.core.casebook import name_of, raised, told, tree
+from tests.answers import raised, told
+from tests.core.casebook import name_of, tree
 
 
 def versions(torch: Any) -> Any:

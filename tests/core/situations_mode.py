@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tests.core.casebook import raised
+from tests.answers import raised
 
 
 def nesting(torch: Any) -> Any:

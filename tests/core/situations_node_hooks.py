@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tests.core.casebook import Log, raised, told
+from tests.answers import raised, told
+from tests.core.casebook import Log
 
 
 def node_hooks(torch: Any) -> Any:

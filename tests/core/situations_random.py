@@ -4,7 +4,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from tests.core.casebook import name_of, raised
+from tests.answers import raised
+from tests.core.casebook import name_of
 
 Step = tuple[str, Callable[..., Any]]
 

@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from tests.core.casebook import raised
+from tests.answers import raised
 
 
 def summed(t: Any) -> str | None:

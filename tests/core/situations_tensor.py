@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.core.casebook import raised, told, warned
+from tests.answers import raised, told, warned
 
 
 def attributes(torch: Any) -> Any:

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.core.casebook import name_of, raised, told
+from tests.answers import raised, told
+from tests.core.casebook import name_of
 
 
 def views_of_a_base(torch: Any) -> Any:
