@@ -132,9 +132,11 @@ class TensorBoardEvents:
             self._writer.add_graph(*graph)  # leaves the model, and what is random, as it was
 
     def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
-        """Add a point to each curve."""
+        """Add a point to each curve; of the final measurements, only the test part has none yet."""
         for tag, value in values.items():
-            self._writer.add_scalar(tag, value, step)
+            curve = tag.removeprefix("final/")
+            if curve == tag or curve.startswith("test/"):
+                self._writer.add_scalar(curve, value, step)
 
     def close(self) -> None:
         """Bring everything to the disk."""
