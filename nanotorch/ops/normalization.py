@@ -6,6 +6,7 @@ import numpy as np
 
 from nanotorch._core.op import Array, op
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.elementwise import rsqrt
 from nanotorch.ops.reduction import mean_along, sum_along
 
 
@@ -39,7 +40,7 @@ def standardized(
     if training and isinstance(input, Tensor):
         axes = axes_but_channels(input.ndim)
         centred = input - mean_along(input, axes, True)
-        factor = (mean_along(centred * centred, axes, True) + eps) ** -0.5
+        factor = rsqrt(mean_along(centred * centred, axes, True) + eps)
         return centred * factor, factor
     shift: Any = per_channel(mean, input.ndim)
     factor = per_channel(scale, input.ndim)

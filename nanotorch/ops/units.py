@@ -7,6 +7,7 @@ import numpy as np
 
 from nanotorch._core.op import Array, op
 from nanotorch.ops.activation import sigmoid, tanh
+from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.erf import erf
 from nanotorch.ops.rounding import clamp
@@ -49,13 +50,24 @@ def elu_slope(g: Any, input: Any, alpha: float, scale: float) -> Any:
 
 
 @op(
-    input=lambda g, input, min_val, max_val: g * ((input > min_val) & (input < max_val)),
+    input=lambda g, input, min_val, max_val: hardtanh_backward(g, input, min_val, max_val),
     method=False,
     public=False,
 )
 def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """``input`` held between two limits; its gradient at the limits is 0."""
     return np.clip(input, input.dtype.type(min_val), input.dtype.type(max_val))
+
+
+@op(
+    g=lambda g, input, min_val, max_val: hardtanh_backward(g, input, min_val, max_val),
+    input=lambda g: vanishing(g),
+    method=False,
+    public=False,
+)
+def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) -> Array:
+    """The gradient of `hardtanh`, by which it depends on the input though not smoothly."""
+    return g * ((input > min_val) & (input < max_val))
 
 
 @op(

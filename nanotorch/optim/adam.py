@@ -1,12 +1,12 @@
 """Adam and AdamW."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.optim.arrays import number, scalar
+from nanotorch.optim.arrays import number
 from nanotorch.optim.optimizer import (
     Closure,
     Group,
@@ -112,12 +112,16 @@ class Adam(Optimizer):
         """
         loss = evaluate(closure)
         for group in self.param_groups:
+            key, numbers = None, None
             for p in group["params"]:
-                if p._grad is not None:
-                    state = self.state[p] or self._start(p, group)
-                    update(p._array, p._grad._array, state, group)
-                    decays = group["decoupled_weight_decay"] and group["weight_decay"] != 0
-                    p._cell[0] += 2 if decays else 1  # as many writes as PyTorch counts
+                if p._grad is None:
+                    continue
+                state = self.state[p] or self._start(p, group)
+                t, dtype = count(state["step"]._array), p._array.dtype
+                if numbers is None or key != (t, dtype):  # most often the same for all parameters
+                    key, numbers = (t, dtype), Numbers.of(group, t, dtype)
+                update(p._array, p._grad._array, state, group, numbers)
+                p._cell[0] += 1 if numbers.shrink is None else 2  # as PyTorch counts writes
         return loss
 
     def _start(self, p: Tensor, group: Group) -> dict[str, Tensor]:
@@ -190,29 +194,56 @@ def check_moments(betas: Any, eps: float, weight_decay: float) -> None:
             raise ValueError(f"Tensor betas[{position}] must be 1-element")
 
 
-def update(p: Array, g: Array, state: dict[str, Tensor], group: Group) -> None:
+class Numbers(NamedTuple):
+    """The numbers in the formulas of `Adam`, as 0-d arrays of a parameter's dtype."""
+
+    decay: Array | None  # of the gradient's penalty
+    shrink: Array | None  # 1 - lr · weight_decay, if that is decoupled
+    gain1: Array  # 1 - β₁
+    beta2: Array
+    gain2: Array  # 1 - β₂
+    root: Array  # √(1 - β₂ᵗ)
+    eps: Array
+    step: Array  # -lr / (1 - β₁ᵗ)
+
+    @classmethod
+    def of(cls, group: Group, t: float, dtype: np.dtype) -> "Numbers":
+        """Those of a group's options at step t."""
+        beta1, beta2 = (number(beta) for beta in group["betas"])
+        decay, lr = number(group["weight_decay"]), number(group["lr"])
+        decoupled = group["decoupled_weight_decay"]
+        return cls(
+            np.array(decay, dtype) if decay and not decoupled else None,
+            np.array(1 - lr * decay, dtype) if decay and decoupled else None,
+            np.array(1 - beta1, dtype),
+            np.array(beta2, dtype),
+            np.array(1 - beta2, dtype),
+            np.array((1 - beta2**t) ** 0.5, dtype),
+            np.array(group["eps"], dtype),
+            np.array(-lr / (1 - beta1**t), dtype),
+        )
+
+
+def update(p: Array, g: Array, state: dict[str, Tensor], group: Group, numbers: Numbers) -> None:
     """One step of a parameter in place, by the formulas of `Adam`, each rounded as PyTorch's."""
-    dtype = p.dtype
-    beta1, beta2 = (number(beta) for beta in group["betas"])
-    decay, lr = number(group["weight_decay"]), number(group["lr"])
-    t = count(state["step"]._array)
+    decay, shrink, gain1, beta2, gain2, root, eps, step = numbers
     m, v = state["exp_avg"]._array, state["exp_avg_sq"]._array
     if group["maximize"]:
         g = -g
-    if decay and group["decoupled_weight_decay"]:
-        p *= scalar(1 - lr * decay, dtype)
-    elif decay:
-        g = g + p * scalar(decay, dtype)
-    m += (g - m) * scalar(1 - beta1, dtype)
-    v *= scalar(beta2, dtype)
-    v += g * scalar(1 - beta2, dtype) * g
+    if shrink is not None:
+        p *= shrink
+    elif decay is not None:
+        g = g + p * decay
+    m += (g - m) * gain1
+    v *= beta2
+    v += g * gain2 * g
     if group["amsgrad"]:
         greatest = state["max_exp_avg_sq"]._array
         v = np.maximum(greatest, v, out=greatest)
-    root = np.sqrt(v)
-    root /= scalar((1 - beta2**t) ** 0.5, dtype)
-    root += scalar(group["eps"], dtype)
-    p += m * scalar(-lr / (1 - beta1**t), dtype) / root
+    scale = np.sqrt(v)
+    scale /= root
+    scale += eps
+    p += m * step / scale
 
 
 def count(step: Array) -> float:
