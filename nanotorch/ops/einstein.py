@@ -218,6 +218,8 @@ def multiplied(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
             count *= shape[d]
         return count
 
+    if left and right and max(right) < min(left):  # then the product comes out in order
+        a, b, m, n, left, right = b, a, n, m, right, left
     batch, middle = size(m, both), size(m, inner)
     x = permute_to(a, (*both, *left, *inner, *right))
     y = permute_to(b, (*both, *inner, *right, *left))

@@ -17,7 +17,6 @@ from nanotorch.ops.extremum import amax, amin
 from nanotorch.ops.power import pow
 from nanotorch.ops.products import linalg_cross
 from nanotorch.ops.products import matrix_power as matrix_power
-from nanotorch.ops.products import multi_dot as multi_dot
 from nanotorch.ops.reduction import Dims, add_all, maximum_of_all, normal_dims, sum_along
 from nanotorch.ops.shape import reshape
 

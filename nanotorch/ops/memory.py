@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.op import PUBLIC, Array, method, op
+from nanotorch._core.op import PUBLIC, Array, method, op, public
 from nanotorch._core.tensor import Tensor
 
 
@@ -26,6 +26,12 @@ _names: dict[str, Any] = {
     "preserve_format": preserve_format,
 }
 PUBLIC.update(_names)
+
+
+@public
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return input._array.size
 
 
 @op(input=lambda g: g, view=True, method=False, public=False)

@@ -1,6 +1,5 @@
 """Products of other kinds: outer, inner, cross, Kronecker, over any dimensions; powers."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -243,11 +242,3 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
             assert result is not None
             return result
         power = power @ power
-
-
-def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
-    """The product of several matrices, of which the first and last may be vectors."""
-    result = tensors[0]
-    for factor in tensors[1:]:
-        result = result @ factor
-    return result
