@@ -16,8 +16,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.autograd.casebook import FILES, situations  # noqa: E402 - part of the checkout
-from tests.core.casebook import told  # noqa: E402
+from tests.answers import GOLDEN, told  # noqa: E402 - part of the checkout
+from tests.autograd.casebook import FILES, situations  # noqa: E402
 
 
 def main() -> None:
@@ -26,8 +26,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for folder, name in [(folder, name) for folder, names in FILES.items() for name in names]:
         answers = {key: told(ask(torch)) for key, ask in situations(name, folder).items()}
-        target = ROOT / "tests" / "golden" / f"{folder}_{name}.json"
-        target.write_text(json.dumps(answers, indent=1) + "\n", "utf-8")
+        target = GOLDEN / f"{folder}_{name}.json"
+        lines = [f"{json.dumps(key)}: {json.dumps(answer)}" for key, answer in answers.items()]
+        target.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
         print(f"{target}: {len(answers)} situations, {target.stat().st_size // 1000} kB")
 
 

@@ -1,13 +1,9 @@
-"""Situations: each is run with PyTorch, for its golden file, and with nanotorch.
+"""Which situations have golden files: those of this folder, and the tutorials' in `tests/seeds`.
 
-Those of this folder are about derivatives and graphs; those in `tests/seeds` are the examples of
-five tutorials.
+See `tests.answers` for what a situation is.
 """
 
-import importlib
-import inspect
-
-from tests.core.casebook import Situation
+from tests.answers import Situation, situations_in
 
 # By folder: each is a module `situations_<name>` there and a golden file `<folder>_<name>.json`.
 FILES = {
@@ -36,12 +32,5 @@ FILES = {
 
 
 def situations(name: str, folder: str = "autograd") -> dict[str, Situation]:
-    """The situations of one file: its functions of nothing but the framework."""
-    module = importlib.import_module(f"tests.{folder}.situations_{name}")
-    return {
-        key: value
-        for key, value in vars(module).items()
-        if inspect.isfunction(value)
-        and value.__module__ == module.__name__
-        and list(inspect.signature(value).parameters) == ["torch"]
-    }
+    """The situations of one file."""
+    return situations_in(f"tests.{folder}.situations_{name}")

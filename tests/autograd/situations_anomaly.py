@@ -4,8 +4,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tests.answers import raised
 from tests.autograd.situations_function import leaf, make
-from tests.core.casebook import raised
 
 
 def told_by(call: Callable[[], Any]) -> list[Any]:

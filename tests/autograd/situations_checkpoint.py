@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tests.answers import raised, warned
 from tests.autograd.situations_function import leaf
-from tests.core.casebook import raised, warned
 
 BOTH = (True, False)
 
@@ -190,7 +190,8 @@ def another_second_run(torch: Any) -> Any:
         runs = [first, second]
         x = leaf(torch, 1.0, 2.0)
         y = checkpoint(lambda x: runs.pop(0)(x), x, use_reentrant=False, **options)
-        error = raised(y.sum().backward)
+        # PyTorch's advice after the first lines is about its own compiler.
+        error = raised(y.sum().backward).split("\n.\n")[0].split(".\n\n")[0].rstrip(".")
         return [error, x.grad]
 
     def once(x: Any) -> Any:

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from tests.answers import raised
 from tests.autograd.situations_function import leaf
-from tests.core.casebook import name_of, raised
+from tests.core.casebook import name_of
 
 
 def edges(torch: Any) -> Any:

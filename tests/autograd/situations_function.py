@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.core.casebook import name_of, raised, tree, warned
+from tests.answers import raised, warned
+from tests.core.casebook import name_of, tree
 
 
 def make(torch: Any, forward: Callable[..., Any], backward: Any = None, **more: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from tests.answers import raised, warned
 from tests.autograd.situations_function import double, gradients, leaf, make
-from tests.core.casebook import name_of, raised, tree, warned
+from tests.core.casebook import name_of, tree
 
 
 def passing(ctx: Any, g: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from tests.answers import raised
 from tests.autograd.situations_function import leaf
 from tests.autograd.situations_functional import cubes, points, rows
-from tests.core.casebook import raised
 
 
 def independent_outputs(torch: Any) -> Any:

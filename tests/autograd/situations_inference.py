@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tests.answers import raised
 from tests.autograd.situations_function import leaf, make
-from tests.core.casebook import raised
 
 
 def states(torch: Any) -> Any:

@@ -4,8 +4,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from tests.answers import raised
 from tests.autograd.situations_function import leaf, make
-from tests.core.casebook import name_of, raised
+from tests.core.casebook import name_of
 
 
 def same(value: Any) -> Any:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tests.answers import raised, warned
 from tests.autograd.situations_function import leaf
-from tests.core.casebook import raised, warned
 
 
 def multi_task(torch: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tests.core.casebook import Log, name_of, raised, told, tree
+from tests.answers import raised, told
+from tests.core.casebook import Log, name_of, tree
 
 
 def attributes_of_tensors(torch: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tests.core.casebook import name_of, raised, tree
+from tests.answers import raised
+from tests.core.casebook import name_of, tree
 
 
 def network(torch: Any) -> tuple[Any, ...]:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tests.core.casebook import Log, raised
+from tests.answers import raised
+from tests.core.casebook import Log
 
 
 def built_as_the_code_runs(torch: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tests.core.casebook import name_of, raised, tree, warned
+from tests.answers import raised, warned
+from tests.core.casebook import name_of, tree
 
 
 def forward_and_backward(torch: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.core.casebook import raised
+from tests.answers import raised
 
 
 def toy(torch: Any) -> tuple[Any, ...]:
