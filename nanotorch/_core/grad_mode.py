@@ -23,6 +23,9 @@ class _Mode(threading.local):
         self.enabled: bool | None = True
         np.seterr(all="ignore")
 
+    def quiet(self) -> None:
+        """See to it that NumPy is silent in this thread, where nothing else asks for the mode."""
+
 
 mode = _Mode()
 

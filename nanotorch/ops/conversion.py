@@ -4,6 +4,7 @@ from typing import Any
 
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.grad_mode import mode
 from nanotorch._core.layout import device
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
@@ -21,6 +22,7 @@ def convert(input: Tensor, dtype: DType, copy: bool = False) -> Tensor:
         return input
     if dtype.is_floating_point:
         return to_copy(input, dtype)
+    mode.quiet()
     return wrap(input._array.astype(dtype.numpy))
 
 

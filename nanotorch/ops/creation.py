@@ -84,6 +84,7 @@ def array_of(data: Any, dtype: DType | None) -> np.ndarray:
     Raises:
         TypeError, ValueError, RuntimeError: for what is no regular array of numbers.
     """
+    mode.quiet()
     if isinstance(data, (np.ndarray, np.generic)):
         array = np.array(data)
         if dtype is None:
@@ -208,6 +209,7 @@ def full(
     """A tensor of shape ``size`` filled with one number, whose type is the default for dtype."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     kind = dtypes.of_number(value).numpy if dtype is None else dtype.numpy
+    mode.quiet()
     return leaf(np.full(shape_of("full", (size,)), value, kind), requires_grad, device)
 
 

@@ -1,6 +1,9 @@
 """Whether operations are recorded."""
 
 import threading
+from collections.abc import Callable
+
+import pytest
 
 import nanotorch as torch
 from tests.core.asking import as_pytorch
@@ -64,3 +67,36 @@ def test_no_node_is_made_without_recording() -> None:
     assert y.grad_fn is None
     assert y.is_leaf
     assert x.is_leaf
+
+
+INFINITE = torch.tensor([float("inf"), float("nan"), -1.0, 0.0, 1e300], dtype=torch.float64)
+SILENT: dict[str, Callable[[], object]] = {
+    "division": lambda: INFINITE / 0,
+    "logarithm": lambda: INFINITE.log(),
+    "overflow": lambda: INFINITE.exp(),
+    "narrower": lambda: INFINITE.float(),
+    "integers": lambda: INFINITE.long(),
+    "creation": lambda: torch.tensor([1e300]),
+    "filling": lambda: torch.full((2,), 1e300),
+    "copying": lambda: torch.ones(5).copy_(INFINITE),
+    "nothing": lambda: torch.ones(0).mean(),
+    "comparison": lambda: torch.isclose(INFINITE, INFINITE),
+    "printing": lambda: repr(INFINITE),
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_numpy_is_silent_in_every_thread(name: str) -> None:
+    """Also where the call is the first of its thread. Warnings are errors here."""
+    errors: list[Exception] = []
+
+    def work() -> None:
+        try:
+            SILENT[name]()
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert errors == []
