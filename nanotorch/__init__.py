@@ -41,6 +41,9 @@ from nanotorch._core.grad_mode import no_grad as no_grad
 from nanotorch._core.grad_mode import set_grad_enabled as set_grad_enabled
 from nanotorch._core.inference import is_inference as is_inference
 from nanotorch._core.layout import device as device
+from nanotorch._core.printing import get_printoptions as get_printoptions
+from nanotorch._core.printing import printoptions as printoptions
+from nanotorch._core.printing import set_printoptions as set_printoptions
 from nanotorch._core.tensor import Tensor as Tensor
 from nanotorch._core.typename import typename as typename
 from nanotorch.autograd.anomaly_mode import (
@@ -48,6 +51,7 @@ from nanotorch.autograd.anomaly_mode import (
 )
 from nanotorch.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from nanotorch.ops import generator as random
+from nanotorch.ops import linalg as linalg
 from nanotorch.ops.generator import Generator as Generator
 from nanotorch.ops.generator import default_generator as default_generator
 from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
