@@ -50,11 +50,11 @@ from nanotorch.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
 from nanotorch.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
 from nanotorch.ops import generator as random
 from nanotorch.ops import linalg as linalg
 from nanotorch.ops.generator import Generator as Generator
 from nanotorch.ops.generator import default_generator as default_generator
-from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
 
 __version__ = "0.1.0"
 
