@@ -180,9 +180,6 @@ class Chain:
 class Enough(Exception):  # noqa: N818 - it ends a run, it is no error
     """Ends the second run of a part that has saved all that is needed."""
 
-    def __init__(self, part: "Part") -> None:
-        self.part = part
-
 
 class KeptInputs(Function):
     """Keeps tensors as saved tensors are kept, with their versions and through outer hooks."""
@@ -248,7 +245,7 @@ class Part:
         def keep(tensor: Tensor) -> Tensor:
             saved[len(saved)] = kept = tensor.detach()
             if self.early_stop and len(saved) == len(self.kinds):
-                raise Enough(self)
+                raise Enough
             return kept
 
         tensors = iter(self.inputs.saved_tensors)
@@ -260,9 +257,8 @@ class Part:
             try:
                 with saved_tensors_hooks(keep, lambda tensor: tensor), self.context:
                     self.function(*values[: self.count], **kwargs)
-            except Enough as enough:
-                if enough.part is not self:
-                    raise
+            except Enough:  # of this part: inside others, others' hooks are the innermost
+                pass
         self.check(saved)
         return saved
 

@@ -346,7 +346,9 @@ def writing_to_the_gradient(torch: Any) -> Any:
     function.apply(x).sum().backward()
     weights = torch.ones(2)
     function.apply(y).backward(weights)
-    return [x.grad, y.grad]
+    z = leaf(torch, 1.0)
+    function.apply(z).backward(torch.ones(()).expand(1))
+    return [x.grad, y.grad, weights, z.grad]
 
 
 def other_dtypes(torch: Any) -> Any:
