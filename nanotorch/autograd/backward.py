@@ -1,6 +1,7 @@
 """The functions that start a backward sweep: `backward`, `Tensor.backward`, `grad`."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,16 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.autograd.edges import GradientEdge, place_of
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+
+FORMER_NAME = "`grad_variables` is deprecated. Use `grad_tensors` instead."
+BOTH_NAMES = (
+    "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+    "Please only use `grad_tensors`."
+)
+ONLY_INPUTS = (
+    "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+    "gradient for other parts of the graph, please use torch.autograd.backward."
+)
 
 
 def backward(
@@ -33,14 +44,19 @@ def backward(
             single element.
         retain_graph: keep the saved values for another pass; default: ``create_graph``.
         create_graph: record the pass itself, for higher derivatives.
-        grad_variables: the former name of ``grad_tensors``.
+        grad_variables: the former name of ``grad_tensors``, deprecated.
         inputs: accumulate into these tensors only.
 
     Raises:
         RuntimeError: if a weight is missing or has another shape, if a tensor does not require
             grad, if saved values have been freed or changed in place.
     """
-    roots = start(tensors, grad_variables if grad_tensors is None else grad_tensors, create_graph)
+    if grad_variables is not None:
+        warnings.warn(FORMER_NAME, FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(BOTH_NAMES)
+        grad_tensors = grad_variables
+    roots = start(tensors, grad_tensors, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         Sweep(roots, keep, create_graph).run()
@@ -94,7 +110,7 @@ def grad(
         outputs, inputs: tensors; any tensor of the graph may be an input.
         grad_outputs: for each output, the weights of its elements.
         retain_graph, create_graph: as for `backward`.
-        only_inputs: accepted for PyTorch's sake; always True.
+        only_inputs: deprecated; always True.
         allow_unused: give None for inputs that ``outputs`` do not depend on.
         is_grads_batched: ``grad_outputs`` have a leading dimension; one gradient for each.
         materialize_grads: give zeros instead of None.
@@ -103,6 +119,8 @@ def grad(
         RuntimeError: as for `backward`; if an input does not require grad, or is unused and that
             is not allowed.
     """
+    if not only_inputs:
+        warnings.warn(ONLY_INPUTS, FutureWarning, stacklevel=2)
     wanted = listed(inputs)
     if allow_unused is None:
         allow_unused = materialize_grads
@@ -130,7 +148,7 @@ def grad(
                 raise RuntimeError(
                     "materialize_grads cannot be used when the given input is a GradientEdge"
                 )
-            g = np.zeros_like(target._array)
+            g = ops.zeros_like(target, requires_grad=create_graph)
         results.append(g if g is None or isinstance(g, Tensor) else wrap(np.array(g)))
     return tuple(results)
 

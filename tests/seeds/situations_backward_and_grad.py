@@ -1,8 +1,9 @@
 """`backward`, `autograd.grad`, walking the graph by hand, and hooks."""
 
+import warnings
 from typing import Any
 
-from tests.answers import raised, told
+from tests.answers import raised, told, warned
 from tests.core.casebook import Log, name_of, tree
 
 
@@ -35,6 +36,25 @@ def two_ways_to_call_it(torch: Any) -> Any:
         call(z)
         answers.append([z, x.grad, y.grad])
     return answers
+
+
+def former_names(torch: Any) -> Any:
+    """The weights were called `grad_variables` once."""
+    x = torch.ones(2, requires_grad=True)
+    weights = torch.tensor([1.0, 3.0])
+
+    def former() -> None:
+        torch.autograd.backward(x * 2, grad_variables=weights)
+
+    def both() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.autograd.backward(x * 2, weights, grad_variables=weights)
+
+    def not_only_inputs() -> None:
+        torch.autograd.grad((x * 2).sum(), x, only_inputs=False)
+
+    return [warned(former), x.grad, raised(both), warned(not_only_inputs)]
 
 
 def roots_of_several_elements(torch: Any) -> Any:
