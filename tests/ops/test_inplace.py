@@ -1,0 +1,85 @@
+"""Writes in place: PyTorch's answers to programs, and what programs cannot say."""
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch._core.tensor import wrap
+from tests.ops.asking import as_pytorch
+
+test_as_pytorch = as_pytorch("inplace", "writes")
+
+
+def test_a_copy_converts_as_a_cast_does() -> None:
+    whole = torch.zeros(3, dtype=torch.int64)
+    whole.copy_(torch.tensor([1.7, -1.7, 0.2]))
+    assert whole.tolist() == [1, -1, 0]
+    flags = torch.zeros(2, dtype=torch.bool)
+    flags.copy_(torch.tensor([0.5, 0.0]))
+    assert flags.tolist() == [True, False]
+
+
+def test_the_gradient_of_a_copy_has_the_dtype_of_its_source() -> None:
+    source = torch.ones(3, requires_grad=True)
+    target = torch.zeros(2, 3, dtype=torch.float64)
+    target.copy_(source)
+    (target * target).sum().backward()
+    assert source.grad is not None
+    assert source.grad.dtype is torch.float32
+    assert source.grad.tolist() == [4.0, 4.0, 4.0]
+
+
+def test_overlapping_parts_are_copied_as_if_apart() -> None:
+    x = torch.arange(5.0)
+    x[1:] = x[:-1].clone()
+    assert x.tolist() == [0.0, 0.0, 1.0, 2.0, 3.0]
+
+
+def test_a_slice_of_a_base_in_another_order_in_memory() -> None:
+    """The steps to the written view may be possible in one layout only."""
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    base = x.t().clone()
+    flat = base.t().view(6)
+    flat[1:3] = torch.tensor([0.0, 0.0])
+    (base * base).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[0.0, 0.0, 0.0], [6.0, 8.0, 10.0]]
+
+
+def test_a_write_is_counted_once_and_seen_by_all_views() -> None:
+    x = torch.zeros(2, 3)
+    row, column, flat = x[0], x[:, 1], x.view(-1)
+    for write in (
+        lambda: row.fill_(1),
+        lambda: column.zero_(),
+        lambda: flat.copy_(torch.ones(6)),
+        lambda: x.__setitem__(0, 2.0),
+        lambda: x.__setitem__(torch.tensor([1]), 3.0),
+        lambda: x.masked_fill_(x > 2, 0.0),
+        lambda: x.index_add_(0, torch.tensor([0, 0]), torch.ones(2, 3)),
+        lambda: x.scatter_(1, torch.tensor([[0]]), 9.0),
+    ):
+        before = x._version
+        write()
+        assert {t._version for t in (x, row, column, flat)} == {before + 1}
+    assert flat.tolist() == [9.0, 4.0, 4.0, 0.0, 0.0, 0.0]
+
+
+def test_memory_that_must_not_be_written_to_stays() -> None:
+    array = np.zeros(3)
+    array.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        wrap(array).fill_(1)
+
+
+@pytest.mark.parametrize("name", ["int8", "uint8", "int16", "int32", "int64"])
+def test_numbers_beyond_an_integer_are_refused(name: str) -> None:
+    dtype = getattr(torch, name)
+    largest = torch.iinfo(dtype).max
+    x = torch.zeros(2, dtype=dtype)
+    assert x.fill_(largest).tolist() == [largest] * 2
+    with pytest.raises(RuntimeError, match="without overflow"):
+        x.fill_(largest + 1)
+    with pytest.raises(RuntimeError, match="without overflow"):
+        x[0] = float("nan")
+    assert x.tolist() == [largest] * 2

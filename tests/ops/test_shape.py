@@ -1,0 +1,135 @@
+"""Views, joins and rearrangements: PyTorch's answers to programs, and what programs cannot say."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import nanotorch as torch
+from nanotorch._core.tensor import Tensor, wrap
+from tests.ops.asking import as_pytorch
+
+test_as_pytorch = as_pytorch("shape")
+
+SHAPES = arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
+
+
+def counted(shape: tuple[int, ...]) -> np.ndarray:
+    return np.arange(float(np.prod(shape))).reshape(shape)
+
+
+@given(SHAPES, st.data())
+def test_permuted_reshaped_and_sliced_tensors_share_memory(
+    shape: tuple[int, ...], data: st.DataObject
+) -> None:
+    array = counted(shape)
+    order = data.draw(st.permutations(range(len(shape))))
+    x = wrap(array)
+    for view in (x.permute(tuple(order)), x.unsqueeze(0), x.view(-1), x[...]):
+        assert np.shares_memory(view.numpy(), array) or not array.size
+        assert view._is_view()
+        before = x._version
+        view.add_(1)
+        assert x._version == view._version == before + 1
+    np.testing.assert_array_equal(x.permute(tuple(order)).numpy(), array.transpose(order))
+
+
+@given(SHAPES, st.data())
+def test_reshape_is_a_view_where_numpy_needs_no_copy(
+    shape: tuple[int, ...], data: st.DataObject
+) -> None:
+    order = data.draw(st.permutations(range(len(shape))))
+    array = counted(shape).transpose(order)
+    target = data.draw(st.permutations(shape)) + data.draw(st.sampled_from([[], [1]]))
+    out = wrap(array).reshape(target)
+    np.testing.assert_array_equal(out.numpy(), array.reshape(target))
+    try:
+        array.reshape(target, copy=False)
+    except ValueError:
+        assert not out._is_view()
+        with pytest.raises(RuntimeError, match="view size is not compatible"):
+            wrap(array).view(target)
+    else:
+        assert out._is_view()
+
+
+@given(SHAPES, st.data())
+def test_the_gradient_of_expand_is_its_adjoint(shape: tuple[int, ...], data: st.DataObject) -> None:
+    lead = data.draw(st.lists(st.integers(0, 3), max_size=2))
+    sizes = lead + [data.draw(st.integers(0, 3)) if n == 1 else n for n in shape]
+    x = wrap(counted(shape)).requires_grad_()
+    out = x.expand(sizes)
+    np.testing.assert_array_equal(out.detach().numpy(), np.broadcast_to(x.detach().numpy(), sizes))
+    (g,) = torch.autograd.grad(out, x, torch.ones(sizes, dtype=torch.float64))
+    copies = int(np.prod(sizes)) // max(int(np.prod(shape)), 1)
+    assert (g.numpy() == copies).all()
+
+
+def test_expanded_memory_is_shared_and_may_not_be_written_to() -> None:
+    x = torch.zeros(3, 1)
+    out = x.expand(3, 4)
+    assert out.stride() == (1, 0)
+    assert out.data_ptr() == x.data_ptr()
+    with pytest.raises(RuntimeError, match="more than one element"):
+        out.add_(1)
+    x.expand(3, 1).add_(1)
+    assert x.tolist() == [[1.0], [1.0], [1.0]]
+
+
+def test_a_clone_keeps_the_order_of_dimensions_in_memory() -> None:
+    x = torch.zeros(2, 3, 4).permute(2, 0, 1)
+    assert x.clone().stride() == (1, 12, 4)
+    assert x.clone(memory_format=torch.contiguous_format).stride() == (6, 3, 1)
+    assert x.contiguous().is_contiguous()
+    assert x.permute(1, 2, 0).contiguous()._base is not None
+
+
+def test_a_dtype_view_reads_the_same_bytes() -> None:
+    x = torch.tensor([1.0, -2.0])
+    bits = x.view(torch.int32)
+    assert bits.tolist() == [0x3F800000, 0xC0000000 - 2**32]
+    bits.zero_()
+    assert x.tolist() == [0.0, 0.0]
+    assert x._version == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda x: x.T, "The use of `x.T` on tensors of dimension other than 2"),
+        (lambda x: x[0, 0, 0].T, "Tensor.T is deprecated on 0-D tensors."),
+        (lambda x: x[0, 0, 0].mT, "Tensor.mT is deprecated on 0-D tensors."),
+        (lambda x: x[0, 0, 0].H, "Tensor.H is deprecated on 0-D tensors."),
+    ],
+)
+def test_transposing_what_is_no_matrix_warns(make: object, text: str) -> None:
+    assert callable(make)
+    with pytest.warns(UserWarning, match=text.replace(".", r"\.")):
+        make(torch.zeros(2, 3, 4))
+
+
+def test_several_views_share_one_node() -> None:
+    x = torch.ones(4, requires_grad=True)
+    a, b = (x * 1).split(2)
+    assert a.grad_fn is b.grad_fn
+    assert (a.output_nr, b.output_nr) == (0, 1)
+    (b * 3).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [0.0, 0.0, 3.0, 3.0]
+
+
+def test_one_part_is_the_gradient_of_one_part() -> None:
+    """A tensor taken apart into a single piece still has several outputs in the graph's eyes."""
+    for apart in (Tensor.unbind, lambda t: t.split(5), lambda t: t.chunk(1)):
+        x = torch.ones(1, 2, requires_grad=True)
+        (part,) = apart(x)
+        (part * torch.tensor([2.0, 3.0])).sum().backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == [[2.0, 3.0]]
+
+
+def test_joined_integers_and_floats_are_floats() -> None:
+    joined = torch.cat([torch.tensor([1, 2]), torch.tensor([0.5], dtype=torch.float16)])
+    assert joined.dtype is torch.float16
+    assert torch.stack([torch.tensor(True), torch.tensor(2)]).tolist() == [1, 2]
