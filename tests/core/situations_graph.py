@@ -6,13 +6,13 @@ from tests.answers import raised, told
 from tests.core.casebook import name_of, tree
 
 
-def trees(torch: Any) -> Any:
-    """Names and edges of some expressions."""
+def _arithmetic(torch: Any) -> list[Any]:
+    """Expressions of operators."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     w = torch.tensor([3.0, 4.0], requires_grad=True)
     m = torch.ones(2, 2, requires_grad=True)
     c = torch.tensor([5.0, 6.0])
-    expressions = [
+    return [
         x * w,
         x * c,
         c * x,
@@ -32,6 +32,16 @@ def trees(torch: Any) -> Any:
         m @ x,
         m @ m,
         x @ m,
+    ]
+
+
+def _functions(torch: Any) -> list[Any]:
+    """Expressions of functions and methods."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    w = torch.tensor([3.0, 4.0], requires_grad=True)
+    m = torch.ones(2, 2, requires_grad=True)
+    c = torch.tensor([5.0, 6.0])
+    return [
         (x * w).sum(),
         x.mean(),
         m.sum(0),
@@ -68,7 +78,11 @@ def trees(torch: Any) -> Any:
         x.detach() * w,
         x.sqrt() * x.sqrt(),
     ]
-    return [tree(e.grad_fn) for e in expressions]
+
+
+def trees(torch: Any) -> Any:
+    """Names and edges of some expressions."""
+    return [tree(e.grad_fn) for e in _arithmetic(torch) + _functions(torch)]
 
 
 def nodes_are_shared(torch: Any) -> Any:

@@ -30,15 +30,8 @@ def versions(torch: Any) -> Any:
     return [seen, x, view]
 
 
-def modified_inputs(torch: Any) -> Any:
-    """The whole text of the error, for different saved values and origins."""
-    texts = []
-
-    def attempt(build: Callable[[Any], tuple[Any, Any]], **kwargs: Any) -> None:
-        x = torch.ones(2, 3, requires_grad=True, **kwargs)
-        loss, written = build(x)
-        written.add_(1)
-        texts.append(raised(loss.sum().backward))
+def _saved_and_written(torch: Any) -> list[Callable[[Any], tuple[Any, Any]]]:
+    """Functions of a leaf that give a result and what it saved, for the caller to write to."""
 
     def leaf(x: Any) -> tuple[Any, Any]:
         y = x * torch.ones(2, 3)
@@ -81,7 +74,7 @@ def modified_inputs(torch: Any) -> Any:
         y = x + 0
         return y @ torch.ones(3, 2, requires_grad=True), y
 
-    for build in (
+    return [
         leaf,
         inner,
         output,
@@ -92,9 +85,23 @@ def modified_inputs(torch: Any) -> Any:
         second_output,
         power,
         product,
-    ):
+    ]
+
+
+def modified_inputs(torch: Any) -> Any:
+    """The whole text of the error, for different saved values and origins."""
+    texts = []
+
+    def attempt(build: Callable[[Any], tuple[Any, Any]], **kwargs: Any) -> None:
+        x = torch.ones(2, 3, requires_grad=True, **kwargs)
+        loss, written = build(x)
+        written.add_(1)
+        texts.append(raised(loss.sum().backward))
+
+    builds = _saved_and_written(torch)
+    for build in builds:
         attempt(build)
-    attempt(inner, dtype=torch.float64)
+    attempt(builds[1], dtype=torch.float64)
     return texts
 
 

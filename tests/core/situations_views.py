@@ -37,17 +37,11 @@ def views_of_a_base(torch: Any) -> Any:
     return [[v._is_view(), v._base is x, v._base is r, v._base is None] for v in views]
 
 
-def writing_to_views(torch: Any) -> Any:
-    """Gradients through writes to views of a tensor with history."""
-    answers = []
+Write = Callable[[Any, Any], None]
 
-    def attempt(write: Callable[[Any, Any], None]) -> None:
-        x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-        w = torch.tensor([5.0, 6.0], requires_grad=True)
-        y = x * 1
-        write(y, w)
-        (y * torch.tensor([[1.0, 10.0], [100.0, 1000.0]])).sum().backward()
-        answers.append([told(y.detach()), told(x.grad), told(w.grad)])
+
+def _writes_to_parts(torch: Any) -> list[Write]:
+    """Writes of ``w`` to rows and columns of ``y``, some of them twice."""
 
     def assign(y: Any, w: Any) -> None:
         y[0] = w
@@ -73,6 +67,12 @@ def writing_to_views(torch: Any) -> Any:
         v = y[0]
         y.mul_(3)
         v.mul_(w)
+
+    return [assign, assign_column, multiply, through_two, twice, overlapping, base_then_view]
+
+
+def _writes_of_every_kind(torch: Any) -> list[Write]:
+    """Writes to ``y`` by other methods, indices and operators."""
 
     def view_of_view(y: Any, w: Any) -> None:
         v = y.view(4)
@@ -102,24 +102,19 @@ def writing_to_views(torch: Any) -> Any:
         y[1] += w
         y[0] *= 2
 
-    for write in (
-        assign,
-        assign_column,
-        multiply,
-        through_two,
-        twice,
-        overlapping,
-        base_then_view,
-        view_of_view,
-        zero,
-        fill,
-        copy,
-        expanded,
-        index,
-        mask,
-        augmented,
-    ):
-        attempt(write)
+    return [view_of_view, zero, fill, copy, expanded, index, mask, augmented]
+
+
+def writing_to_views(torch: Any) -> Any:
+    """Gradients through writes to views of a tensor with history."""
+    answers = []
+    for write in _writes_to_parts(torch) + _writes_of_every_kind(torch):
+        x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        w = torch.tensor([5.0, 6.0], requires_grad=True)
+        y = x * 1
+        write(y, w)
+        (y * torch.tensor([[1.0, 10.0], [100.0, 1000.0]])).sum().backward()
+        answers.append([told(y.detach()), told(x.grad), told(w.grad)])
     return answers
 
 
