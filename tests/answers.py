@@ -46,12 +46,13 @@ def situations(name: str) -> dict[str, Situation]:
 
 
 def situations_in(path: str) -> dict[str, Situation]:
-    """The situations of a module: its functions of nothing but the framework."""
+    """The situations of a module: its public functions of nothing but the framework."""
     module = importlib.import_module(path)
     return {
         key: value
         for key, value in vars(module).items()
         if inspect.isfunction(value)
+        and not key.startswith("_")
         and value.__module__ == module.__name__
         and list(inspect.signature(value).parameters) == ["torch"]
     }
