@@ -30,6 +30,31 @@ def versions(torch: Any) -> Any:
     return [seen, x, view]
 
 
+def _through_view(x: Any) -> tuple[Any, Any]:
+    y = x + 0
+    return y.sin(), y[0]
+
+
+def _through_base(x: Any) -> tuple[Any, Any]:
+    y = x + 0
+    return y.t().sin(), y
+
+
+def _through_detach(x: Any) -> tuple[Any, Any]:
+    y = x + 0
+    return y.sin(), y.detach()
+
+
+def _second_output(x: Any) -> tuple[Any, Any]:
+    y = (x + 0).max(1).values
+    return y * y, y
+
+
+def _power(x: Any) -> tuple[Any, Any]:
+    y = x + 0
+    return y**2, y
+
+
 def _saved_and_written(torch: Any) -> list[Callable[[Any], tuple[Any, Any]]]:
     """Functions of a leaf that give a result and what it saved, for the caller to write to."""
 
@@ -49,26 +74,6 @@ def _saved_and_written(torch: Any) -> list[Callable[[Any], tuple[Any, Any]]]:
     def outputs(x: Any) -> tuple[Any, Any]:
         y = x.sigmoid()
         return y.clone(), y
-
-    def through_view(x: Any) -> tuple[Any, Any]:
-        y = x + 0
-        return y.sin(), y[0]
-
-    def through_base(x: Any) -> tuple[Any, Any]:
-        y = x + 0
-        return y.t().sin(), y
-
-    def through_detach(x: Any) -> tuple[Any, Any]:
-        y = x + 0
-        return y.sin(), y.detach()
-
-    def second_output(x: Any) -> tuple[Any, Any]:
-        y = (x + 0).max(1).values
-        return y * y, y
-
-    def power(x: Any) -> tuple[Any, Any]:
-        y = x + 0
-        return y**2, y
 
     def product(x: Any) -> tuple[Any, Any]:
         y = x + 0
