@@ -84,11 +84,11 @@ def _saved_and_written(torch: Any) -> list[Callable[[Any], tuple[Any, Any]]]:
         inner,
         output,
         outputs,
-        through_view,
-        through_base,
-        through_detach,
-        second_output,
-        power,
+        _through_view,
+        _through_base,
+        _through_detach,
+        _second_output,
+        _power,
         product,
     ]
 
