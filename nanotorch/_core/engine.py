@@ -156,6 +156,7 @@ class Sweep:
             else:
                 self.goals = goals
         self.ready = Ready()
+        self.roots = {edge[0] for edge, _ in roots}
         for (node, number), g in roots:
             if node is not None:
                 if node not in self.waiting and not self.consumers[node]:
@@ -222,7 +223,9 @@ class Sweep:
         pairs = zip(grads, node.next_functions, used, strict=False)
         return [
             None
-            if g is None or target is None or not wanted
+            if g is None or not wanted
+            else g
+            if target is None
             else fit(g, node, position, *target._outputs[number])
             for position, (g, (target, number), wanted) in enumerate(pairs)
         ]
@@ -257,7 +260,8 @@ class Sweep:
         wanted = node in self.goals
         if wanted and runs:
             self.capture(node, arrived)  # as it came: a node that runs has its hooks called later
-        if node._hooks is not None and (wanted or runs):
+        # The hooks of a root are called though nothing may be wanted of it, as in PyTorch.
+        if node._hooks is not None and (wanted or runs or node in self.roots):
             mine = False  # a hook may have kept what it saw
             arrived = call_tensor_hooks(node, arrived, self.graph)
         if wanted and not runs:

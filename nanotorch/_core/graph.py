@@ -179,6 +179,8 @@ class AccumulateGrad(Node):
     def accumulate(self, grad: Any, mine: bool) -> None:
         """Add a bare gradient to the leaf's; take it over if nobody else holds it (``mine``)."""
         variable = self.variable
+        if not variable._requires_grad:  # it was when the graph was made
+            return
         acquire()  # half the price of a `with`
         try:
             held = variable._grad
@@ -197,6 +199,8 @@ class AccumulateGrad(Node):
     def accumulate_tensor(self, grad: "Tensor | None") -> None:
         """Add a recorded gradient, out of place, so that its own graph stays whole."""
         variable = self.variable
+        if not variable._requires_grad:
+            return
         acquire()
         try:
             held = variable._grad

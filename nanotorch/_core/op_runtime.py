@@ -9,15 +9,15 @@ from nanotorch._core import dtypes
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
-from nanotorch._core.inference import InferenceCell
+from nanotorch._core.inference import InferenceCell, refuse_write
 from nanotorch._core.saving import observe, observers, opened
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import (
     check_memory,
-    check_write,
     edge_of,
     make_view,
     rebase,
+    refuse_history,
     refuse_overlap,
     refuse_rebase,
     write,
@@ -52,6 +52,9 @@ def promote(
     Raises:
         TypeError: for an operand that is neither a tensor nor a number.
     """
+    kinds = {x._array.dtype if isinstance(x, Tensor) else None for x in operands}
+    if len(kinds) == 1 and None not in kinds and not (to_float or o.refuse_bool):
+        return list(operands), [x._array for x in operands]
     held: list[Any] = []
     for position, x in enumerate(operands):
         if isinstance(x, Tensor):
@@ -174,7 +177,8 @@ RUNTIME: dict[str, Any] = {
             edge_of,
             make_view,
             check_memory,
-            check_write,
+            refuse_history,
+            refuse_write,
             write,
             rebase,
             refuse_overlap,

@@ -45,8 +45,9 @@ def function(o: "Op", *, inplace: bool) -> str:
     call = ", ".join(call_arguments(o, "{}"))
     if inplace:
         lines += ["    " + line for line in tensors_only(o, inplace=True)]
-        # What has no gradient is not recorded, and may be written to leaves.
-        lines.append(f"    {'check_write' if o.formulas else 'check_memory'}(input)")
+        if o.formulas:  # what has no gradient is not recorded, and may be written to leaves
+            lines.append("    if recording: refuse_history(input)")
+        lines.append(f"    {'refuse_write(input._cell)' if o.overlap else 'check_memory(input)'}")
     elif o.variadic:
         lines += [
             f"    {o.variadic} = list({o.variadic})",

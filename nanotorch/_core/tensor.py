@@ -305,7 +305,7 @@ class Tensor(Layout, Exchange):
         def keep(g: Tensor) -> None:
             tensor = myself()
             if tensor is not None:
-                tensor._grad = g if tensor._grad is None else tensor._grad + g
+                tensor._grad = g.clone() if tensor._grad is None else tensor._grad + g
 
         node.own_hooks().retain[number] = keep
 

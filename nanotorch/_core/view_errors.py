@@ -39,15 +39,13 @@ def refused_write(origin: str, edge: Edge | None, *, indirect: bool) -> RuntimeE
     """
     node, number = edge or (None, 0)
     what = INDIRECT if indirect else DIRECT
-    if origin is INFERENCE:
-        told = f"A view was created in inference mode and {what} in normal mode."
-    elif node is None:
-        told = f"A view was created in no_grad mode and {what} with grad mode enabled."
-    elif origin is NO_GRAD:
-        told = (
-            f"Output {number} of {short_name(node)} is a view of a view which was created in "
-            f"no_grad mode and {what} with grad mode enabled."
-        )
+    if origin in (NO_GRAD, INFERENCE) or node is None:
+        about = "inference mode" if origin is INFERENCE else "no_grad mode"
+        now = "in normal mode" if origin is INFERENCE else "with grad mode enabled"
+        who = "A view"
+        if node is not None:
+            who = f"Output {number} of {short_name(node)} is a view of a view which"
+        told = f"{who} was created in {about} and {what} {now}."
     else:
         told = f"Output {number} of {short_name(node)} is a view and {what}."
     return RuntimeError(f"{told} {TEXTS[origin]}")

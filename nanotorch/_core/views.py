@@ -101,12 +101,13 @@ def view_edge(tensor: "Tensor") -> Edge | None:
     view = tensor._view
     assert view is not None
     version = tensor._cell[0]
-    if version != view.version:
-        if view.base.requires_grad:
-            if view.origin is not TRACKED:
-                raise refused_write(view.origin, tensor._edge, indirect=True)
-            tensor._edge = (AsStridedBackward0(view), 0)
-            tensor._requires_grad = True
+    if version != view.version and (tensor._edge is not None or view.base.requires_grad):
+        if view.origin is not TRACKED:
+            raise refused_write(view.origin, tensor._edge, indirect=True)
+        former, tensor._edge = tensor._edge, (AsStridedBackward0(view), 0)
+        tensor._requires_grad = True
+        if tensor._retains_grad:
+            retain_anew(tensor, former)
         view.version = version
     return tensor._edge
 
@@ -167,7 +168,7 @@ class CopySlices(Node):
             return (None,) * len(self.next_functions)
         if self.write is None:
             raise RuntimeError(FREED)
-        rest = self.copy_of(g)
+        rest = self.copy_of(g if graph else np.asarray(g))
         part = replay(self.steps, rest)
         before = part.clone() if graph else np.array(part)
         results = list(self.write.apply([before], graph))
@@ -253,13 +254,21 @@ def refuse_overlap(written: "Tensor", read: "Tensor", same_too: bool = False) ->
     """
     if read is written and not same_too:
         return
+    if read is written:
+        raise RuntimeError(PARTIAL_OVERLAP)
     a, b = written._array, read._array
     if not (a.size and b.size and is_dense(a) and is_dense(b)):
         return
     low, other = (array.__array_interface__["data"][0] for array in (a, b))
-    same = low == other and a.nbytes == b.nbytes and a.strides == b.strides
+    same = low == other and a.nbytes == b.nbytes and lie_alike(a, b)
     if (same_too or not same) and low < other + b.nbytes and other < low + a.nbytes:
         raise RuntimeError(PARTIAL_OVERLAP)
+
+
+def lie_alike(written: np.ndarray, read: np.ndarray) -> bool:
+    """Whether the strides are the same, as far as NumPy gives new dimensions one at all."""
+    pairs = zip(written.strides, read.strides, strict=False)
+    return written.ndim == read.ndim and all(a in (0, b) for a, b in pairs)
 
 
 def is_dense(array: np.ndarray) -> bool:
@@ -311,7 +320,7 @@ def rebase(tensor: "Tensor", node: Node, number: int = 0, position: int = 0) -> 
             retain_anew(tensor, before)
         return
     refuse_rebase(tensor)
-    base, former = view.base, tensor._edge
+    base = view.base
     before, base._edge = base._edge, (CopySlices(base, node, view.steps, position), 0)
     base._requires_grad = True
     if base._retains_grad:
@@ -320,8 +329,6 @@ def rebase(tensor: "Tensor", node: Node, number: int = 0, position: int = 0) -> 
     now = view_edge(tensor)
     if now is not None and now[0] is not None:
         node._view_node = weakref.ref(now[0])
-    if tensor._retains_grad:
-        retain_anew(tensor, former)
 
 
 def refuse_rebase(tensor: "Tensor") -> None:

@@ -26,6 +26,7 @@ from nanotorch.ops import masking as masking
 from nanotorch.ops import matrix as matrix
 from nanotorch.ops import memory as memory
 from nanotorch.ops import normalization as normalization
+from nanotorch.ops import operators as operators
 from nanotorch.ops import order as order
 from nanotorch.ops import picture_loss as picture_loss
 from nanotorch.ops import power as power

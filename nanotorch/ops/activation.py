@@ -7,7 +7,7 @@ import numpy as np
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.comparison import zero_where
+from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.elementwise import exp, refuse_bool
 from nanotorch.ops.reduction import sum
 
@@ -24,7 +24,7 @@ def sigmoid(input: Array) -> Array:
     return 1 / (1 + np.exp(-input))
 
 
-@op(input=lambda g, out: g * (out > 0), inplace=True)
+@op(input=lambda g, out: relu_backward(g, out), inplace=True)
 def relu(input: Array) -> Array:
     """``max(input, 0)``; its gradient at 0 is 0.
 
@@ -35,16 +35,41 @@ def relu(input: Array) -> Array:
     return np.maximum(input, input.dtype.type(0))
 
 
+# The gradients of functions made of straight lines are operations of their own: they depend on
+# where they are taken, so they require grad, though their derivative by it is 0.
+
+
 @op(
-    input=lambda g, input, negative_slope: (
-        zero_where(g, input <= 0) + zero_where(g * negative_slope, input > 0)
-    ),
+    g=lambda g, result: relu_backward(g, result),
+    result=lambda g: vanishing(g),
+    method=False,
+    public=False,
+    node="ThresholdBackwardBackward0",
+)
+def relu_backward(g: Array, result: Array) -> Array:
+    """The gradient of `relu`, by its result."""
+    return np.where(result > 0, g, 0)  # not a product: no nan comes of an infinite `g`
+
+
+@op(
+    input=lambda g, input, negative_slope: leaky_relu_backward(g, input, negative_slope),
     method=False,
     public=False,
 )
 def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
     """``input`` where positive, ``negative_slope * input`` elsewhere."""
     return np.where(input > 0, input, input * input.dtype.type(negative_slope))
+
+
+@op(
+    g=lambda g, input, negative_slope: leaky_relu_backward(g, input, negative_slope),
+    input=lambda g: vanishing(g),
+    method=False,
+    public=False,
+)
+def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
+    """The gradient of `leaky_relu`."""
+    return np.where(input > 0, g, g * negative_slope)
 
 
 @op(

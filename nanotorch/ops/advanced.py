@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, modified_error
 from nanotorch._core.op import OPS, Array, method, op
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.views import check_write, refuse_overlap
+from nanotorch._core.views import refuse_history, refuse_overlap
 from nanotorch.ops.accumulation import added_at
 from nanotorch.ops.inplace import writer
 from nanotorch.ops.masking import boolean_mask
@@ -188,7 +189,7 @@ def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
             input += added_at(input.shape, key, np.broadcast_to(values, shape))
         else:
             input[key] = values
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, TypeError):
         raise cannot_put(values.shape, picked(input, key).shape) from None
     return input
 
@@ -295,7 +296,8 @@ def put_into(self: Tensor, at: Index, values: Tensor, accumulate: bool = False) 
     if values._cell is self._cell:
         only = at.only
         if accumulate or values._array.size != 1 or only is None or only.dtype.kind not in "bu":
-            check_write(self)
+            if mode.enabled:
+                refuse_history(self)
             refuse_overlap(self, values, same_too=True)
     return put_at_in_place(self, at, values, accumulate)
 

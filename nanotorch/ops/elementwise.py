@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing, zero_where
@@ -76,9 +77,9 @@ def scaled(other: Array, alpha: float) -> Array:
     return other * other.dtype.type(alpha)
 
 
-def check_alpha(other: Array, alpha: float) -> None:
+def check_alpha(other: Array, alpha: Number) -> None:
     """Refuse a factor of a higher kind than the numbers it multiplies."""
-    if alpha is True or alpha is False:
+    if isinstance(alpha, bool):
         if other.dtype.kind != "b":
             raise RuntimeError("Boolean alpha only supported for Boolean results.")
     elif isinstance(alpha, float) and other.dtype.kind != "f":

@@ -234,9 +234,9 @@ def repeat_interleave(
         return type(input)._lift(np.repeat(np.arange(input.numel()), input._array))
     if dim is None:
         input, dim = input.flatten(), 0
-    if not input.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = normal_dim(dim, input.ndim)
+    if not input.ndim:
+        normal_dim(1, 0)  # PyTorch's words: it looks for the dimension after this one
     if isinstance(repeats, int):
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")

@@ -257,6 +257,8 @@ def min(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = False, *, other: Any =
 def index_of(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """`argmax` and `argmin`."""
     array = input._array
+    if array.dtype.kind == "b":
+        raise NotImplementedError(f"{name}(): does not support bool input")
     if dim is None:
         if array.size == 0:
             raise IndexError(

@@ -15,7 +15,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.op import Array, method, node_class, op
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.views import refuse_history
+from nanotorch._core.views import View, check_memory, refuse_history
 from nanotorch.ops.memory import as_strided
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import squeeze, t, transpose, unsqueeze
@@ -60,7 +60,7 @@ def cannot_copy(into: tuple[int, ...], shape: tuple[int, ...]) -> RuntimeError:
     for d in range(-1, -len(shape) - 1, -1):
         if shape[d] not in (1, into[d]):
             if into[d] == 1:
-                break
+                continue
             return RuntimeError(
                 f"The size of tensor a ({into[d]}) must match the size of tensor b ({shape[d]}) at "
                 f"non-singleton dimension {len(into) + d}"
@@ -117,14 +117,14 @@ def number_in(value: Number, kind: np.dtype) -> Any:
     return kind.type(value)
 
 
-@writer(input=lambda g: blank(g), node="FillBackward2")
+@writer(input=lambda g: blank(g), node="FillBackward2", overlap=True)
 def filled_with_number(input: Array, value: Number) -> Array:
     """Write a Python number everywhere."""
     input.fill(number_in(value, input.dtype))
     return input
 
 
-@writer(input=lambda g: blank(g), value=lambda g: sum_all(g), node="FillBackward3")
+@writer(input=lambda g: blank(g), value=lambda g: sum_all(g), node="FillBackward3", overlap=True)
 def filled_with_tensor(input: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor everywhere."""
     if value.ndim:
@@ -144,6 +144,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         RuntimeError: if it does not fit the dtype, or the tensor must not be written to.
     """
     if isinstance(value, Tensor):
+        check_memory(self)  # a number may be written twice to one place, a tensor is copied there
         return filled_with_tensor(self, value)
     if not isinstance(value, (bool, int, float, np.generic)):
         raise TypeError(
@@ -152,7 +153,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return filled_with_number(self, value)
 
 
-@writer(input=lambda g: blank(g))
+@writer(input=lambda g: blank(g), overlap=True)
 def zero(input: Array) -> Array:
     """Write zeros."""
     input.fill(0)
@@ -189,10 +190,13 @@ def become(self: Tensor, view: Any) -> Tensor:
     """Make ``self`` what its ``view`` is; the memory stays."""
     self._array = view._array
     self._cell[0] += 1
-    if self._view is not None:
-        self._view = view._view
-        self._view.version = self._cell[0]
-    self._edge = view._edge
+    known = self._view
+    if known is not None and view._view is not None:
+        # Outside grad mode a view takes its history from its base when it is next asked for it.
+        version = self._cell[0] if mode.enabled else known.version
+        self._view = View(known.base, view._view.steps, version, known.origin)
+    if mode.enabled:
+        self._edge = view._edge
     return self
 
 
@@ -208,7 +212,7 @@ IN_PLACE = {
 
 
 @cache
-def in_place_class(kind: type) -> type:
+def in_place_class(kind: Any) -> Any:
     """The class of the node of a view in place, from the plain view's."""
     return node_class(IN_PLACE[kind.__name__], kind)
 
@@ -222,7 +226,8 @@ def inplace_view(function: Any) -> None:
         view = function(self, *args, **kwargs)
         if view._edge is not None:
             node = view._edge[0]
-            node.__class__ = in_place_class(type(node))
+            kind: Any = type(node)
+            node.__class__ = in_place_class(kind)
         return become(self, view)
 
     name = function.__name__

@@ -227,9 +227,9 @@ def column_stack(tensors: Tensors) -> Tensor:
 @op(input=lambda g, dim: stack_along(g, dim), view=True, multi=True)
 def unbind(input: Array, dim: int = 0) -> list[Array]:
     """The parts at each index of one dimension, which goes away."""
+    dim = normal_dim(dim, input.ndim)
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    dim = normal_dim(dim, input.ndim)
     at = (WHOLE,) * dim
     return [input[(*at, i, ...)] for i in range(input.shape[dim])]
 

@@ -160,7 +160,7 @@ def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
     return filled(copy_for(input, mask), mask, number_in(value, input.dtype))
 
 
-@writer(**BY_NUMBER)
+@writer(**BY_NUMBER, overlap=True)
 def mask_by_number_in_place(input: Array, mask: Array, value: dtypes.Number) -> Array:
     """Write a number where ``mask`` is true."""
     return filled(input, mask, number_in(value, input.dtype))
@@ -172,7 +172,7 @@ def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
     return filled(copy_for(input, mask), mask, scalar_value(value))
 
 
-@writer(**BY_TENSOR)
+@writer(**BY_TENSOR, overlap=True)
 def mask_by_tensor_in_place(input: Array, mask: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor where ``mask`` is true."""
     return filled(input, mask, scalar_value(value))
@@ -208,7 +208,7 @@ def both_broadcast(input: Array, mask: Array) -> tuple[Array, Array]:
     return np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
 
 
-@op(input=lambda g, mask, input_shape: masked_select_backward(g, mask, input_shape))
+@op(input=lambda g, input, mask: masked_select_backward(g, mask, tuple(input.shape)))
 def masked_select(input: Array, mask: Array) -> Array:
     """The elements where ``mask`` is true, in one dimension; the two broadcast."""
     if mask.dtype.kind != "b":

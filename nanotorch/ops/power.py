@@ -67,11 +67,16 @@ def pow_tensor(input: Array, exponent: Array) -> Array:
     """``input ** exponent`` for two tensors."""
     if input.dtype.kind == "b":
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
-    if exponent.dtype.kind == "i" and exponent.size and exponent.min() < 0:
-        odd = np.where(exponent % 2, input, input * input)  # of 1 and -1; all others vanish
-        units = np.where(input * input == 1, odd, 0)
-        return np.where(exponent < 0, units, np.power(input, np.maximum(exponent, 0)))
-    return np.power(input, exponent)
+    return whole_power(input, exponent) if exponent.dtype.kind == "i" else np.power(input, exponent)
+
+
+def whole_power(input: Array, exponent: Array) -> Array:
+    """Powers of integers, rounded towards zero where the exponent is negative."""
+    if not exponent.size or exponent.min() >= 0:
+        return np.power(input, exponent)
+    odd = np.where(exponent % 2, input, input * input)  # of 1 and -1; all others vanish
+    units = np.where(input * input == 1, odd, 0)
+    return np.where(exponent < 0, units, np.power(input, np.maximum(exponent, 0)))
 
 
 @op(
@@ -88,9 +93,8 @@ def pow_base(exponent: Array, input: Any) -> Array:
     """``input ** exponent`` for a Python number ``input``."""
     exponent = exponent.astype(dtypes.result_type([exponent, input]).numpy, copy=False)
     refuse_bool(exponent, "\"pow\" not implemented for 'Bool'")
-    if exponent.dtype.kind != "f" and exponent.size and exponent.min() < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return np.power(exponent.dtype.type(input), exponent)
+    base = np.asarray(exponent.dtype.type(input))
+    return whole_power(base, exponent) if exponent.dtype.kind == "i" else np.power(base, exponent)
 
 
 @method

@@ -1,15 +1,15 @@
 """Division in all its forms, rounding, and limits; and the operators that choose among them."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.op import OPERANDS, Array, method, op
+from nanotorch._core import dtypes
+from nanotorch._core.dtypes import Number
+from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.comparison import vanishing
-from nanotorch.ops.elementwise import reciprocal, rsub, sub, true_divide
-from nanotorch.ops.power import pow
+from nanotorch.ops.comparison import vanishing, zero_where
+from nanotorch.ops.elementwise import true_divide
 
 
 def refuse_bool(name: str, input: Array) -> None:
@@ -66,7 +66,14 @@ def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
 
 @op(input=lambda g: g, inplace=True)
 def frac(input: Array) -> Array:
-    """What `trunc` cuts off."""
+    """What `trunc` cuts off.
+
+    Raises:
+        NotImplementedError: unless the dtype is floating-point.
+    """
+    if input.dtype.kind != "f":
+        name = dtypes.of_array(input).char
+        raise NotImplementedError(f"\"frac_cpu\" not implemented for '{name}'")
     return input - np.trunc(input)
 
 
@@ -79,17 +86,20 @@ def refuse_zero(other: Array) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-def no_derivative(g: Any) -> Any:
-    """PyTorch has none for `floor_divide` and says so when asked."""
-    raise RuntimeError("derivative for aten::floor_divide is not implemented")
+NO_DERIVATIVE = "torch::autograd::NotImplemented"  # the node's name
+
+
+def no_derivative(name: str) -> Any:
+    """PyTorch has none for some operations and says so when asked."""
+    raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
 @op(
-    input=lambda g: no_derivative(g),
-    other=lambda g: no_derivative(g),
+    input=lambda g: no_derivative("floor_divide"),
+    other=lambda g: no_derivative("floor_divide"),
     cast="promote",
     inplace=True,
-    node="torch::autograd::NotImplemented",
+    node=NO_DERIVATIVE,
 )
 def floor_divide(input: Array, other: Array) -> Array:
     """``floor(input / other)``, broadcasting; its backward raises an error.
@@ -98,6 +108,18 @@ def floor_divide(input: Array, other: Array) -> Array:
         RuntimeError: for an integer divided by 0.
     """
     return rounded_down(input, other)
+
+
+@op(other=lambda g: no_derivative("floor_divide"), method=False, public=False, node=NO_DERIVATIVE)
+def number_floor_divided(other: Array, input: Any) -> Array:
+    """`floor_divide` of a Python number by a tensor."""
+    return rounded_down(*in_common_dtype(input, other))
+
+
+def in_common_dtype(number: Any, array: Array) -> tuple[Any, Array]:
+    """A Python number and an array as an operation of both sees them."""
+    kind = dtypes.result_type([number, array]).numpy
+    return np.asarray(number).astype(kind), array.astype(kind, copy=False)
 
 
 def rounded_down(input: Array, other: Array) -> Array:
@@ -158,6 +180,12 @@ def remainder_number(input: Array, other: Array) -> Array:
     return with_sign_of_divisor(input, other)
 
 
+@op(other=lambda g: no_derivative("remainder"), method=False, public=False, node=NO_DERIVATIVE)
+def number_remainder(other: Array, input: Any) -> Array:
+    """`remainder` of a Python number by a tensor."""
+    return with_sign_of_divisor(*in_common_dtype(input, other))
+
+
 def with_sign_of_divisor(input: Array, other: Array) -> Array:
     """The kernel of `remainder`; a zero keeps the sign of the dividend, unlike NumPy's."""
     if input.dtype.kind == "b":
@@ -205,7 +233,11 @@ def remainder(input: Any, other: Any) -> Any:
     Raises:
         RuntimeError: for an integer divided by 0.
     """
-    return (remainder_tensor if isinstance(other, Tensor) else remainder_number)(input, other)
+    if not isinstance(other, Tensor):
+        return remainder_number(input, other)
+    if not isinstance(input, Tensor):
+        return number_remainder(other, input)
+    return remainder_tensor(input, other)
 
 
 @method(public=False)
@@ -268,14 +300,17 @@ def inside(input: Any, min: float | None, max: float | None) -> Any:
 
 
 @op(
-    input=lambda g, input, min, max: g * inside(input, min, max),
+    input=lambda g, input, min, max: zero_where(g, ~inside(input, min, max)),
     inplace=True,
     method=False,
     public=False,
     node="ClampBackward1",
 )
-def clamp_numbers(input: Array, min: float | None, max: float | None) -> Array:
+def clamp_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
     """`clamp` with limits that are Python numbers or None."""
+    if input.dtype.kind == "b" and (isinstance(min, bool) or isinstance(max, bool)):
+        limit = "min" if isinstance(min, bool) else "max"
+        raise NotImplementedError(f"\"clamp_{limit}_scalar_cpu\" not implemented for 'Bool'")
     if input.dtype.kind != "f" and (isinstance(min, float) or isinstance(max, float)):
         input = input.astype(np.float32)
     return np.clip(input, min, max)
@@ -306,6 +341,8 @@ def both_limits(input: Any, min: Any, max: Any) -> tuple[Any, Any, Any]:
 )
 def clamp_tensors(input: Array, min: Array, max: Array) -> Array:
     """`clamp` with limits that are tensors."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
     return np.minimum(np.maximum(input, min), max)
 
 
@@ -340,32 +377,3 @@ def clamp_(self: Tensor, min: float | None = None, max: float | None = None) -> 
 
 method(clamp, name="clip")
 method(clamp_, name="clip_", public=False)
-
-
-# Operators that PyTorch computes by other operations than their name says
-
-
-def operator(function: Callable[[Any, Any], Any], name: str) -> None:
-    """Install ``__name__`` for tensors and numbers."""
-
-    def apply(self: Tensor, other: Any) -> Any:
-        return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
-
-    method(apply, name=f"__{name}__", public=False)
-
-
-operator(sub, "sub")
-operator(lambda self, other: rsub(self, other), "rsub")
-operator(lambda self, other: self.sub_(other), "isub")
-operator(true_divide, "truediv")
-operator(lambda self, other: reciprocal(self) * other, "rtruediv")
-operator(lambda self, other: self.div_(other), "itruediv")
-operator(floor_divide, "floordiv")
-operator(lambda self, other: floor_divide(other, self), "rfloordiv")
-operator(lambda self, other: self.floor_divide_(other), "ifloordiv")
-operator(remainder, "mod")
-operator(lambda self, other: remainder(other, self), "rmod")
-operator(lambda self, other: self.remainder_(other), "imod")
-operator(pow, "pow")
-operator(lambda self, other: pow(other, self), "rpow")
-operator(lambda self, other: self.pow_(other), "ipow")

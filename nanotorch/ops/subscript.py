@@ -230,6 +230,9 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
         place = given._array
         if place.dtype not in (np.int64, np.bool_) or not place.ndim:
             return False
+        # NumPy takes an empty mask of any shape.
+        if place.dtype.kind == "b" and place.shape != array.shape[: place.ndim]:
+            return False
     elif given is not ... and not plain(given if type(given) is tuple else (given,)):
         return False
     if isinstance(value, Tensor):

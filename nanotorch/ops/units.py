@@ -7,7 +7,7 @@ import numpy as np
 
 from nanotorch._core.op import Array, op
 from nanotorch.ops.activation import sigmoid, tanh
-from nanotorch.ops.comparison import vanishing
+from nanotorch.ops.comparison import vanishing, zero_where
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.erf import erf
 from nanotorch.ops.rounding import clamp
@@ -46,7 +46,7 @@ def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
 def elu_slope(g: Any, input: Any, alpha: float, scale: float) -> Any:
     """The gradient of `elu`."""
     below = exp(clamp(input, None, 0.0)) * (alpha * scale)
-    return (g * scale) * (input > 0) + (g * below) * (input <= 0)
+    return zero_where(g * scale, input <= 0) + zero_where(g * below, input > 0)
 
 
 @op(
@@ -67,7 +67,7 @@ def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array
 )
 def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) -> Array:
     """The gradient of `hardtanh`, by which it depends on the input though not smoothly."""
-    return g * ((input > min_val) & (input < max_val))
+    return np.where((input > min_val) & (input < max_val), g, 0)
 
 
 @op(

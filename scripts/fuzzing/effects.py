@@ -31,7 +31,7 @@ def write_binary(g: Scene) -> str:
 def augmented(g: Scene) -> str:
     x = g.any("f" if g.chance(0.9) else "")
     y = g.number() if g.chance(0.35) else g.fitting(x)
-    symbol = g.pick(["+", "-", "*", "/", "+", "*", "**", "//", "%", "&", "|"])
+    symbol = g.pick(["+", "-", "*", "/", "+", "*", "**", "%", "&", "|"])
     where = f"{x}[{index(g, x)}]" if g.chance(0.3) else x
     return f"{where} {symbol}= {y}"
 
@@ -48,30 +48,32 @@ def write_other(g: Scene) -> str:
     y, d, n = g.fitting(x), g.dim(x), g.number()
     t = g.tensor(x)
     zeros = f"torch.zeros({tuple(t.shape)}, dtype=torch.int64)"
-    scalar = next((k for k, v in g.machine.tensors().items() if v.dim() == 0), y)
+    plain = g.kind(t) != "f"
+    scalars = (k for k, v in g.machine.tensors().items() if not v.dim() and not plain)
+    scalar = next(scalars, y)
     return f"{x}." + g.text([
         f"fill_({n})", f"fill_({scalar})", f"masked_fill_({y} > 0, {n})",
         f"masked_fill_({x} > 0, {scalar})", f"clamp_({n})", f"clamp_(min={n})", "t_()",
         f"index_fill_({d}, torch.tensor([0]), {n})", f"transpose_({d}, {g.dim(x)})",
         "squeeze_()", f"unsqueeze_({d})", f"index_add_({d}, torch.tensor([0]), {y})",
         f"scatter_({d}, {zeros}, {g.pick([n, y])})", f"scatter_add_({d}, {zeros}, {y})",
-        f"index_copy_({d}, torch.tensor([0]), {y})", f"pow_({n})", f"masked_scatter_({x} > 0, {y})",
-        f"index_put_((torch.tensor([0]),), {y})", f"addmm_({y}, {g.any()})", "fill_diagonal_(2.0)",
+        f"index_copy_({d}, torch.tensor([0]), {y})", f"pow_({n})",
+        f"masked_scatter_({x} > 0, {y}.clone())",
+        f"index_put_((torch.tensor([0]),), {y})", f"addmm_({y}.clone(), {g.any()}.clone())",
         f"index_put_((torch.tensor([0, 0]),), {y}, accumulate=True)",
     ])  # fmt: skip
 
 
 def flag(g: Scene) -> str:
     x = g.any("f" if g.chance(0.95) else "")
-    y = g.any("f")
     same = [k for k, v in g.machine.tensors().items() if v.shape == g.tensor(x).shape]
     z = g.pick(same)
     return g.text([
         f"{x}.requires_grad_()", f"{x}.requires_grad_({g.chance(0.5)})",
         f"{x}.requires_grad = {g.chance(0.6)}", f"{x}.retain_grad()", f"{x}.retain_grad()",
         f"{x}.grad = None", f"{x}.grad = {z}", f"{x}.grad.zero_()", f"{x}.detach_()",
-        f"{x}.data = {z}", f"{x}.data = {y}", f"{x}.data.mul_(2)", f"{x}.detach().add_(1)",
-        f"{g.new()} = {x}.detach()", f"{g.new()} = {x}.clone()", f"{g.new()} = {x}.grad",
+        f"{x}.data = {z}", f"{x}.data.mul_(2)", f"{x}.detach().add_(1)",
+        f"{g.new()} = {x}.detach()", f"{g.new()} = {x}.clone()", f"{g.new()} = {x}.grad.clone()",
         f"{g.new()} = {x}.detach().requires_grad_()", f"del {x}", f"{g.new()} = {x}.data",
         f"{g.new()} = {x}._base", f"torch.set_grad_enabled({g.chance(0.75)})",
         f"{g.new()} = {x}.clone().detach()", f"{x}.item()", f"{g.new()} = torch.zeros_like({x})",
@@ -110,7 +112,8 @@ def backward(g: Scene) -> str:
     return g.text([
         f"{x}.sum().backward({more[2:]})", f"{x}.sum().backward({more[2:]})",
         f"({x} * {x}).sum().backward({more[2:]})", f"{x}.backward({more[2:]})",
-        f"{x}.backward(torch.ones_like({x}){more})", f"{x}.backward({g.like(x)}.detach(){more})",
+        f"{x}.backward(torch.ones_like({x}){more})",
+        f"{x}.backward({g.like(x)}.detach().clone(){more})",
         f"torch.autograd.backward([{x}, {g.any('f')}], [torch.ones_like({x}), None]{more})",
         f"torch.autograd.backward([{x}.sum(), {g.any('f')}.sum()]{more})",
         f"{x}.sum().backward(inputs=[{g.any('f')}, {g.any('f')}]{more})",

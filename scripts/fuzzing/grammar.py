@@ -20,6 +20,7 @@ UNARY = [o.name for o in OPS.values() if callable_as(o) == "unary" and o.name !=
 BINARY = [o.name for o in OPS.values() if callable_as(o) == "binary"] + ["div", "pow", "remainder"]
 UNARY_INPLACE = [f"{o.name}_" for o in OPS.values() if callable_as(o) == "unary" and o.inplace]
 BINARY_INPLACE = [f"{o.name}_" for o in OPS.values() if callable_as(o) == "binary" and o.inplace]
+BINARY_INPLACE.remove("floor_divide_")  # who of those before it may be asked for a gradient differs
 BINARY.remove("isclose")  # PyTorch's own writes show in the version of the result
 SYMBOLS = ["+", "-", "*", "*", "/", "+", "**", "//", "%", "<", ">=", "==", "!=", "&", "|", "^"]
 
@@ -139,7 +140,7 @@ def view_of(g: Scene, x: str) -> str:
         ".detach()",
         ".data",
         ".view_as(" + g.like(x) + ")",
-        f".unfold({d}, {min(2, size)}, 1)",
+        f".unfold({d}, {min(2, size)}, 2)",
         ".ravel()",
         ".T" if t.dim() == 2 else "[...]",
         f".as_strided({(2,) if t.numel() > 1 else ()}, {(1,) if t.numel() > 1 else ()})",

@@ -86,8 +86,12 @@ class Scene:
             other
             for other, t in self.machine.tensors().items()
             if t.dim() <= len(shape)
+            # PyTorch gives integers a history here, which no pass can use.
+            and (self.kind(self.tensor(name)) == "f" or not t.requires_grad)
             and all(a in (b, 1) for a, b in zip(t.shape[::-1], shape[::-1], strict=False))
         ]
+        if self.kind(self.tensor(name)) != "f":
+            return str(self.pick(names)) if names else "1"
         return self.any() if self.chance(0.06) or not names else str(self.pick(names))
 
     def number(self) -> str:

@@ -22,7 +22,7 @@ def short(value: Any) -> Any:
         return value
     return {
         "dtype": str(value.dtype),
-        "values": value.detach().numpy().copy(),
+        "values": value.detach().numpy(force=True).copy(),
         "requires_grad": value.requires_grad,
     }
 
@@ -90,7 +90,7 @@ class Hooks:
 
     def copies(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         """Copies of what `grad` gave, whose own layout and sharing of memory are not promised."""
-        self.log.append([None if g is None else [name_of(g.grad_fn), short(g)] for g in grads])
+        self.log.append([None if g is None else short(g) for g in grads])
         return tuple(None if g is None else g.clone() for g in grads)
 
 
@@ -139,7 +139,7 @@ class Machine:
         grad = attempt(lambda: t.grad)
         base = attempt(lambda: t._base)
         return {
-            "values": t.detach().numpy().copy(),
+            "values": t.detach().numpy(force=True).copy(),
             "dtype": str(t.dtype),
             "requires_grad": attempt(lambda: t.requires_grad),
             "grad_fn": attempt(lambda: name_of(t.grad_fn)),

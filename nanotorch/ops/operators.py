@@ -1,0 +1,36 @@
+"""Operators of tensors that PyTorch computes by other operations than their name says."""
+
+from collections.abc import Callable
+from typing import Any
+
+from nanotorch._core.op import OPERANDS, method
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.elementwise import reciprocal, rsub, sub, true_divide
+from nanotorch.ops.power import pow
+from nanotorch.ops.rounding import floor_divide, number_floor_divided, remainder
+
+
+def operator(function: Callable[[Any, Any], Any], name: str) -> None:
+    """Install ``__name__`` for tensors and numbers."""
+
+    def apply(self: Tensor, other: Any) -> Any:
+        return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    method(apply, name=f"__{name}__", public=False)
+
+
+operator(sub, "sub")
+operator(lambda self, other: rsub(self, other), "rsub")
+operator(lambda self, other: self.sub_(other), "isub")
+operator(true_divide, "truediv")
+operator(lambda self, other: reciprocal(self) * other, "rtruediv")
+operator(lambda self, other: self.div_(other), "itruediv")
+operator(floor_divide, "floordiv")
+operator(lambda self, other: number_floor_divided(self, other), "rfloordiv")
+operator(lambda self, other: self.floor_divide_(other), "ifloordiv")
+operator(remainder, "mod")
+operator(lambda self, other: remainder(other, self), "rmod")
+operator(lambda self, other: self.remainder_(other), "imod")
+operator(pow, "pow")
+operator(lambda self, other: pow(other, self), "rpow")
+operator(lambda self, other: self.pow_(other), "ipow")
