@@ -7,6 +7,9 @@ import numpy as np
 Key = Sequence["np.ndarray | slice"]  # as NumPy takes it, with an entry for each dimension or mask
 
 
+CHUNK = 1 << 17  # elements added in one go: their places fit the cache
+
+
 def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
     """``out[rows[i]] += values[i]`` for each i in turn.
 
@@ -17,17 +20,19 @@ def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
     """
     if not values.size:
         return
-    if values.size == len(rows) and out.flags.c_contiguous:
-        np.add.at(out.reshape(-1), rows, values.reshape(-1))  # fast for one dimension only
+    if len(out) < 8 * len(rows) and np.bincount(rows).max() == 1:
+        out[rows] += values
         return
-    # Equal rows side by side, in their former order; then a sum for each stretch.
-    order = np.argsort(rows, kind="stable")
-    rows = rows[order]
-    starts = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
-    if len(starts) == len(rows):
-        out[rows] += values[order]
-    else:
-        out[rows[starts]] += np.add.reduceat(values[order], starts, 0)
+    # `np.add.at` is fast for one dimension only.
+    whole = out if out.flags.c_contiguous else np.zeros(out.shape, out.dtype)
+    flat, width = whole.reshape(-1), values.size // len(rows)
+    columns, step = np.arange(width), max(CHUNK // width, 1)
+    for start in range(0, len(rows), step):
+        some = slice(start, start + step)
+        places = rows[some] if width == 1 else np.add.outer(rows[some] * width, columns)
+        np.add.at(flat, places.reshape(-1), values[some].reshape(-1))
+    if whole is not out:
+        out += whole
 
 
 def by_dimension(key: Key) -> tuple[list[int], list[np.ndarray]]:
