@@ -325,5 +325,7 @@ def integer_and_bool_leaves(torch: Any) -> Any:
 
 def operations_without_derivative(torch: Any) -> Any:
     x = torch.tensor([1.5, -2.5], requires_grad=True)
-    y = x // 2
-    return [y, name_of(y.grad_fn), raised(y.sum().backward), x.grad]
+    answers: list[Any] = []
+    for y in (x // 2, 2 // x, 2 % x):
+        answers += [y, name_of(y.grad_fn), raised(y.sum().backward), x.grad]
+    return answers

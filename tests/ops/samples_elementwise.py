@@ -187,6 +187,19 @@ ELEMENTWISE: Table = {
         bad(ints(2), given([0, 1])),
         integers=False,
     ),
+    "number % tensor": rows(
+        s(7.5, x(3, grad=False)),
+        s(7, ints(4, domain="positive")),
+        s(-2.5, ints(4, domain="positive")),
+        s(7, x(grad=False)),
+        call=lambda torch, a, b: a % b,
+    ),
+    "number // tensor": rows(
+        s(7.5, x(3, grad=False)),
+        s(7, ints(4, domain="positive")),
+        s(-2.5, ints(4, domain="positive")),
+        call=lambda torch, a, b: a // b,
+    ),
     "maximum": binary(
         "real", "real", kink(at(1.0, 0.0, -0.0, nan, 1.0), at(1.0, -0.0, 0.0, 1.0, nan))
     ),

@@ -1,5 +1,7 @@
 """Samples of products of matrices and vectors, and of `torch.linalg`."""
 
+from math import inf
+
 from tests.ops.sampling import Table, at, bad, ints, rows, s, x
 
 SQUARE = at([4.0, 1.0, -0.5], [0.75, 3.0, 1.0], [-1.0, 0.5, 2.5])
@@ -96,4 +98,44 @@ LINALG: Table = {
     "kron": rows(s(x(2, 2), x(2, 3)), s(x(2), x(3))),
     "cross": rows(s(x(2, 3), x(2, 3), dim=1), s(x(3), x(3), dim=0)),
     "matrix_power": rows(s(SQUARE, 2), s(SQUARE, 0)),
+    "linalg.norm": rows(
+        s(x(3)),
+        s(x(2, 3)),
+        s(x(2, 3), "fro"),
+        s(x(3), 1),
+        s(x(2, 3), dim=1),
+        s(x(2, 3, 2), dim=(0, 1)),
+        s(x(2, 3), 2, 1, True),
+        s(x(2, 3), 1),
+        bad(x(2, 3, 2), "fro"),
+        bad(x(3), dim=2),
+        call=lambda torch, *a, **k: torch.linalg.norm(*a, **k),
+    ),
+    "linalg.vector_norm": rows(
+        s(x(3)),
+        s(x(2, 3)),
+        s(x(2, 3), 1),
+        s(x(2, 3), 3, 1),
+        s(x(2, 3), 2, (0, 1), True),
+        s(x()),
+        s(x(2, 3), inf),
+        s(x(2, 3), -inf, 0),
+        s(x(2, 3), 0),
+        bad(ints(3)),
+        call=lambda torch, *a, **k: torch.linalg.vector_norm(*a, **k),
+    ),
+    "linalg.matrix_norm": rows(
+        s(x(2, 3)),
+        s(x(2, 3), 1),
+        s(x(2, 2, 3), inf),
+        s(x(2, 3), keepdim=True),
+        bad(x(3)),
+        call=lambda torch, *a, **k: torch.linalg.matrix_norm(*a, **k),
+    ),
+    "linalg.cross": rows(
+        s(x(2, 3), x(2, 3)), s(x(3), x(3)), call=lambda torch, *a: torch.linalg.cross(*a)
+    ),
+    "linalg.matrix_power": rows(
+        s(x(2, 2), 3), s(x(2, 2), 0), call=lambda torch, *a: torch.linalg.matrix_power(*a)
+    ),
 }

@@ -19,7 +19,10 @@ from tests.ops.samples import TABLE
 from tests.ops.sampling import is_inplace
 
 # Why an operation has no row and stands in no row's graph.
-ELSEWHERE = {"floor_divide": "PyTorch has no derivative of it: tests/core/situations_engine.py"}
+NO_DERIVATIVE = "PyTorch has no derivative of it: tests/core/situations_engine.py"
+ELSEWHERE = dict.fromkeys(
+    ["floor_divide", "number_floor_divided", "number_remainder"], NO_DERIVATIVE
+)
 
 # Why an exported function or a method has no row.
 RANDOM = "random: tested against PyTorch's stream of numbers"
