@@ -1,12 +1,17 @@
 """What holds for every test: fixed seeds, and no state of the engine left behind."""
 
 import random
+import signal
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import nanotorch as torch
+
+
+# A shell may start its background jobs with Ctrl-C ignored, and they pass that on to their own.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -67,20 +67,17 @@ def train(loaded: LoadedConfig, command: Sequence[str] = ()) -> RunResult:
     """
     experiment = build_experiment(loaded)
     directory = make_directory(loaded)
-    print(experiment.describe(), flush=True)
-    print(f"run directory: {directory}\n", flush=True)
     record = Record(loaded, experiment, directory, command)
     with record, np.errstate(all="ignore"):  # a loss that is not finite ends the run by itself
         return Run(loaded, experiment, directory, record).run()
 
 
 def make_directory(loaded: LoadedConfig) -> Path:
-    """Return a new directory for the run, with `latest` pointing to it."""
+    """Return a new directory for the run."""
     root = Path(loaded.config.log.dir)
     name = loaded.config.log.name or "run"  # a configuration made in Python has no file name
     try:
         directory = create_run_directory(root, name)
-        link_latest(root, directory)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"cannot make a run directory there: {reason}"
@@ -144,6 +141,9 @@ class Run:
         """Take the steps, measure the result and keep everything."""
         config_text = dump_config(self._loaded)
         write_atomically(self._directory / "config.yaml", config_text.encode())
+        link_latest(Path(self._loaded.config.log.dir), self._directory)
+        print(self._experiment.describe(), flush=True)
+        print(f"run directory: {self._directory}\n", flush=True)
         preprocessing = self._experiment.preprocessing()
         if preprocessing is not None:
             write_json(self._directory / "preprocessing.json", preprocessing)
