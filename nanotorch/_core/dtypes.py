@@ -54,6 +54,20 @@ ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
 OF_NUMPY: dict[Any, dtype] = {d.numpy: d for d in ALL}
 
 
+def as_dtype(value: Any) -> dtype:
+    """A dtype argument: a dtype, or Python's ``float``, ``int`` or ``bool``.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(value, dtype):
+        return value
+    for kind, meant in ((float, float64), (int, int64), (bool, bool_)):
+        if value is kind:
+            return meant
+    raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(value).__name__}")
+
+
 def of_array(array: Any) -> dtype:
     """The dtype of an ndarray.
 

@@ -46,17 +46,17 @@ def to(
         RuntimeError: for a device that is not the CPU.
     """
     for t in target:
-        if isinstance(t, DType):
-            dtype = t
-        elif isinstance(t, Tensor):
+        if isinstance(t, Tensor):
             dtype = t.dtype
+        elif isinstance(t, DType) or t in (float, int, bool):
+            dtype = dtypes.as_dtype(t)
         elif isinstance(t, bool):
             continue  # non_blocking and copy by position
         else:
             require_cpu(t)
     if device is not None:
         require_cpu(device)
-    return convert(self, dtype or self.dtype, copy)
+    return convert(self, self.dtype if dtype is None else dtypes.as_dtype(dtype), copy)
 
 
 def require_cpu(where: Any) -> None:

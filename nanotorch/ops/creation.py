@@ -36,11 +36,7 @@ def leaf(array: np.ndarray, requires_grad: bool = False, on: Any = None) -> Tens
 
 def numpy_dtype(dtype: DType | None) -> np.dtype:
     """The NumPy type of a dtype argument; None stands for the default dtype."""
-    if dtype is None:
-        return dtypes.default.numpy
-    if not isinstance(dtype, DType):
-        raise TypeError(f"dtype must be a torch.dtype, not {type(dtype).__name__}")
-    return dtype.numpy
+    return dtypes.default.numpy if dtype is None else dtypes.as_dtype(dtype).numpy
 
 
 # From values
@@ -90,7 +86,7 @@ def array_of(data: Any, dtype: DType | None) -> np.ndarray:
         if dtype is None:
             dtypes.of_array(array)
             return array
-        return array.astype(dtype.numpy)
+        return array.astype(numpy_dtype(dtype))
     first = data
     while isinstance(first, (list, tuple)) and first:
         first = first[0]
@@ -100,7 +96,7 @@ def array_of(data: Any, dtype: DType | None) -> np.ndarray:
             data = bare_values(data)
     array = np.array(data)
     if dtype is not None:
-        return array.astype(dtype.numpy)
+        return array.astype(numpy_dtype(dtype))
     if array.dtype.kind == "f" and not isinstance(first, (np.ndarray, np.generic, Tensor)):
         return array.astype(dtypes.default.numpy)
     return array
@@ -145,7 +141,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
     """``data`` as a tensor, on the same memory where its type allows."""
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
-    if isinstance(data, np.ndarray) and (dtype is None or dtype.numpy == data.dtype):
+    if isinstance(data, np.ndarray) and (dtype is None or numpy_dtype(dtype) == data.dtype):
         return from_numpy(data)
     return leaf(array_of(data, dtype), False, device)
 
@@ -208,7 +204,7 @@ def full(
 ) -> Tensor:
     """A tensor of shape ``size`` filled with one number, whose type is the default for dtype."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    kind = dtypes.of_number(value).numpy if dtype is None else dtype.numpy
+    kind = dtypes.of_number(value).numpy if dtype is None else numpy_dtype(dtype)
     mode.quiet()
     return leaf(np.full(shape_of("full", (size,)), value, kind), requires_grad, device)
 
@@ -224,7 +220,7 @@ def like(name: str, make: Any) -> Any:
         requires_grad: bool = False,
         memory_format: Any = None,
     ) -> Tensor:
-        kind = input._array.dtype if dtype is None else dtype.numpy
+        kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
         return leaf(make(input._array, kind), requires_grad, device)
 
     maker.__name__ = maker.__qualname__ = name

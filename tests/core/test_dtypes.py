@@ -35,3 +35,13 @@ def test_size_is_a_tuple() -> None:
     assert size.numel() == 24
     assert hash(size) == hash((2, 3, 4))
     assert repr(torch.Size([])) == "torch.Size([])"
+
+
+def test_python_types_stand_for_dtypes() -> None:
+    assert torch.zeros(2, dtype=float).dtype is torch.float64
+    assert torch.tensor([1, 0], dtype=bool).dtype is torch.bool
+    assert torch.full((2,), 1.5, dtype=int).dtype is torch.int64
+    assert torch.ones(2).to(int).dtype is torch.int64
+    assert torch.zeros_like(torch.ones(2), dtype=float).dtype is torch.float64
+    with pytest.raises(TypeError, match=r"'dtype' must be torch.dtype, not str"):
+        torch.zeros(2, dtype="float32")
