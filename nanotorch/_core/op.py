@@ -106,6 +106,7 @@ class Op:
         self.formulas = {n: formulas[n] for n in self.inputs if n in formulas}
         self.node_name = options.pop("node", None) or default_node_name(self.name)
         self.inplace_node: str = options.pop("inplace_node", None) or self.node_name
+        self.in_order: bool = options.pop("in_order", False)
         self.numbers: bool = options.pop("numbers", True)
         self.overlap: bool | None = options.pop("overlap", None)
         self.method: bool = options.pop("method", True)
@@ -168,9 +169,10 @@ def op(
         node: the node's class name, where PyTorch's is not made from the function's name.
         method, public: whether it is a method of Tensor and exported by the package (default yes).
         inplace: also provide `name_`.
-        inplace_node: the class name of that one's node, where it is another.
+        inplace_node: the class name of that one's node, where PyTorch has no derivative for it.
         overlap: for the in-place form: True if another operand may share memory, False if it must
             not be the same elements either; default: it may be these, but not others.
+        in_order: the result lies in memory in the order of its dimensions, however the input does.
         numbers: whether an operand may be a Python number (default yes).
         dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
         view: the result shares the input's memory; with ``multi``, each of several results does.
@@ -227,13 +229,15 @@ def build(o: Op) -> Callable[..., Any]:
     """Make the op's functions and node class and put them where they belong."""
     OPS[o.name] = o
     kind = node_class(o.node_name, OpNode, op=o, together=bool(o.variadic))
-    renamed = o.inplace_node != o.node_name
+    inplace_kind = kind
+    if o.inplace_node != o.node_name:
+        inplace_kind = node_class(o.inplace_node, kind, apply=without_derivative)
     namespace: dict[str, Any] = {
         **RUNTIME,
         "kernel": o.kernel,
         "this_op": o,
         "NewNode": kind,
-        "NewNodeInPlace": node_class(o.inplace_node, kind) if renamed else kind,
+        "NewNodeInPlace": inplace_kind,
         **{f"grad_{n}": f for n, f in o.formulas.items()},
         **{f"default_{n}": p.default for n, p in o.signature.parameters.items()},
     }
@@ -254,6 +258,12 @@ def build(o: Op) -> Callable[..., Any]:
     if o.dunder:
         install_operators(o, functions)
     return function
+
+
+def without_derivative(node: OpNode, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
+    """What a node does whose operation cannot be differentiated in place."""
+    name = node.op.name
+    raise NotImplementedError(f"the derivative for 'inplace version of {name}' is not implemented.")
 
 
 def node_class(name: str, base: type, **attributes: Any) -> Any:

@@ -156,6 +156,8 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
     ]
     if not o.multi:
         lines.append("if r.__class__ is not ndarray: r = asarray(r)")
+        if o.in_order:
+            lines.append("elif r.ndim > 1 and not r.flags.c_contiguous: r = r.copy()")
     return lines
 
 

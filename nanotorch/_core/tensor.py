@@ -13,7 +13,7 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import AccumulateGrad, Edge, Node
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.layout import Layout
-from nanotorch._core.views import View, edge_of, view_edge
+from nanotorch._core.views import Step, View, edge_of, view_edge
 
 NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
@@ -43,6 +43,7 @@ class Tensor(Layout, Exchange):
     _edge: Edge | None = None  # (node, output number) that made it; None for a leaf
     _grad: "Tensor | None" = None
     _view: View | None = None
+    _past: tuple[tuple[np.ndarray, Step], ...] = ()  # arrays before `t_` and its kin, the ways back
     _accumulator_ref: "weakref.ref[AccumulateGrad] | None" = None
     _leaf_hooks: HookDict | None = None
     _post_accumulate_hooks: HookDict | None = None

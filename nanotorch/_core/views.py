@@ -51,10 +51,29 @@ PARTIAL_OVERLAP = (
 class View:
     """What a view remembers: its base, the way from there, and the version it last saw."""
 
-    __slots__ = ("base", "origin", "steps", "version")
+    __slots__ = ("base", "origin", "shaped", "steps", "version")
 
-    def __init__(self, base: "Tensor", steps: tuple[Step, ...], version: int, origin: str) -> None:
+    def __init__(
+        self,
+        base: "Tensor",
+        steps: tuple[Step, ...],
+        version: int,
+        origin: str,
+        shaped: np.ndarray | None = None,
+    ) -> None:
         self.base, self.steps, self.version, self.origin = base, steps, version, origin
+        # The base's array when the first step was taken: `t_` and its kin may change it.
+        self.shaped = base._array if shaped is None else shaped
+
+    def way(self) -> tuple[Step, ...]:
+        """The steps from the base as it is now."""
+        past, undone = self.base._past, []
+        if past and self.base._array is not self.shaped:
+            for array, undo in reversed(past):
+                undone.append(undo)
+                if array is self.shaped:
+                    break
+        return (*undone, *self.steps)
 
 
 def make_view(out: "Tensor", source: "Tensor", step: Step) -> None:
@@ -65,15 +84,16 @@ def make_view(out: "Tensor", source: "Tensor", step: Step) -> None:
     else:
         origin = INFERENCE if mode.enabled is None else NO_GRAD
     base: Tensor = source
+    shaped = source._array
     steps: tuple[Step, ...] = (step,)
     if view is not None:
-        base, steps = view.base, (*view.steps, step)
+        base, steps, shaped = view.base, (*view.steps, step), view.shaped
         if origin is TRACKED:
             origin = view.origin
     out._cell = cell = source._cell
     if isinstance(cell, InferenceCell):  # an inference tensor has no history to follow
         return
-    out._view = View(base, steps, cell[0], origin)
+    out._view = View(base, steps, cell[0], origin, shaped)
 
 
 def replay(steps: Sequence[Step], start: Any) -> Any:
@@ -121,7 +141,7 @@ class AsStridedBackward0(Node):
         stand_in._requires_grad = True
         before, mode.enabled = mode.enabled, True
         try:
-            out = replay(view.steps, stand_in)
+            out = replay(view.way(), stand_in)
         finally:
             mode.enabled = before
         self.chain: list[tuple[Node, int]] = []
@@ -266,9 +286,12 @@ def refuse_overlap(written: "Tensor", read: "Tensor", same_too: bool = False) ->
 
 
 def lie_alike(written: np.ndarray, read: np.ndarray) -> bool:
-    """Whether the strides are the same, as far as NumPy gives new dimensions one at all."""
-    pairs = zip(written.strides, read.strides, strict=False)
-    return written.ndim == read.ndim and all(a in (0, b) for a, b in pairs)
+    """Whether the strides are the same; those of new dimensions of size 1 are NumPy's affair."""
+    triples = zip(written.strides, read.strides, written.shape, strict=False)
+    single = written.size == 1
+    return written.ndim == read.ndim and all(
+        a == b or a == 0 or (n == 1 and not single) for a, b, n in triples
+    )
 
 
 def is_dense(array: np.ndarray) -> bool:
@@ -321,7 +344,7 @@ def rebase(tensor: "Tensor", node: Node, number: int = 0, position: int = 0) -> 
         return
     refuse_rebase(tensor)
     base = view.base
-    before, base._edge = base._edge, (CopySlices(base, node, view.steps, position), 0)
+    before, base._edge = base._edge, (CopySlices(base, node, view.way(), position), 0)
     base._requires_grad = True
     if base._retains_grad:
         retain_anew(base, before)

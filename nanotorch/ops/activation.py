@@ -99,13 +99,14 @@ def softplus_slope(g: Any, input: Any, beta: float, threshold: float) -> Any:
     method=False,
     public=False,
     node="SoftmaxBackward0",
+    in_order=True,
 )
 def softmax_along(input: Array, dim: int) -> Array:
     """``exp(input)``, divided by its sum along ``dim``."""
     if input.dtype.kind != "f":
         raise float_only("softmax_lastdim_kernel_impl", input)
     if input.ndim == 0:
-        return np.ones_like(input)
+        return np.exp(input - input)  # nan for nan and infinity
     e = np.exp(input - np.maximum.reduce(input, dim, keepdims=True, initial=-np.inf))
     return e / np.add.reduce(e, dim, keepdims=True)
 
@@ -115,13 +116,14 @@ def softmax_along(input: Array, dim: int) -> Array:
     method=False,
     public=False,
     node="LogSoftmaxBackward0",
+    in_order=True,
 )
 def log_softmax_along(input: Array, dim: int) -> Array:
     """``input - log(sum(exp(input)))`` along ``dim``."""
     if input.dtype.kind != "f":
         raise float_only("log_softmax_lastdim_kernel_impl", input)
     if input.ndim == 0:
-        return np.zeros_like(input)
+        return input - input
     shifted = input - np.maximum.reduce(input, dim, keepdims=True, initial=-np.inf)
     return shifted - np.log(np.add.reduce(np.exp(shifted), dim, keepdims=True))
 

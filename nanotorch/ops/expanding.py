@@ -299,6 +299,7 @@ def flipud(input: Tensor) -> Tensor:
     method=False,
     public=False,
     node="RollBackward0",
+    in_order=True,
 )
 def roll_by(input: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
     """Shifted, what leaves at one end coming in at the other."""

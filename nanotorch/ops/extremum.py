@@ -11,6 +11,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.elementwise import maximum, minimum
 from nanotorch.ops.reduction import NOT_GIVEN, Dims, normal_dims, spread, sum_along
 from nanotorch.ops.shape import reshape
@@ -42,10 +43,11 @@ def shared(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) ->
 
 
 def shared_by_all(g: Any, input: Any, out: Any) -> Any:
-    """As `shared`, over all elements; nans share what a nan received."""
-    every = tuple(range(input.ndim))
-    at = ((input == spread(out, tuple(input.shape), every, False)) | (input != input)) * 1.0
-    return shares(g, at, every, False)
+    """As `shared`, over all elements; nans share what a nan received, others get none of a nan."""
+    shape, every = tuple(input.shape), tuple(range(input.ndim))
+    at = (input == spread(out, shape, every, False)) | (input != input)
+    share = spread(g, shape, every, False) / sum_along(at * 1.0, every, True)
+    return zero_where(share, ~at)
 
 
 def shares(g: Any, at: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -65,6 +67,7 @@ def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
     method=False,
     public=False,
     node="AmaxBackward0",
+    in_order=True,
 )
 def amax_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """The greatest element along dimensions."""
@@ -77,6 +80,7 @@ def amax_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     method=False,
     public=False,
     node="AminBackward0",
+    in_order=True,
 )
 def amin_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """The smallest element along dimensions."""
@@ -288,7 +292,9 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 def truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """`any` and `all`: bool, but uint8 for uint8."""
-    out = np.asarray(reduce(input._array, normal_dims(dim, input.ndim), keepdims=keepdim))
+    out = np.asarray(
+        reduce(input._array, normal_dims(dim, input.ndim), keepdims=keepdim), order="C"
+    )
     return wrap(out.astype(np.uint8) if input.dtype is dtypes.uint8 else out)
 
 
@@ -307,4 +313,4 @@ def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 @method
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """The number of nonzero elements, overall or along ``dim``."""
-    return wrap(np.asarray(np.count_nonzero(input._array, normal_dims(dim, input.ndim))))
+    return wrap(np.asarray(np.count_nonzero(input._array, normal_dims(dim, input.ndim)), order="C"))

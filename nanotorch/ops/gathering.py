@@ -32,7 +32,9 @@ def check_index(name: str, array: Array, index: Array, dim: int, src: Array | No
         raise RuntimeError(
             f"Index tensor must have the same number of dimensions as {called} tensor"
         )
-    if src is not None and (index.ndim or 1) != (src.ndim or 1):
+    if src is not None and not src.ndim:
+        src = src.reshape(1)
+    if src is not None and (index.ndim or 1) != src.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if index.shape != array.shape or (src is not None and index.shape != src.shape):
         check_sizes(name, array, index, dim, src)
@@ -124,11 +126,12 @@ def same_dtype(array: Array, src: Array) -> None:
 def put_along(input: Array, dim: int, index: Array, src: Array | None, value: Any) -> Array:
     """Write ``src``, or ``value`` without one, into ``input`` along ``dim``."""
     dim = check_index("scatter", input, index, dim, src)
+    if src is not None:
+        same_dtype(input, src)
     if index.size:
         target = input if input.ndim else input.reshape(1)
         if src is not None:
-            same_dtype(input, src)
-            value = np.atleast_1d(part(src, index.shape))
+            value = np.atleast_1d(part(np.atleast_1d(src), np.atleast_1d(index).shape))
         target[at(np.atleast_1d(index), dim)] = value
     return input
 

@@ -15,10 +15,10 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.op import Array, method, node_class, op
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.views import View, check_memory, refuse_history
+from nanotorch._core.views import Step, View, check_memory, refuse_history
 from nanotorch.ops.memory import as_strided
 from nanotorch.ops.reduction import sum_all
-from nanotorch.ops.shape import squeeze, t, transpose, unsqueeze
+from nanotorch.ops.shape import squeeze, t, transpose, unsqueeze, view_in
 
 
 def writer(**declared: Any) -> Callable[[Any], Any]:
@@ -186,15 +186,21 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
 # Views in place of their source
 
 
-def become(self: Tensor, view: Any) -> Tensor:
-    """Make ``self`` what its ``view`` is; the memory stays."""
+def become(self: Tensor, view: Any, undo: Step) -> Tensor:
+    """Make ``self`` what its ``view`` is; the memory stays.
+
+    Args:
+        undo: how to come back, for other views of ``self``.
+    """
+    if self._view is None:
+        self._past = (*self._past, (self._array, undo))
     self._array = view._array
     self._cell[0] += 1
     known = self._view
     if known is not None and view._view is not None:
         # Outside grad mode a view takes its history from its base when it is next asked for it.
         version = self._cell[0] if mode.enabled else known.version
-        self._view = View(known.base, view._view.steps, version, known.origin)
+        self._view = View(known.base, view._view.steps, version, known.origin, known.shaped)
     if mode.enabled:
         self._edge = view._edge
     return self
@@ -223,12 +229,15 @@ def inplace_view(function: Any) -> None:
     def replaced(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if mode.enabled:
             refuse_history(self)
+        undo: Step = (view_in, (self._array.shape,), None)
+        if function in (t, transpose):  # its own inverse
+            undo = (function, (*args, *kwargs.values()), None)
         view = function(self, *args, **kwargs)
         if view._edge is not None:
             node = view._edge[0]
             kind: Any = type(node)
             node.__class__ = in_place_class(kind)
-        return become(self, view)
+        return become(self, view, undo)
 
     name = function.__name__
     replaced.__name__ = replaced.__qualname__ = f"{name}_"

@@ -56,6 +56,7 @@ def norm_slope(
     method=False,
     public=False,
     node="LinalgVectorNormBackward0",
+    in_order=True,
 )
 def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     """``sum(abs(input) ** ord) ** (1 / ord)`` along dimensions."""

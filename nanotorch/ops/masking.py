@@ -126,7 +126,7 @@ def copy_for(input: Array, mask: Array) -> Array:
     """A copy of ``input`` in the shape it has in common with ``mask``."""
     if mask.shape == input.shape:
         return np.array(input)
-    return np.array(np.broadcast_to(input, common_shape(mask.shape, input.shape)))
+    return np.array(np.broadcast_to(input, common_shape(mask.shape, input.shape)), order="C")
 
 
 def scalar_value(value: Array) -> Array:

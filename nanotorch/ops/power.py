@@ -54,8 +54,8 @@ NUMBER_POWERS: dict[float, Any] = {
     input=lambda g, input, exponent: zero_where(
         g * (exponent * pow_tensor(input, exponent - 1)), exponent == 0
     ),
-    exponent=lambda g, input, exponent, out: zero_where(
-        g * (out * log(input)), (input == 0) & (exponent >= 0)
+    exponent=lambda g, input, exponent, out: (
+        g * zero_where(out * log(input), (input == 0) & (exponent >= 0))
     ),
     cast="promote",
     inplace=True,

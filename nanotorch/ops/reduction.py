@@ -80,6 +80,7 @@ def sum_all(input: Array, dtype: DType | None = None) -> Array:
     method=False,
     public=False,
     node="SumBackward1",
+    in_order=True,
 )
 def sum_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
@@ -158,6 +159,7 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
     method=False,
     public=False,
     node="MeanBackward1",
+    in_order=True,
 )
 def mean_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
@@ -190,7 +192,13 @@ def mean(
     return mean_along(input, normal_dims(dim, input.ndim), keepdim or keepdims, dtype)
 
 
-@op(input=lambda g, dim: reverse_cumsum(g, dim), method=False, public=False, node="CumsumBackward0")
+@op(
+    input=lambda g, dim: reverse_cumsum(g, dim),
+    method=False,
+    public=False,
+    node="CumsumBackward0",
+    in_order=True,
+)
 def cumsum_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
     """Running sums along one dimension."""
     kind = sum_dtype(input, dtype)
@@ -209,11 +217,11 @@ def cumsum(input: Any, dim: int, *, dtype: DType | None = None) -> Any:
     return cumsum_along(input, normal_dim(dim, input.ndim), dtype)
 
 
-# Products
+# Products. Their formulas name the result only to notice, as PyTorch does, that it was written to.
 
 
 @op(
-    input=lambda g, input: (
+    input=lambda g, input, out: (
         spread(g, tuple(input.shape), tuple(range(input.ndim)), False)
         * reshape(others(reshape(input, (math.prod(input.shape),))), tuple(input.shape))
     ),
@@ -227,12 +235,13 @@ def prod_all(input: Array, dtype: DType | None = None) -> Array:
 
 
 @op(
-    input=lambda g, input, dim, keepdim: (
+    input=lambda g, input, dim, keepdim, out: (
         spread(g, tuple(input.shape), dim, keepdim) * others_along(input, dim)
     ),
     method=False,
     public=False,
     node="ProdBackward1",
+    in_order=True,
 )
 def prod_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
@@ -306,6 +315,7 @@ def prod(
     method=False,
     public=False,
     node="LogsumexpBackward0",
+    in_order=True,
 )
 def logsumexp_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """``log(sum(exp(input)))`` along dimensions, without overflow."""

@@ -341,9 +341,17 @@ def both_limits(input: Any, min: Any, max: Any) -> tuple[Any, Any, Any]:
 )
 def clamp_tensors(input: Array, min: Array, max: Array) -> Array:
     """`clamp` with limits that are tensors."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
     return np.minimum(np.maximum(input, min), max)
+
+
+def ends(kind: np.dtype) -> tuple[Number, Number]:
+    """The least and the greatest value of a type."""
+    if kind.kind == "f":
+        return -np.inf, np.inf
+    if kind.kind == "b":
+        return False, True
+    info = np.iinfo(kind)
+    return info.min, info.max
 
 
 @method
@@ -359,10 +367,9 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
-        least, most = -np.inf, np.inf
-        if not input.is_floating_point():
-            info = np.iinfo(input._array.dtype)
-            least, most = info.min, info.max
+        least, most = ends(input._array.dtype)
+        if least is False and min is not None and max is not None:
+            raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
         return clamp_tensors(input, least if min is None else min, most if max is None else max)
     return clamp_numbers(input, min, max)
 

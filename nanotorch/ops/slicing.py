@@ -210,13 +210,13 @@ def triangle(name: str, keep: Any, input: Array, diagonal: int) -> Array:
     return keep(input, diagonal)
 
 
-@op(input=lambda g, diagonal: tril(g, diagonal), inplace=True)
+@op(input=lambda g, diagonal: tril(g, diagonal), inplace=True, in_order=True)
 def tril(input: Array, diagonal: int = 0) -> Array:
     """Zeros above a diagonal of the last two dimensions."""
     return triangle("tril", np.tril, input, diagonal)
 
 
-@op(input=lambda g, diagonal: triu(g, diagonal), inplace=True)
+@op(input=lambda g, diagonal: triu(g, diagonal), inplace=True, in_order=True)
 def triu(input: Array, diagonal: int = 0) -> Array:
     """Zeros below a diagonal of the last two dimensions."""
     return triangle("triu", np.triu, input, diagonal)

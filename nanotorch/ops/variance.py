@@ -35,6 +35,7 @@ def variance_slope(
     method=False,
     public=False,
     node="VarBackward0",
+    in_order=True,
 )
 def var_along(input: Array, dim: tuple[int, ...], keepdim: bool, correction: float) -> Array:
     """The variance along dimensions."""
@@ -52,6 +53,7 @@ def var_along(input: Array, dim: tuple[int, ...], keepdim: bool, correction: flo
     method=False,
     public=False,
     node="StdBackward0",
+    in_order=True,
 )
 def std_along(input: Array, dim: tuple[int, ...], keepdim: bool, correction: float) -> Array:
     """The standard deviation along dimensions."""

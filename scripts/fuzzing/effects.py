@@ -21,6 +21,8 @@ def write_binary(g: Scene) -> str:
     where = x
     if g.chance(0.25):
         where = view_of(g, x)
+        if y in g.machine.tensors():
+            y = f"{y}.clone()"
     names = BINARY_INPLACE if g.chance(0.3) else ["add_", "mul_", "sub_", "div_", "copy_"]
     name = g.pick(names)
     if name in ("add_", "sub_") and g.chance(0.2):
@@ -60,7 +62,9 @@ def write_other(g: Scene) -> str:
         f"index_copy_({d}, torch.tensor([0]), {y})", f"pow_({n})",
         f"masked_scatter_({x} > 0, {y}.clone())",
         f"index_put_((torch.tensor([0]),), {y})", f"addmm_({y}.clone(), {g.any()}.clone())",
-        f"index_put_((torch.tensor([0, 0]),), {y}, accumulate=True)",
+        f"index_put_((torch.tensor([0, 0]),), {y}, accumulate=True)"
+        if 0 not in t.stride()
+        else f"fill_({n})",
     ])  # fmt: skip
 
 

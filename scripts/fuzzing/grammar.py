@@ -143,7 +143,9 @@ def view_of(g: Scene, x: str) -> str:
         f".unfold({d}, {min(2, size)}, 2)",
         ".ravel()",
         ".T" if t.dim() == 2 else "[...]",
-        f".as_strided({(2,) if t.numel() > 1 else ()}, {(1,) if t.numel() > 1 else ()})",
+f".as_strided({(2,) if t.numel() > 1 else ()}, {(1,) if t.numel() > 1 else ()})"
+        if t.is_contiguous()
+        else ".view(-1)",
         ".swapaxes(0, -1)",
         "[None]",
     ])  # fmt: skip

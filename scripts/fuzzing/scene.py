@@ -80,12 +80,18 @@ class Scene:
         return str(self.pick(names))
 
     def fitting(self, name: str) -> str:
-        """A tensor that can be broadcast to the shape of this name's; sometimes any."""
-        shape = self.tensor(name).shape
+        """A tensor that can be broadcast to the shape of this name's; sometimes any.
+
+        None that lies in the same memory otherwise than in order: what comes of writing there is
+        not defined.
+        """
+        target = self.tensor(name)
+        shape, memory = target.shape, target.untyped_storage().data_ptr()
         names = [
             other
             for other, t in self.machine.tensors().items()
             if t.dim() <= len(shape)
+            and (t.untyped_storage().data_ptr() != memory or t.is_contiguous())
             # PyTorch gives integers a history here, which no pass can use.
             and (self.kind(self.tensor(name)) == "f" or not t.requires_grad)
             and all(a in (b, 1) for a, b in zip(t.shape[::-1], shape[::-1], strict=False))

@@ -6,10 +6,12 @@ below. A program can be run by either framework, so that what it leaves can be c
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
+from tests.core.fuzz_cases import BEGIN
 
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 
@@ -30,7 +32,8 @@ def short(value: Any) -> Any:
 class Hooks:
     """Hooks for a program; each notes its number and what it saw in ``log``."""
 
-    def __init__(self) -> None:
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
         self.log: list[Any] = []
 
     def see(self, number: int) -> Callable[..., None]:
@@ -91,7 +94,8 @@ class Hooks:
     def copies(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         """Copies of what `grad` gave, whose own layout and sharing of memory are not promised."""
         self.log.append([None if g is None else short(g) for g in grads])
-        return tuple(None if g is None else g.clone() for g in grads)
+        order = self.torch.contiguous_format
+        return tuple(None if g is None else g.clone(memory_format=order) for g in grads)
 
 
 GIVEN = ("see", "scale", "summed", "fail", "saw", "used", "copies")
@@ -102,7 +106,7 @@ class Machine:
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch
-        self.hooks = Hooks()
+        self.hooks = Hooks(torch)
         self.names: dict[str, Any] = {"torch": torch}
         self.names.update({name: getattr(self.hooks, name) for name in GIVEN})
 
@@ -159,6 +163,13 @@ class Machine:
                 "name": next((n for n, v in tensors.items() if v is grad), None),
             },
         }
+
+
+def outcome(torch: Any, program: Sequence[str]) -> dict[str, Any]:
+    """What a program does in a framework: the error of each statement, and the state it leaves."""
+    machine = Machine(torch)
+    errors = [machine.run(statement) for statement in (*BEGIN, *program)]
+    return {"errors": errors, "state": machine.state()}
 
 
 def attempt(ask: Callable[[], Any]) -> Any:

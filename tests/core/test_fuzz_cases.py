@@ -1,0 +1,43 @@
+"""Programs that the fuzzer found: nanotorch now does with them what PyTorch did."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nanotorch
+from tests.core.fuzz_cases import CASES
+from tests.core.programs import difference, outcome, untold
+
+KNOWN: dict[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "golden" / "fuzz.json").read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_as_pytorch(name: str) -> None:
+    assert difference(untold(KNOWN[name]), untold_of(outcome(nanotorch, CASES[name]))) is None
+
+
+def untold_of(state: Any) -> Any:
+    """A state with lists for tuples, as JSON gives it back."""
+    if isinstance(state, dict):
+        return {k: untold_of(v) for k, v in state.items()}
+    return [untold_of(v) for v in state] if isinstance(state, (list, tuple)) else state
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_difference_is_seen(name: str) -> None:
+    """Each part of an outcome is compared."""
+    expected = untold(KNOWN[name])
+    for change in (
+        lambda s: s["state"]["t0"].update(version=99),
+        lambda s: s["state"]["t0"].update(values=s["state"]["t0"]["values"] + 1e-6),
+        lambda s: s["errors"].append(None),
+        lambda s: s["state"]["log"].append("more"),
+    ):
+        changed = copy.deepcopy(expected)
+        change(changed)
+        assert difference(expected, changed) is not None
