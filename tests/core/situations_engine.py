@@ -326,6 +326,7 @@ def integer_and_bool_leaves(torch: Any) -> Any:
 def operations_without_derivative(torch: Any) -> Any:
     x = torch.tensor([1.5, -2.5], requires_grad=True)
     answers: list[Any] = []
-    for y in (x // 2, 2 // x, 2 % x):
+    in_place = [getattr(x * 0.1 + 1.5, name)() for name in ("asinh_", "acosh_")]
+    for y in (x // 2, 2 // x, 2 % x, *in_place, (x * 0.1).atanh_()):
         answers += [y, name_of(y.grad_fn), raised(y.sum().backward), x.grad]
     return answers

@@ -247,10 +247,11 @@ def inplace_row(name: str) -> Row:
     return replace(row, samples=tuple(kept))
 
 
-# PyTorch cannot differentiate these in place; we can.
-DERIVATIVE_OF_OURS = ("asinh", "acosh", "atanh")
-
 WRITES |= {f"{name}_": inplace_row(name) for name in INPLACE if name in OUT_OF_PLACE}
-for _name in DERIVATIVE_OF_OURS:
-    _working = [kept for kept in OUT_OF_PLACE[_name].samples if kept.fails is False and kept.smooth]
-    WRITES[f"{_name}_"] = rows(*_working, torch=None)
+# PyTorch has no derivative of these in place: they are sampled without.
+for _name in ("asinh_", "acosh_", "atanh_"):
+    _samples = [
+        replace(kept, args=tuple(replace(a, grad=False) for a in kept.args))
+        for kept in WRITES[_name].samples
+    ]
+    WRITES[_name] = rows(*_samples)
