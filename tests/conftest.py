@@ -9,7 +9,6 @@ import pytest
 
 import nanotorch as torch
 
-
 # A shell may start its background jobs with Ctrl-C ignored, and they pass that on to their own.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
