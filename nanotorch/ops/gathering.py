@@ -81,7 +81,7 @@ def part(src: Array, shape: tuple[int, ...]) -> Array:
     return src if src.shape == shape else src[tuple([slice(n) for n in shape])]
 
 
-@op(input=lambda g, input_shape, dim, index: gather_backward(g, input_shape, dim, index))
+@op(input=lambda g, input, dim, index: gather_backward(g, tuple(input.shape), dim, index))
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """``out[i, j, k] = input[i, index[i, j, k], k]`` (for ``dim=1``)."""
     dim = check_index("gather", input, index, dim)
@@ -283,7 +283,7 @@ def wrapped(index: Tensor, size: int) -> Tensor:
 # Among all elements in order
 
 
-@op(input=lambda g, index, input_shape: take_backward(g, index, input_shape))
+@op(input=lambda g, index, input: take_backward(g, index, tuple(input.shape)))
 def take(input: Array, index: Array) -> Array:
     """The elements at ``index``, counted as in one dimension; in the shape of ``index``."""
     if index.dtype != np.int64:

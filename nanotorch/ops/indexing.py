@@ -104,9 +104,10 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array) -> int:
     return dim
 
 
+# The gradients name the source only to notice, as PyTorch does, that it was written to.
 ADD: dict[str, Any] = {
     "input": lambda g: g,
-    "source": lambda g, dim, index, alpha: (
+    "source": lambda g, dim, index, alpha, source: (
         index_select(g, dim, index) if alpha == 1 else index_select(g, dim, index) * alpha
     ),
 }
@@ -193,7 +194,7 @@ def outside(
 
 COPY: dict[str, Any] = {
     "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
-    "source": lambda g, dim, index: index_select(g, dim, index),
+    "source": lambda g, dim, index, source: index_select(g, dim, index),
 }
 
 

@@ -51,7 +51,8 @@ NUMBER_POWERS: dict[float, Any] = {
 
 
 @op(
-    input=lambda g, input, exponent: zero_where(
+    # The result is named only to notice, as PyTorch does, that it was written to.
+    input=lambda g, input, exponent, out: zero_where(
         g * (exponent * pow_tensor(input, exponent - 1)), exponent == 0
     ),
     exponent=lambda g, input, exponent, out: (
