@@ -43,8 +43,11 @@ def note_origin(node: Node) -> None:
         node.metadata[PARENT] = anomaly.running
 
 
-def check_gradients(node: Node, grads: Sequence[Any]) -> None:
+def check_gradients(node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
     """Refuse nan among the gradients that a node has made.
+
+    Args:
+        arrived: the gradients of its outputs, from which it made them.
 
     Raises:
         RuntimeError: naming the node and the position.

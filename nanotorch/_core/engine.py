@@ -280,7 +280,7 @@ class Sweep:
             grads = self.useful(node, grads)
             grads = call_after_hooks(node, grads, arrived, self.graph)
         if anomaly.enabled and anomaly.check_nan:
-            check_gradients(node, grads)
+            check_gradients(node, grads, arrived)
         if not self.keep_graph:
             node._release()
         self.pass_on(node, grads, arrived[0])

@@ -87,7 +87,11 @@ class Op:
         formulas: by input name; the edges of the node are in this order.
         recipe: names of what the formulas need, in the order of `Node._saved`.
         aux: names of further outputs, which have no gradient.
+        namespace: the globals of the op's generated functions, `kernel` among them: what stands
+            there is what is called.
     """
+
+    namespace: dict[str, Any]
 
     def __init__(
         self, kernel: Callable[..., Any], formulas: dict[str, Formula], **options: Any
@@ -245,6 +249,7 @@ def build(o: Op) -> Callable[..., Any]:
     function = functions[o.name]
     function.__doc__, function.__module__ = o.kernel.__doc__, o.kernel.__module__
     namespace["this_function"] = function
+    o.namespace = namespace
     if o.formulas:
         kind.apply_bare = functions["apply_bare"]
         kind.apply_recorded = functions["apply_recorded"]
