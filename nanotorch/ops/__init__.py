@@ -20,6 +20,7 @@ from nanotorch.ops import indexing as indexing
 from nanotorch.ops import inplace as inplace
 from nanotorch.ops import joining as joining
 from nanotorch.ops import layer_norm as layer_norm
+from nanotorch.ops import limits as limits
 from nanotorch.ops import linalg as linalg
 from nanotorch.ops import loss as loss
 from nanotorch.ops import masking as masking

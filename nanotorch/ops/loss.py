@@ -52,6 +52,7 @@ def squared_error(input: Array, target: Array, reduction: str) -> Array:
 
 
 # Cross entropies of probabilities: the logarithm is held above -100, so that no loss is infinite.
+# The target's formulas name the target only to notice, as PyTorch does, that it was written to.
 
 
 def cross_entropy_slope(g: Any, input: Any, target: Any, weight: Any, reduction: str) -> Any:
@@ -85,7 +86,7 @@ def target_slope(g: Any, input: Any, weight: Any, reduction: str) -> Any:
     input=lambda g, input, target, weight, reduction: cross_entropy_slope(
         g, input, target, weight, reduction
     ),
-    target=lambda g, input, weight, reduction: target_slope(g, input, weight, reduction),
+    target=lambda g, input, target, weight, reduction: target_slope(g, input, weight, reduction),
     method=False,
     public=False,
     node="BinaryCrossEntropyBackward0",
@@ -94,10 +95,11 @@ def bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Ar
     """``-weight * (target * log(input) + (1 - target) * log(1 - input))``.
 
     Raises:
-        RuntimeError: for an ``input`` outside [0, 1].
+        RuntimeError: for an ``input`` or a ``target`` outside [0, 1].
     """
-    if not ((input >= 0) & (input <= 1)).all():
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    for name, values in (("input", input), ("target", target)):
+        if not ((values >= 0) & (values <= 1)).all():
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     floor = input.dtype.type(-100)
     yes, no = np.maximum(np.log(input), floor), np.maximum(np.log1p(-input), floor)
     values = (target - 1) * no - target * yes
@@ -131,7 +133,7 @@ def logits_target_slope(g: Any, input: Any, weight: Any, pos_weight: Any, reduct
     input=lambda g, input, target, weight, pos_weight, reduction: logits_slope(
         g, input, target, weight, pos_weight, reduction
     ),
-    target=lambda g, input, weight, pos_weight, reduction: logits_target_slope(
+    target=lambda g, input, target, weight, pos_weight, reduction: logits_target_slope(
         g, input, weight, pos_weight, reduction
     ),
     method=False,

@@ -89,7 +89,7 @@ def places(layout: Layout) -> np.ndarray:
 
 
 @op(
-    input=lambda g, layout, source: relaid(g, layout, source),
+    input=lambda g, layout, source: relaid(g, layout, source, source),
     view=True,
     method=False,
     public=False,
@@ -110,12 +110,22 @@ def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
     return np.ndarray(sizes, input.dtype, memory, start, tuple([s * item for s in strides]))
 
 
-@op(g=lambda g, layout, source: relaid(g, source, layout), method=False, public=False)
-def relaid(g: Array, layout: Layout, source: Layout) -> Array:
-    """Add up ``g``, laid out as ``layout``, in blank memory, and read it as ``source``."""
-    to, from_ = places(layout), places(source)
-    memory = np.zeros(max(to.max(initial=0), from_.max(initial=0)) + 1, g.dtype)
+@op(
+    g=lambda g, layout, source, over: relaid(g, source, layout, over),
+    method=False,
+    public=False,
+)
+def relaid(g: Array, layout: Layout, source: Layout, over: Layout) -> Array:
+    """Add up ``g``, laid out as ``layout``, in blank memory, and read it as ``source``.
+
+    Elements of ``over`` that share a place there have equal parts of what it holds.
+    """
+    to, from_, sharing = places(layout), places(source), places(over)
+    memory = np.zeros(1 + max(p.max(initial=0) for p in (to, from_, sharing)), g.dtype)
     np.add.at(memory, to, g)
+    owners = np.bincount(sharing.ravel(), minlength=memory.size)
+    if owners.max() > 1:
+        memory /= np.maximum(owners, 1).astype(g.dtype)
     return memory[from_]
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.op import Array, op
+from nanotorch.ops.limits import clamp
 from nanotorch.ops.loss import per_element, reduced
-from nanotorch.ops.rounding import clamp
 
 
 def held_slope(g: Any, difference: Any, reduction: str, limit: float) -> Any:

@@ -1,14 +1,13 @@
-"""Division in all its forms, rounding, and limits; and the operators that choose among them."""
+"""Division in all its forms, and rounding."""
 
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.comparison import vanishing, zero_where
+from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.elementwise import true_divide
 
 
@@ -287,100 +286,3 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 def div_(self: Tensor, other: Any) -> Tensor:
     """In-place `div`."""
     return self.true_divide_(other)
-
-
-# Limits
-
-
-def inside(input: Any, min: float | None, max: float | None) -> Any:
-    """Where a clamped value may still move: strictly between the limits."""
-    if min is None:
-        return input < max
-    return input > min if max is None else (input > min) & (input < max)
-
-
-@op(
-    input=lambda g, input, min, max: zero_where(g, ~inside(input, min, max)),
-    inplace=True,
-    method=False,
-    public=False,
-    node="ClampBackward1",
-)
-def clamp_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
-    """`clamp` with limits that are Python numbers or None."""
-    if input.dtype.kind == "b" and (isinstance(min, bool) or isinstance(max, bool)):
-        limit = "min" if isinstance(min, bool) else "max"
-        raise NotImplementedError(f"\"clamp_{limit}_scalar_cpu\" not implemented for 'Bool'")
-    if input.dtype.kind != "f" and (isinstance(min, float) or isinstance(max, float)):
-        input = input.astype(np.float32)
-    return np.clip(input, min, max)
-
-
-def both_limits(input: Any, min: Any, max: Any) -> tuple[Any, Any, Any]:
-    """The shares of input, min and max in the gradient where the limits are tensors."""
-    ordered = min <= max
-    apart = min < max
-    at_min, at_max = input == min, input == max
-    to_input = ordered & (((input > min) & (input < max)) | (at_min & at_max))
-    half = (at_min | at_max) & apart
-    return (
-        1.0 * to_input + 0.5 * half,
-        1.0 * (ordered & (input < min)) + 0.5 * (at_min & apart),
-        1.0 * (~ordered | (input > max)) + 0.5 * (at_max & apart),
-    )
-
-
-@op(
-    input=lambda g, input, min, max: g * both_limits(input, min, max)[0],
-    min=lambda g, input, min, max: g * both_limits(input, min, max)[1],
-    max=lambda g, input, min, max: g * both_limits(input, min, max)[2],
-    cast="promote",
-    method=False,
-    public=False,
-    node="ClampBackward0",
-)
-def clamp_tensors(input: Array, min: Array, max: Array) -> Array:
-    """`clamp` with limits that are tensors."""
-    return np.minimum(np.maximum(input, min), max)
-
-
-def ends(kind: np.dtype) -> tuple[Number, Number]:
-    """The least and the greatest value of a type."""
-    if kind.kind == "f":
-        return -np.inf, np.inf
-    if kind.kind == "b":
-        return False, True
-    info = np.iinfo(kind)
-    return info.min, info.max
-
-
-@method
-def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
-    """``input`` held between two limits; ``max`` wins where it is the smaller.
-
-    Args:
-        min, max: Python numbers, tensors that broadcast with ``input``, or None (not both).
-
-    Raises:
-        RuntimeError: if both are None.
-    """
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if isinstance(min, Tensor) or isinstance(max, Tensor):
-        least, most = ends(input._array.dtype)
-        if least is False and min is not None and max is not None:
-            raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
-        return clamp_tensors(input, least if min is None else min, most if max is None else max)
-    return clamp_numbers(input, min, max)
-
-
-@method
-def clamp_(self: Tensor, min: float | None = None, max: float | None = None) -> Tensor:
-    """In-place `clamp` with limits that are Python numbers."""
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    return self.clamp_numbers_(min, max)
-
-
-method(clamp, name="clip")
-method(clamp_, name="clip_", public=False)

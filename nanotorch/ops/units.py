@@ -10,7 +10,7 @@ from nanotorch.ops.activation import sigmoid, tanh
 from nanotorch.ops.comparison import vanishing, zero_where
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.erf import erf
-from nanotorch.ops.rounding import clamp
+from nanotorch.ops.limits import clamp
 
 ROOT_1_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 

@@ -18,27 +18,29 @@ def require_float_input(input: Array) -> None:
 
 
 def variance_slope(
-    g: Any, input: Any, dim: tuple[int, ...], keepdim: bool, correction: float
+    g: Any, input: Any, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> Any:
     """``2 / (n - correction) * (input - mean)``, for each result's share."""
     n = count(input.shape, dim) - correction
-    if n <= 0:
-        return spread(g, tuple(input.shape), dim, keepdim) * math.nan
-    centred = input - mean_along(input, dim, True)
-    return spread(g, tuple(input.shape), dim, keepdim) * centred * (2 / n)
+    share, mean = spread(g, tuple(input.shape), dim, keepdim), mean_along(input, dim, True)
+    if overall and n <= 0:  # no number at the mean, infinite elsewhere
+        return share * ((1.0 - 1.0 * (input == mean)) * math.inf)
+    return share * (2 / n if n else math.inf) * (input - mean)
 
 
 @op(
-    input=lambda g, input, dim, keepdim, correction: variance_slope(
-        g, input, dim, keepdim, correction
+    input=lambda g, input, dim, keepdim, correction, overall: variance_slope(
+        g, input, dim, keepdim, correction, overall
     ),
     method=False,
     public=False,
     node="VarBackward0",
     in_order=True,
 )
-def var_along(input: Array, dim: tuple[int, ...], keepdim: bool, correction: float) -> Array:
-    """The variance along dimensions."""
+def var_along(
+    input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
+) -> Array:
+    """The variance along dimensions, or ``overall``, which are then all of them."""
     require_float_input(input)
     n = count(input.shape, dim)
     centred = input - np.true_divide(add_all(input, dim, None, None, True), n)
@@ -47,27 +49,30 @@ def var_along(input: Array, dim: tuple[int, ...], keepdim: bool, correction: flo
 
 
 @op(
-    input=lambda g, input, out, dim, keepdim, correction: variance_slope(
-        zero_where(g / (out * 2), out == 0), input, dim, keepdim, correction
+    input=lambda g, input, out, dim, keepdim, correction, overall: variance_slope(
+        zero_where(g / (out * 2), out == 0), input, dim, keepdim, correction, overall
     ),
     method=False,
     public=False,
     node="StdBackward0",
     in_order=True,
 )
-def std_along(input: Array, dim: tuple[int, ...], keepdim: bool, correction: float) -> Array:
-    """The standard deviation along dimensions."""
-    return np.sqrt(var_along(input, dim, keepdim, correction))
+def std_along(
+    input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
+) -> Array:
+    """The standard deviation along dimensions, or ``overall``."""
+    return np.sqrt(var_along(input, dim, keepdim, correction, overall))
 
 
 def spread_arguments(
     input: Tensor, dim: Any, unbiased: bool, keepdim: bool, correction: float | None
-) -> tuple[tuple[int, ...], bool, float]:
+) -> tuple[tuple[int, ...], bool, float, bool]:
     """The arguments of `var` and `std`, whose first may be ``unbiased`` alone."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     dims = normal_dims(None if dim is NOT_GIVEN else dim, input.ndim)
-    return dims, keepdim, float(unbiased) if correction is None else correction
+    overall = dim is NOT_GIVEN or dim is None or input.ndim == 0
+    return dims, keepdim, float(unbiased) if correction is None else correction, overall
 
 
 @method

@@ -1,0 +1,157 @@
+"""Values held between limits, which are numbers or tensors."""
+
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.dtypes import Number
+from nanotorch._core.op import Array, method, op
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.views import refuse_overlap
+from nanotorch.ops.arguments import hidden, refuse_combination
+from nanotorch.ops.comparison import zero_where
+
+NO_LIMIT = "torch.clamp: At least one of 'min' or 'max' must not be None"
+FORMS = "Tensor min = None, Tensor max = None", "Number min = None, Number max = None"
+
+
+def inside(input: Any, min: float | None, max: float | None) -> Any:
+    """Where a clamped value may still move: strictly between the limits."""
+    if min is None:
+        return input < max
+    return input > min if max is None else (input > min) & (input < max)
+
+
+@op(
+    input=lambda g, input, min, max: zero_where(g, ~inside(input, min, max)),
+    inplace=True,
+    method=False,
+    public=False,
+    node="ClampBackward1",
+)
+def clamp_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
+    """`clamp` with limits that are Python numbers or None."""
+    if input.dtype.kind == "b" and (isinstance(min, bool) or isinstance(max, bool)):
+        limit = "min" if isinstance(min, bool) else "max"
+        raise NotImplementedError(f"\"clamp_{limit}_scalar_cpu\" not implemented for 'Bool'")
+    if input.dtype.kind != "f" and (isinstance(min, float) or isinstance(max, float)):
+        input = input.astype(np.float32)
+    return np.clip(input, min, max)
+
+
+# Limits that are tensors. A tie is shared in halves, unless the limits leave no room between them;
+# what is not a number is on no side of a limit.
+
+
+def input_share(g: Any, input: Any, min: Any, max: Any) -> Any:
+    """The gradient of a clamped input."""
+    if min is None:
+        return zero_where(g * (1 - 0.5 * (input == max)), input > max)
+    if max is None:
+        return zero_where(g * (1 - 0.5 * (input == min)), input < min)
+    tie = ((input == min) | (input == max)) & (min < max)
+    return zero_where(g * (1 - 0.5 * tie), (input < min) | (input > max))
+
+
+def min_share(g: Any, input: Any, min: Any, max: Any) -> Any:
+    """The gradient of the lower limit, which stands where it is not above the upper one."""
+    halves = g * (1 - 0.5 * (input == min))
+    if max is None:
+        return zero_where(halves, input > min)
+    return zero_where(halves, ~((min < max) & (input <= min)))
+
+
+def max_share(g: Any, input: Any, min: Any, max: Any) -> Any:
+    """The gradient of the upper limit."""
+    if min is None:
+        return zero_where(g * (1 - 0.5 * (input == max)), input < max)
+    tie = (input == max) & (min < max)
+    return zero_where(g * (1 - 0.5 * tie), ~(tie | (input > max) | (min > max)))
+
+
+@op(
+    input=lambda g, input, min, max: input_share(g, input, min, max),
+    min=lambda g, input, min, max: min_share(g, input, min, max),
+    max=lambda g, input, min, max: max_share(g, input, min, max),
+    inplace=True,
+    method=False,
+    public=False,
+    node="ClampBackward0",
+)
+def clamp_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
+    """`clamp` with limits that are tensors, in the dtype of all of them together."""
+    limits = [limit for limit in (min, max) if limit is not None]
+    kind = dtypes.result_type([input, *limits]).numpy
+    out = input.astype(kind, copy=False)
+    if min is not None:
+        out = np.maximum(out, min.astype(kind, copy=False))
+    return out if max is None else np.minimum(out, max.astype(kind, copy=False))
+
+
+clamp_numbers_, clamp_tensors_ = hidden("clamp_numbers_"), hidden("clamp_tensors_")
+
+
+def of_one_kind(name: str, input: Tensor, min: Any, max: Any) -> bool:
+    """Whether the limits are tensors.
+
+    Raises:
+        RuntimeError: if both are None.
+        TypeError: unless both are numbers, or both tensors.
+        NotImplementedError: for bools between two tensors.
+    """
+    if min is None and max is None:
+        raise RuntimeError(NO_LIMIT)
+    given = [limit for limit in (min, max) if limit is not None]
+    tensors = [isinstance(limit, Tensor) for limit in given]
+    if all(tensors):
+        if len(given) == 2 and input._array.dtype.kind == "b":
+            raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
+        return True
+    if any(tensors) or not all(isinstance(n, (bool, int, float, np.generic)) for n in given):
+        raise refuse_combination(name, given, FORMS)
+    return False
+
+
+@method
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """``input`` held between two limits; ``max`` wins where it is the smaller.
+
+    Args:
+        min, max: both Python numbers, or both tensors that broadcast with ``input``; or one of
+            them None.
+
+    Raises:
+        RuntimeError: if both are None.
+        TypeError: for limits of different kinds.
+    """
+    tensors = of_one_kind("clamp", input, min, max)
+    return (clamp_tensors if tensors else clamp_numbers)(input, min, max)
+
+
+@method
+def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """In-place `clamp`."""
+    if not of_one_kind("clamp_", input, min, max):
+        return clamp_numbers_(input, min, max)
+    for limit in (min, max):
+        if limit is not None and limit._cell is input._cell:
+            refuse_overlap(input, limit)
+    kind = input._array.dtype
+    # What is written in place has all its operands; a limit that is not given is out of reach.
+    least, most = (wrap(np.array(end, kind)) for end in ends(kind))
+    return clamp_tensors_(input, least if min is None else min, most if max is None else max)
+
+
+def ends(kind: np.dtype) -> tuple[Number, Number]:
+    """The least and the greatest value of a type."""
+    if kind.kind == "f":
+        return -np.inf, np.inf
+    if kind.kind == "b":
+        return False, True
+    info = np.iinfo(kind)
+    return info.min, info.max
+
+
+method(clamp, name="clip")
+method(clamp_, name="clip_")
