@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.arguments import refused
+
 Number = bool | int | float
 
 
@@ -65,7 +67,7 @@ def as_dtype(value: Any) -> dtype:
     for kind, meant in ((float, float64), (int, int64), (bool, bool_)):
         if value is kind:
             return meant
-    raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(value).__name__}")
+    raise refused(value, "torch.dtype")
 
 
 def of_array(array: Any) -> dtype:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import as_int
 from nanotorch._core.dtypes import Size, dtype
 
 
@@ -43,8 +44,11 @@ def normal_dim(dim: int, ndim: int) -> int:
     """A dimension counted from the front; 0-d tensors count as having one.
 
     Raises:
+        TypeError: if it is not an integer.
         IndexError: if it is out of range.
     """
+    if dim.__class__ is not int:
+        dim = as_int(dim)
     count = ndim or 1
     if not -count <= dim < count:
         raise IndexError(

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from nanotorch._core.arguments import as_method
 from nanotorch._core.op import PUBLIC
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops import activation as activation
 from nanotorch.ops import advanced as advanced
 from nanotorch.ops import affine as affine
@@ -44,6 +46,10 @@ from nanotorch.ops import slicing as slicing
 from nanotorch.ops import subscript as subscript
 from nanotorch.ops import units as units
 from nanotorch.ops import variance as variance
+
+for _name, _function in PUBLIC.items():
+    if vars(Tensor).get(_name) is _function:
+        setattr(Tensor, _name, as_method(_function))
 
 globals().update(PUBLIC)
 __all__ = sorted(PUBLIC)

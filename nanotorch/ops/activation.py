@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.dtypes import as_dtype
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
@@ -144,7 +145,7 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         dim: a dimension of ``input``.
         dtype: compute in this dtype.
     """
-    held = input if dtype is None else input.to(dtype)
+    held = input if dtype is None else input.to(as_dtype(dtype))
     return softmax_along(held, normal_dim(dim, held.ndim))
 
 
@@ -156,5 +157,5 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         dim: a dimension of ``input``.
         dtype: compute in this dtype.
     """
-    held = input if dtype is None else input.to(dtype)
+    held = input if dtype is None else input.to(as_dtype(dtype))
     return log_softmax_along(held, normal_dim(dim, held.ndim))

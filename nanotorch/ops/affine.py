@@ -8,6 +8,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, op
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.expanding import cannot_expand, expand_to
 from nanotorch.ops.matrix import C_NAMES, bmm, check_bmm, check_mm, matmul, mm, mv, product
 from nanotorch.ops.shape import reshape, t, transpose, unsafe_view, unsqueeze
@@ -164,12 +165,14 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
     return added(scaled(np.multiply.outer(vec1, vec2), alpha), input, beta)
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     """``input @ weight.T + bias``.
 
     Shape:
         input ``(*, m)``, weight ``(n, m)`` or ``(m,)``, bias ``(n,)`` or a number -> ``(*, n)``
     """
+    if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
+        need_tensors(input, weight)
     ndim = input.ndim
     if ndim == 2 and bias is not None:
         return addmm(bias, input, t(weight))

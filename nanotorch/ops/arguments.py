@@ -1,29 +1,59 @@
-"""Arguments of the wrong kind, refused in PyTorch's words."""
+"""What operations ask of their arguments: tensors, sequences of them, numbers."""
 
-from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from nanotorch._core.arguments import kind_of, refused
 from nanotorch._core.tensor import Tensor
 
 
-def kind_of(value: Any) -> str:
-    """The name of a value's type, with that of NumPy where it is one of NumPy's."""
-    kind = type(value)
-    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+def need_tensors(*values: Any) -> None:
+    """Refuse arguments that are no tensors.
+
+    Raises:
+        TypeError: naming the first of them.
+    """
+    for value in values:
+        if not isinstance(value, Tensor):
+            raise refused(value, "Tensor")
 
 
-def refuse_combination(name: str, given: Sequence[Any], forms: Sequence[str]) -> TypeError:
-    """The error for arguments that fit none of a function's forms, which it lists."""
-    kinds = ", ".join(kind_of(value) for value in given)
-    listed = "".join(f"\n * ({form})" for form in forms)
-    return TypeError(
-        f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one "
-        f"of:{listed}\n"
-    )
+def need_tensor_list(values: Any) -> None:
+    """Refuse an argument that is not a tuple or list of tensors.
+
+    Raises:
+        TypeError: naming it, or the first element that is no tensor.
+    """
+    if not isinstance(values, (tuple, list)):
+        raise refused(values, "tuple of Tensors")
+    for position, value in enumerate(values):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got {kind_of(value)}"
+            )
 
 
-def hidden(name: str) -> Any:
-    """Take a method off `Tensor`, where users would see it: PyTorch has none of this name."""
-    method = vars(Tensor)[name]
-    delattr(Tensor, name)
-    return method
+def given_tensors(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Tensors given one by one or as one sequence.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    one = len(given) == 1 and isinstance(given[0], (tuple, list))
+    values = tuple(given[0]) if one else given
+    need_tensor_list(values)
+    return values
+
+
+def as_number(value: Any) -> Any:
+    """An argument that is a number: Python's, NumPy's, or that of a 0-d tensor.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, np.generic) or (isinstance(value, Tensor) and value._array.ndim == 0):
+        return value.item()
+    raise refused(value, "Number")

@@ -7,6 +7,7 @@ import numpy as np
 
 from nanotorch._core.op import OPERANDS, Array, method, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import need_tensors
 
 
 @op(input=lambda g, mask: zero_where(g, mask), method=False, public=False)
@@ -193,6 +194,7 @@ def allclose(
 @method
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and values."""
+    need_tensors(other)
     a, b = input._array, other._array
     return a.shape == b.shape and bool((a == b).all())
 

@@ -8,6 +8,7 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.layout import device
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import need_tensors
 
 
 @op(input=lambda g: g, method=False, public=False, node="ToCopyBackward0")
@@ -67,6 +68,7 @@ def require_cpu(where: Any) -> None:
 @method(public=False)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor with the dtype of ``other``."""
+    need_tensors(other)
     return convert(self, other.dtype)
 
 

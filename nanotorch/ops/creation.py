@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import as_int, named
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.inference import InferenceCell
 from nanotorch._core.layout import device
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
+from nanotorch.ops.arguments import as_number, need_tensors
 from nanotorch.ops.sizes import shape_of
 
 COPY_WARNING = (
@@ -203,7 +205,7 @@ def full(
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of shape ``size`` filled with one number, whose type is the default for dtype."""
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    value = as_number(fill_value)
     kind = dtypes.of_number(value).numpy if dtype is None else numpy_dtype(dtype)
     mode.quiet()
     return leaf(np.full(shape_of("full", (size,)), value, kind), requires_grad, device)
@@ -220,13 +222,13 @@ def like(name: str, make: Any) -> Any:
         requires_grad: bool = False,
         memory_format: Any = None,
     ) -> Tensor:
+        need_tensors(input)
         kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
         return leaf(make(input._array, kind), requires_grad, device)
 
-    maker.__name__ = maker.__qualname__ = name
-    maker.__doc__ = (
-        f"A tensor of {name.removesuffix('_like')}, with the shape and dtype of ``input``."
-    )
+    named(
+        maker, name
+    ).__doc__ = f"A tensor of {name.removesuffix('_like')}, with the shape and dtype of ``input``."
     return public(maker)
 
 
@@ -256,6 +258,7 @@ def eye(
     Raises:
         RuntimeError: for a negative size.
     """
+    n, m = as_int(n), None if m is None else as_int(m)
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")

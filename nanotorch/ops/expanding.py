@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import as_int, as_ints
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import sum_to
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import given_tensors, need_tensors
 from nanotorch.ops.memory import contiguous_format
 from nanotorch.ops.shape import distinct_dims, ints, reshape, unsqueeze, view
 
@@ -86,6 +88,7 @@ def expand(self: Any, *sizes: Any, size: Sequence[int] | None = None) -> Any:
 @method(public=False)
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """`expand` to the shape of ``other``."""
+    need_tensors(other)
     return expand_to(self, other._array.shape)
 
 
@@ -102,7 +105,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     Raises:
         RuntimeError: if they have none.
     """
-    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    given = given_tensors(tensors)
     shape: tuple[int, ...] = ()
     for t in given:
         shape = common_shape(shape, t._array.shape)
@@ -237,7 +240,8 @@ def repeat_interleave(
     dim = normal_dim(dim, input.ndim)
     if not input.ndim:
         normal_dim(1, 0)  # PyTorch's words: it looks for the dimension after this one
-    if isinstance(repeats, int):
+    if not isinstance(repeats, Tensor):
+        repeats = as_int(repeats)
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
         shape = input.shape
@@ -313,7 +317,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     Raises:
         RuntimeError: unless there is a shift for each dimension.
     """
-    steps, along = ints("roll", "shifts", (shifts,)), ints("roll", "dims", (dims,))
+    steps, along = as_ints(shifts), as_ints(dims)
     if not steps:
         raise RuntimeError("`shifts` required")
     if len(steps) != len(along) and (along or len(steps) > 1):
@@ -343,6 +347,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     Raises:
         RuntimeError: unless two different dimensions are given.
     """
+    dims = as_ints(dims)
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
@@ -351,4 +356,4 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    return rotate(input, k, tuple(dims))
+    return rotate(input, as_int(k), (dims[0], dims[1]))

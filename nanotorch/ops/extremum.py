@@ -90,7 +90,9 @@ def amin_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
 
 def some_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
     """The dimensions to reduce; all of them only where there is an element."""
-    return whole(name, input) if dim == () else normal_dims(dim, input.ndim)
+    if isinstance(dim, (tuple, list)) and not dim:
+        return whole(name, input)
+    return normal_dims(dim, input.ndim)
 
 
 @method

@@ -10,6 +10,7 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.accumulation import add_rows
+from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.expanding import common_shape, expand_to
 from nanotorch.ops.inplace import number_in, writer
 
@@ -253,6 +254,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         indices: broadcasts with ``input`` in the other dimensions.
         dim: without it both count as vectors.
     """
+    need_tensors(indices)
     if indices._array.dtype != np.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.char}"

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.arguments import as_int, as_ints, named
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, Arrays, method, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import given_tensors, need_tensor_list
 from nanotorch.ops.shape import ints, reshape, unsqueeze
 from nanotorch.ops.slicing import slice_along
 
@@ -88,11 +90,8 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
     Raises:
         RuntimeError: if they do not.
     """
-    if isinstance(tensors, Tensor):
-        raise TypeError(
-            "cat(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
-        )
-    return cat_along(tensors, dim if axis is None else axis)
+    need_tensor_list(tensors)
+    return cat_along(tensors, as_int(dim if axis is None else axis))
 
 
 @public
@@ -140,10 +139,7 @@ def stack(tensors: Any, dim: int = 0) -> Any:
     Raises:
         RuntimeError: if their shapes differ.
     """
-    if isinstance(tensors, Tensor):
-        raise TypeError(
-            "stack(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
-        )
+    need_tensor_list(tensors)
     return stack_along(tensors, dim)
 
 
@@ -151,8 +147,7 @@ def several(function: Any, tensors: tuple[Any, ...]) -> Any:
     """``function`` of one tensor, or a tuple of its results for several or a sequence of them."""
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return function(tensors[0])
-    given = tensors[0] if len(tensors) == 1 else tensors
-    return tuple([function(t) for t in given])
+    return tuple([function(t) for t in given_tensors(tensors)])
 
 
 @public
@@ -275,7 +270,7 @@ def split_with_sizes(input: Array, split_sizes: Sequence[int], dim: int = 0) -> 
     """Parts of the given sizes, which make up the whole dimension."""
     if not input.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    along, dim = dim, normal_dim(dim, input.ndim)
+    along, dim, split_sizes = dim, normal_dim(dim, input.ndim), as_ints(split_sizes)
     n = input.shape[dim]
     if any(size < 0 for size in split_sizes):
         raise RuntimeError(
@@ -320,6 +315,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """
     if not input.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    chunks = as_int(chunks)
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     size = input._array.shape[normal_dim(dim, input.ndim)]
@@ -345,7 +341,8 @@ def tensor_split(
         raise RuntimeError(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
-    given = next(v for v in (indices_or_sections, indices, sections) if v is not None)
+    options = (indices_or_sections, indices, sections)
+    given = next((v for v in options if v is not None), None)
     where = given.tolist() if isinstance(given, Tensor) else given
     dim = normal_dim(dim, input.ndim)
     n = input._array.shape[dim]
@@ -355,7 +352,7 @@ def tensor_split(
         small, larger = divmod(n, where)
         cuts = [i * small + min(i, larger) for i in range(1, where)]
     else:
-        cuts = list(where)
+        cuts = list(as_ints(where))
     bounds = zip([0, *cuts], [*cuts, n], strict=True)
     return tuple([slice_along(input, dim, start, stop) for start, stop in bounds])
 
@@ -378,8 +375,7 @@ def named_split(name: str, dim: int, least: int) -> None:
             )
         return tensor_split(input, indices_or_sections, along)
 
-    splitter.__name__ = splitter.__qualname__ = name
-    splitter.__doc__ = f"`tensor_split` along dimension {dim} (of a vector: 0)."
+    named(splitter, name).__doc__ = f"`tensor_split` along dimension {dim} (of a vector: 0)."
     method(splitter)
 
 

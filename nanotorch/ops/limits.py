@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import combination
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import refuse_overlap
-from nanotorch.ops.arguments import hidden, refuse_combination
 from nanotorch.ops.comparison import zero_where
+from nanotorch.ops.hidden import inplace_form
 
 NO_LIMIT = "torch.clamp: At least one of 'min' or 'max' must not be None"
 FORMS = "Tensor min = None, Tensor max = None", "Number min = None, Number max = None"
@@ -89,7 +90,7 @@ def clamp_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
     return out if max is None else np.minimum(out, max.astype(kind, copy=False))
 
 
-clamp_numbers_, clamp_tensors_ = hidden("clamp_numbers_"), hidden("clamp_tensors_")
+clamp_numbers_, clamp_tensors_ = inplace_form("clamp_numbers"), inplace_form("clamp_tensors")
 
 
 def of_one_kind(name: str, input: Tensor, min: Any, max: Any) -> bool:
@@ -109,7 +110,7 @@ def of_one_kind(name: str, input: Tensor, min: Any, max: Any) -> bool:
             raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
         return True
     if any(tensors) or not all(isinstance(n, (bool, int, float, np.generic)) for n in given):
-        raise refuse_combination(name, given, FORMS)
+        raise combination(name, given, FORMS)
     return False
 
 

@@ -10,6 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import as_number
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.conversion import convert
 from nanotorch.ops.elementwise import abs, sign
@@ -100,7 +101,7 @@ def vector_norm(
         NotImplementedError: for integers.
     """
     x = x if dtype is None else convert(x, dtype)
-    return norm_along(x, float(ord), normal_dims(dim, x.ndim), keepdim)
+    return norm_along(x, float(as_number(ord)), normal_dims(dim, x.ndim), keepdim)
 
 
 def matrix_norm(

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import combination, refused
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import as_number
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.inplace import number_in, writer
@@ -16,6 +18,8 @@ from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import unsqueeze
 
 # One of two values
+
+WHERE_FORMS = "Tensor condition", "Tensor condition, Tensor | Number input, Tensor | Number other"
 
 
 @op(
@@ -43,6 +47,8 @@ def truth(condition: Any) -> Any:
         RuntimeError: for any other dtype but uint8.
     """
     array = condition._array if isinstance(condition, Tensor) else condition
+    if not isinstance(array, (np.ndarray, np.generic)):
+        raise refused(condition, "Tensor")
     if array.dtype.kind == "b":
         return condition
     if array.dtype != np.uint8:
@@ -62,6 +68,10 @@ def truth(condition: Any) -> Any:
 def choose(condition: Any, input: Any, other: Any) -> Any:
     """`where` of three arguments; two of them may be numbers."""
     condition, pair = truth(condition), (input, other)
+    if isinstance(condition, Tensor):
+        for x in pair:
+            if not isinstance(x, (Tensor, bool, int, float, np.generic)):
+                raise combination("where", (condition, *pair), WHERE_FORMS)
     if not isinstance(condition, Tensor) and not any(isinstance(x, Tensor) for x in pair):
         return where_true(condition, input, other, None)
     held = [x._array if isinstance(x, Tensor) else x for x in pair]
@@ -185,16 +195,17 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     Raises:
         RuntimeError: for a mask that is not bool, or a value with dimensions.
     """
-    tensor = isinstance(value, Tensor)
-    return (mask_by_tensor if tensor else mask_by_number)(input, mask, value)
+    if isinstance(value, Tensor):
+        return mask_by_tensor(input, mask, value)
+    return mask_by_number(input, mask, as_number(value))
 
 
 @method(public=False)
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """In-place `masked_fill`."""
-    tensor = isinstance(value, Tensor)
-    in_place = mask_by_tensor_in_place if tensor else mask_by_number_in_place
-    return in_place(self, mask, value)
+    if isinstance(value, Tensor):
+        return mask_by_tensor_in_place(self, mask, value)
+    return mask_by_number_in_place(self, mask, as_number(value))
 
 
 # The values at a mask

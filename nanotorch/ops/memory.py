@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.arguments import as_int, as_ints
 from nanotorch._core.op import PUBLIC, Array, method, op, public
 from nanotorch._core.tensor import Tensor
 
@@ -141,7 +142,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     """
     own = layout_of(input._array)
     offset = own[2] if storage_offset is None else storage_offset
-    layout = (tuple(size), tuple(stride), offset)
+    layout = (as_ints(size), as_ints(stride), as_int(offset))
     if len(layout[0]) != len(layout[1]):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(s < 0 for s in layout[1]):

@@ -3,6 +3,7 @@
 import warnings
 from typing import Any
 
+from nanotorch._core.arguments import as_ints
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor
@@ -29,7 +30,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     Raises:
         RuntimeError: if a dimension is named twice, or not both lists are equally long.
     """
-    source, destination = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
+    source, destination = (list(as_ints(d)) for d in (source, destination))
     if len(source) != len(destination):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({source} dims) should contain "

@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import as_int
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.inplace import copy_
 from nanotorch.ops.matrix import check_vectors, dot, mm, product
@@ -24,6 +26,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     Raises:
         RuntimeError: unless both are vectors.
     """
+    need_tensors(input, vec2)
     for name, vector in (("self", input), ("vec2", vec2)):
         if vector.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
@@ -56,6 +59,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     Raises:
         RuntimeError: if the lists or the sizes differ.
     """
+    need_tensors(a, b)
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
@@ -113,6 +117,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     Raises:
         RuntimeError: if these dimensions differ in size.
     """
+    need_tensors(input, other)
     if not input.ndim or not other.ndim:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -134,6 +139,7 @@ def fresh_view(input: Tensor, size: tuple[int, ...]) -> Tensor:
 @method
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: each element of ``input`` times the whole of ``other``."""
+    need_tensors(input, other)
     ndim = max(input.ndim, other.ndim)
     a = (1,) * (ndim - input.ndim) + tuple(input.shape)
     b = (1,) * (ndim - other.ndim) + tuple(other.shape)
@@ -168,6 +174,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     Raises:
         RuntimeError: if the dimension does not have three elements.
     """
+    need_tensors(input, other)
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     along = normal_dim(dim, input.ndim)
@@ -187,6 +194,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     Raises:
         RuntimeError: if there is none.
     """
+    need_tensors(input, other)
     if dim is None and input.ndim == other.ndim:
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
@@ -223,6 +231,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     Raises:
         RuntimeError: for matrices that are not square, or a negative power.
     """
+    n = as_int(n)
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise RuntimeError("linalg.matrix_power: A must be batches of square matrices")
     if n < 0:

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import as_int
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import as_number, given_tensors
 from nanotorch.ops.creation import leaf, numpy_dtype
 
 
@@ -35,7 +37,7 @@ def arange(
         end = bounds[0]
     elif bounds:
         start, end, step = (*bounds, step)[:3]
-    start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
+    start, end, step = as_number(start), as_number(end), as_number(step)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -67,6 +69,7 @@ def linspace(
     Raises:
         RuntimeError: if ``steps`` is negative.
     """
+    start, end, steps = as_number(start), as_number(end), as_int(steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     kind = numpy_dtype(dtype)
@@ -99,7 +102,7 @@ def logspace(
 @public
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Coordinates of a grid: one tensor per axis, all of the grid's shape."""
-    axes = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    axes = given_tensors(tensors)
     order = list(range(len(axes)))
     if indexing == "xy" and len(axes) > 1:
         order[:2] = 1, 0  # the first tensor runs along the second dimension

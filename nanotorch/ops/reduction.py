@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import as_ints
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
@@ -24,15 +25,14 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     """Dimensions counted from the front; None or an empty sequence stands for all.
 
     Raises:
+        TypeError: for what is no integer and no sequence of integers.
         IndexError: for a dimension out of range.
         RuntimeError: for one that is named twice.
     """
-    if isinstance(dim, int):
-        dims: tuple[int, ...] = (normal_dim(dim, ndim),)
-    elif dim is None or len(dim) == 0:
+    given = () if dim is None else as_ints(dim)
+    if not given:
         return tuple(range(ndim))
-    else:
-        dims = tuple(normal_dim(d, ndim) for d in dim)
+    dims = tuple([normal_dim(d, ndim) for d in given])
     for position, d in enumerate(dims):
         if d in dims[:position]:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")

@@ -1,13 +1,14 @@
 """The same elements in another shape, or with their dimensions in another order: mostly views."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
+from nanotorch._core.arguments import as_ints
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.memory import contiguous
 
 WHOLE: Any = slice(None)
@@ -21,21 +22,12 @@ def ints(name: str, argument: str, given: tuple[Any, ...]) -> tuple[int, ...]:
     """
     if not given:
         raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
-    if len(given) == 1 and isinstance(given[0], (tuple, list)):
-        given = tuple(given[0])
+    if len(given) == 1:
+        return as_ints(given[0], (name, argument, 1))
     for n in given:
-        if type(n) is not int:
-            break
-    else:
-        return given
-    try:
-        return tuple([operator.index(n) for n in given])
-    except TypeError:
-        wrong = next(n for n in given if not hasattr(n, "__index__"))
-        raise TypeError(
-            f"{name}(): argument '{argument}' (position 1) must be tuple of ints, "
-            f"not {type(wrong).__name__}"
-        ) from None
+        if n.__class__ is not int:
+            return as_ints(given, (name, argument, 1))
+    return given
 
 
 # Another shape, the same order of elements
@@ -159,12 +151,14 @@ method(reshape)  # after the definition, which formulas above refer to
 @method(public=False)
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """`view` in the shape of ``other``."""
+    need_tensors(other)
     return view(self, other.shape)
 
 
 @method(public=False)
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """`reshape` to the shape of ``other``."""
+    need_tensors(other)
     return reshape(self, other.shape)
 
 
@@ -271,7 +265,7 @@ def distinct_dims(dim: Sequence[int], ndim: int) -> tuple[int, ...]:
     Raises:
         RuntimeError: if one is named twice.
     """
-    dims = tuple([normal_dim(d, ndim) for d in dim])
+    dims = tuple([normal_dim(d, ndim) for d in as_ints(dim)])
     for position, d in enumerate(dims):
         if d in dims[:position]:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
@@ -285,7 +279,9 @@ def squeeze(input: Any, *dims: Any, dim: int | Sequence[int] | None = None) -> A
         if not dims:
             return squeeze_all(input)
         dim = dims[0] if len(dims) == 1 else dims
-    return squeeze_one(input, dim) if isinstance(dim, int) else squeeze_several(input, tuple(dim))
+    if isinstance(dim, (tuple, list)):
+        return squeeze_several(input, tuple(dim))
+    return squeeze_one(input, dim)
 
 
 @op(input=lambda g, dim: squeeze_one(g, dim), view=True)

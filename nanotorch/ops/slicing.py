@@ -1,11 +1,11 @@
 """Views of a part: one index, a slice, a diagonal, windows. Each has its adjoint: zeros around."""
 
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from nanotorch._core.arguments import as_int
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
@@ -22,9 +22,9 @@ WHOLE: Any = slice(None)
 )
 def select(input: Array, dim: int, index: int) -> Array:
     """The part at ``index`` of one dimension, which goes away."""
-    at = (WHOLE,) * (dim and normal_dim(dim, input.ndim))
+    at = (WHOLE,) * (normal_dim(dim, input.ndim) if input.ndim else as_int(dim))
     try:
-        return input[(*at, operator.index(index), ...)]
+        return input[(*at, as_int(index), ...)]
     except IndexError:
         if not input.ndim:
             raise IndexError("select() cannot be applied to a 0-dim tensor.") from None
@@ -105,9 +105,10 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    length = as_int(length)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
-    dim, start = normal_dim(dim, input.ndim), int(start)
+    dim, start = normal_dim(dim, input.ndim), as_int(start)
     size = input._array.shape[dim]
     if not -size <= start <= size:
         raise IndexError(
@@ -132,7 +133,7 @@ def diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 
 def diagonal_of(input: Array, offset: int, dim1: int, dim2: int) -> Array:
     """A diagonal, to which one may write if one may write to ``input``."""
-    out = input.diagonal(offset, *diagonal_dims(dim1, dim2, input.ndim))
+    out = input.diagonal(as_int(offset), *diagonal_dims(dim1, dim2, input.ndim))
     if input.flags.writeable:
         out.flags.writeable = True
     return out
@@ -169,7 +170,7 @@ def diagonal_backward(g: Array, shape: tuple[int, ...], offset: int, dim1: int, 
 )
 def diagonal_copy(input: Array, offset: int) -> Array:
     """A copy of a matrix's diagonal."""
-    return input.diagonal(offset).copy()
+    return input.diagonal(as_int(offset)).copy()
 
 
 @op(input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
@@ -177,7 +178,7 @@ def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
     """Square matrices of zeros with the last dimension of ``input`` on a diagonal."""
     ndim = input.ndim + 1
     first, second = diagonal_dims(dim1, dim2, ndim)
-    n = input.shape[-1] + abs(offset)
+    n = input.shape[-1] + abs(as_int(offset))
     batch = iter(input.shape[:-1])
     shape = tuple([n if d in (first, second) else next(batch) for d in range(ndim)])
     out = np.zeros(shape, input.dtype)
@@ -207,7 +208,7 @@ def triangle(name: str, keep: Any, input: Array, diagonal: int) -> Array:
     """The elements of the last two dimensions on one side of a diagonal, zeros on the other."""
     if input.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-    return keep(input, diagonal)
+    return keep(input, as_int(diagonal))
 
 
 @op(input=lambda g, diagonal: tril(g, diagonal), inplace=True, in_order=True)

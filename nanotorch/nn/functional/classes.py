@@ -91,6 +91,11 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
 
 def check_weights(weight: Tensor | None, classes: int, prefix: str = "") -> None:
     """Refuse weights that are not one per class."""
+    if weight is not None and not isinstance(weight, Tensor):
+        raise TypeError(
+            f"cross_entropy_loss(): argument 'weight' (position 3) must be Tensor, not "
+            f"{type(weight).__name__}"
+        )
     if weight is not None and weight._array.shape != (classes,):
         raise RuntimeError(
             f"{prefix}weight tensor should be defined either for all {classes} classes or no "

@@ -51,13 +51,12 @@ def reduce(values: Tensor, reduction: str) -> Tensor:
 
 
 def same_sizes(input: Any, target: Any) -> bool:
-    """Whether two tensors have one shape; an error that names what is no tensor."""
+    """Whether two tensors have one shape."""
     try:
         return bool(input._array.shape == target._array.shape)
     except AttributeError:
-        wrong = target if isinstance(input, Tensor) else input
-        kind = type(wrong).__name__
-        raise AttributeError(f"'{kind}' object has no attribute 'size'") from None
+        other: Any = target
+        return bool(other.size() == input.size())  # the error is Python's own, as in PyTorch
 
 
 def matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
