@@ -6,11 +6,15 @@ Use it as `import nanotorch as torch`.
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+from nanotorch import accelerator as accelerator
 from nanotorch import autograd as autograd
+from nanotorch import backends as backends
+from nanotorch import cuda as cuda
 from nanotorch import nn as nn
 from nanotorch import ops as ops
 from nanotorch import optim as optim
 from nanotorch import utils as utils
+from nanotorch._core.device import device as device
 from nanotorch._core.dtypes import Size as Size
 from nanotorch._core.dtypes import bool_ as bool
 from nanotorch._core.dtypes import double as double
@@ -40,7 +44,6 @@ from nanotorch._core.grad_mode import is_inference_mode_enabled as is_inference_
 from nanotorch._core.grad_mode import no_grad as no_grad
 from nanotorch._core.grad_mode import set_grad_enabled as set_grad_enabled
 from nanotorch._core.inference import is_inference as is_inference
-from nanotorch._core.layout import device as device
 from nanotorch._core.printing import get_printoptions as get_printoptions
 from nanotorch._core.printing import printoptions as printoptions
 from nanotorch._core.printing import set_printoptions as set_printoptions

@@ -7,37 +7,8 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int
+from nanotorch._core.device import CPU, device
 from nanotorch._core.dtypes import Size, dtype
-
-
-class device:  # noqa: N801 - PyTorch's name
-    """Where a tensor lives; only ``cpu`` exists here.
-
-    Raises:
-        RuntimeError: for any other device.
-    """
-
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
-        name = str(type)
-        if name.split(":")[0] != "cpu":
-            raise RuntimeError(f"nanotorch runs on the CPU only; there is no device '{name}'")
-        self.type = "cpu"
-        self.index = index
-
-    def __repr__(self) -> str:
-        return "device(type='cpu')"
-
-    def __str__(self) -> str:
-        return "cpu"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device)
-
-    def __hash__(self) -> int:
-        return hash("cpu")
-
-
-CPU = device()
 
 
 def normal_dim(dim: int, ndim: int) -> int:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from nanotorch._core import dtypes
+from nanotorch._core.device import absent, device, require_cpu
 from nanotorch._core.dtypes import dtype
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.hooks import HookDict
-from nanotorch._core.layout import device
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.module_state import ModuleState
@@ -171,6 +171,14 @@ class Module(ModuleCall, ModuleState):
         """Convert the floating-point parameters and buffers to ``float16``; returns the module."""
         return self._to_float(dtypes.float16)
 
+    def cuda(self, device: int | device | None = None) -> Self:
+        """Always an error: modules live on the CPU.
+
+        Raises:
+            AssertionError: PyTorch's.
+        """
+        raise absent("cuda")
+
     def cpu(self) -> Self:
         """The module itself: it is on the CPU."""
         return self
@@ -217,9 +225,8 @@ def target_dtype(*args: Any, **kwargs: Any) -> dtype | None:
             wanted = argument.dtype
         elif isinstance(argument, dtype):
             wanted = argument
-        elif isinstance(argument, (str, device)):
+        elif isinstance(argument, (str, device, int)) and not isinstance(argument, bool):
             places.append(argument)
     for place in places:
-        if isinstance(place, str):
-            device(place)
+        require_cpu(place)
     return wanted

@@ -3,9 +3,9 @@
 from typing import Any
 
 from nanotorch._core import dtypes
+from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.layout import device
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
@@ -44,7 +44,7 @@ def to(
         copy: copy in any case.
 
     Raises:
-        RuntimeError: for a device that is not the CPU.
+        AssertionError, RuntimeError: for a device that is not the CPU.
     """
     for t in target:
         if isinstance(t, Tensor):
@@ -55,14 +55,18 @@ def to(
             continue  # non_blocking and copy by position
         else:
             require_cpu(t)
-    if device is not None:
-        require_cpu(device)
+    require_cpu(device)
     return convert(self, self.dtype if dtype is None else dtypes.as_dtype(dtype), copy)
 
 
-def require_cpu(where: Any) -> None:
-    """Refuse other devices."""
-    device(where)
+@method(public=False)
+def cuda(self: Tensor, device: Any = "cuda", non_blocking: bool = False) -> Tensor:
+    """Always an error: tensors live on the CPU.
+
+    Raises:
+        AssertionError: PyTorch's.
+    """
+    return to(self, device)
 
 
 @method(public=False)

@@ -8,10 +8,10 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, named
+from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.inference import InferenceCell
-from nanotorch._core.layout import device
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import as_number, need_tensors
@@ -24,9 +24,8 @@ COPY_WARNING = (
 
 
 def leaf(array: np.ndarray, requires_grad: bool = False, on: Any = None) -> Tensor:
-    """A new leaf of ``array``, on the one device there is."""
-    if on is not None:
-        device(on)
+    """A new leaf of ``array``; on another device than the CPU is an error."""
+    require_cpu(on)
     out = wrap(array)
     if mode.enabled is None:
         out._cell = InferenceCell()
@@ -141,17 +140,20 @@ def tensor(
 @public
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """``data`` as a tensor, on the same memory where its type allows."""
+    require_cpu(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or numpy_dtype(dtype) == data.dtype):
         return from_numpy(data)
-    return leaf(array_of(data, dtype), False, device)
+    return leaf(array_of(data, dtype))
 
 
 @public
-def asarray(obj: Any, *, dtype: DType | None = None, copy: bool | None = None) -> Tensor:
+def asarray(
+    obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None
+) -> Tensor:
     """``obj`` as a tensor; with ``copy``, on memory of its own."""
-    out = as_tensor(obj, dtype)
+    out = as_tensor(obj, dtype, device)
     return out.clone() if copy else out
 
 
@@ -241,17 +243,31 @@ zeros_like, ones_like, empty_like = (
 
 @public
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: DType | None = None, requires_grad: bool = False
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A tensor filled with one number, with the shape and dtype of ``input``."""
     return full(
-        input._array.shape, fill_value, dtype=dtype or input.dtype, requires_grad=requires_grad
+        input._array.shape,
+        fill_value,
+        dtype=dtype or input.dtype,
+        device=device,
+        requires_grad=requires_grad,
     )
 
 
 @public
 def eye(
-    n: int, m: int | None = None, *, dtype: DType | None = None, requires_grad: bool = False
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A matrix ``(n, m)`` with ones on the diagonal; square by default.
 
@@ -262,7 +278,7 @@ def eye(
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    return leaf(np.eye(n, m, dtype=numpy_dtype(dtype)), requires_grad)
+    return leaf(np.eye(n, m, dtype=numpy_dtype(dtype)), requires_grad, device)
 
 
 # From a tensor, with its dtype
@@ -270,35 +286,52 @@ def eye(
 
 @method(public=False)
 def new_tensor(
-    self: Tensor, data: Any, *, dtype: DType | None = None, requires_grad: bool = False
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A new tensor of ``data`` with the dtype of this one."""
     values = data._array if isinstance(data, Tensor) else data
-    return leaf(array_of(values, dtype or self.dtype), requires_grad)
+    return leaf(array_of(values, dtype or self.dtype), requires_grad, device)
 
 
 @method(public=False)
 def new_zeros(
-    self: Tensor, *size: Any, dtype: DType | None = None, requires_grad: bool = False
+    self: Tensor,
+    *size: Any,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Zeros of shape ``size`` with the dtype of this tensor."""
-    return zeros(*size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return zeros(*size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
 @method(public=False)
 def new_ones(
-    self: Tensor, *size: Any, dtype: DType | None = None, requires_grad: bool = False
+    self: Tensor,
+    *size: Any,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Ones of shape ``size`` with the dtype of this tensor."""
-    return ones(*size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return ones(*size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
 @method(public=False)
 def new_empty(
-    self: Tensor, *size: Any, dtype: DType | None = None, requires_grad: bool = False
+    self: Tensor,
+    *size: Any,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Arbitrary values of shape ``size`` with the dtype of this tensor."""
-    return empty(*size, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return empty(*size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
 @method(public=False)
@@ -308,7 +341,10 @@ def new_full(
     fill_value: Any,
     *,
     dtype: DType | None = None,
+    device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """One number in shape ``size`` with the dtype of this tensor."""
-    return full(size, fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return full(
+        size, fill_value, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad
+    )

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, Self, SupportsInt
 
 from nanotorch._core import random
-from nanotorch._core.layout import device
+from nanotorch._core.device import CPU, device
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor, wrap
 
@@ -20,7 +20,7 @@ class Generator(random.Generator):
     @property
     def device(self) -> device:
         """Always the CPU."""
-        return device("cpu")
+        return CPU
 
     def get_state(self) -> Tensor:
         """The state of the stream: a tensor of 5056 bytes."""

@@ -92,11 +92,12 @@ def logspace(
     base: float = 10.0,
     *,
     dtype: DType | None = None,
+    device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """``steps`` powers of ``base`` with exponents at equal distances."""
     exponents = linspace(start, end, steps, dtype=dtypes.float64)._array
-    return leaf((base**exponents).astype(numpy_dtype(dtype)), requires_grad)
+    return leaf((base**exponents).astype(numpy_dtype(dtype)), requires_grad, device)
 
 
 @public

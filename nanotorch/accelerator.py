@@ -1,0 +1,15 @@
+"""Whether there is anything faster than the CPU: there is not."""
+
+
+def is_available() -> bool:
+    """Always False."""
+    return False
+
+
+def device_count() -> int:
+    """Always 0."""
+    return 0
+
+
+def current_accelerator(check_available: bool = False) -> None:
+    """Always None."""
