@@ -13,6 +13,7 @@ class Exchange:
     """The part of `Tensor` that speaks Python's and NumPy's protocols."""
 
     _array: np.ndarray
+    _lift: Any
     _cell: list[int]
     _grad: Any
     _requires_grad: bool
@@ -57,6 +58,12 @@ class Exchange:
             return array.astype(dtype)
         return array.copy() if copy else array
 
+    def __array_wrap__(
+        self, array: np.ndarray, context: Any = None, return_scalar: bool = False
+    ) -> Any:
+        """What NumPy's functions of a tensor give: a tensor, of uint8 in place of bool."""
+        return self._lift(array.astype(np.uint8) if array.dtype.kind == "b" else array)
+
     def cpu(self) -> Any:
         """The tensor itself: it is on the CPU."""
         return self
@@ -95,7 +102,7 @@ class Exchange:
         return iter(self.unbind(0))  # type: ignore[attr-defined]
 
     def __contains__(self, element: Any) -> bool:
-        if isinstance(element, (Exchange, bool, int, float)):
+        if isinstance(element, (Exchange, bool, int, float, np.generic)):
             return bool(self.eq(element)._array.any())  # type: ignore[attr-defined]
         raise RuntimeError(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "

@@ -49,9 +49,7 @@ class Tensor(Layout, Exchange):
     _post_accumulate_hooks: HookDict | None = None
     _retains_grad = False
     _is_number = False  # stands for a Python number among the operands of an operation
-    # Operators of NumPy arrays leave a Tensor operand to the Tensor's own operators.
-    __array_ufunc__ = None
-    __array_priority__ = 1000
+    __array_priority__ = 1000  # NumPy's functions of arrays and tensors give tensors
 
     if TYPE_CHECKING:  # the methods that `ops` declares
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core import dtypes
 from nanotorch._core.op import OPERANDS, Array, method, op, public
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
 
 
@@ -65,6 +66,8 @@ def comparison(function: Callable[..., Any], name: str) -> Any:
     """An operator of `Tensor`: False or True for foreign types, as for any Python object."""
 
     def compare(self: Tensor, other: Any) -> Any:
+        if name == "__eq__" and isinstance(other, np.ndarray) and other.dtype in dtypes.OF_NUMPY:
+            other = wrap(other)  # the only operator that takes an array for a tensor
         return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
     return method(compare, name=name, public=False)

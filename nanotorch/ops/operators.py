@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from nanotorch._core.op import OPERANDS, method
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.elementwise import reciprocal, rsub, sub, true_divide
@@ -10,11 +12,14 @@ from nanotorch.ops.power import pow
 from nanotorch.ops.rounding import floor_divide, number_floor_divided, remainder
 
 
-def operator(function: Callable[[Any, Any], Any], name: str) -> None:
-    """Install ``__name__`` for tensors and numbers."""
+def operator(function: Callable[[Any, Any], Any], name: str, also: tuple[type, ...] = ()) -> None:
+    """Install ``__name__`` for tensors and numbers, and operands of further types."""
+    accepted = (*OPERANDS, *also)
 
     def apply(self: Tensor, other: Any) -> Any:
-        return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
+        if not isinstance(other, accepted):
+            return NotImplemented
+        return function(self, other.item() if isinstance(other, np.generic) else other)
 
     method(apply, name=f"__{name}__", public=False)
 
@@ -23,7 +28,8 @@ operator(sub, "sub")
 operator(lambda self, other: rsub(self, other), "rsub")
 operator(lambda self, other: self.sub_(other), "isub")
 operator(true_divide, "truediv")
-operator(lambda self, other: reciprocal(self) * other, "rtruediv")
+# As in PyTorch, an array can be divided by a tensor, though it cannot be added to one.
+operator(lambda self, other: reciprocal(self) * other, "rtruediv", also=(np.ndarray,))
 operator(lambda self, other: self.div_(other), "itruediv")
 operator(floor_divide, "floordiv")
 operator(lambda self, other: number_floor_divided(self, other), "rfloordiv")

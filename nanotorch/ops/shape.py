@@ -126,13 +126,13 @@ def view(self: Tensor, *shape: Any, size: Sequence[int] | None = None) -> Tensor
     return view_in(self, ints("view", "size", shape if size is None else (size,)))
 
 
-def reshape(input: Any, *shape: Any, **named: Any) -> Any:
+def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
     """The same elements in another shape: a view where the layout in memory allows, else a copy.
 
     Raises:
         RuntimeError: if the sizes do not fit.
     """
-    size = ints("reshape", "shape", (named["shape"],) if named else shape)
+    size = ints("reshape", "shape", given if shape is None else (shape,))
     if not isinstance(input, Tensor):
         return input.reshape(size)
     array = input._array

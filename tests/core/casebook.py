@@ -19,6 +19,7 @@ FILES = [
     "inplace",
     "mode",
     "node_hooks",
+    "numpy",
     "random",
     "random_engine",
     "tensor",
