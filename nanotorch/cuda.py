@@ -4,9 +4,10 @@ What would use one raises as PyTorch's builds for the CPU do; what would only ti
 does nothing.
 """
 
-from typing import Any, NoReturn
+from typing import Any as _Any
+from typing import NoReturn as _NoReturn
 
-from nanotorch._core.device import absent
+from nanotorch._core.device import absent as _absent
 
 
 def is_available() -> bool:
@@ -29,12 +30,12 @@ def device_count() -> int:
     return 0
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: _Any = None) -> int:
     """Always 0."""
     return 0
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_allocated(device: _Any = None) -> int:
     """Always 0."""
     return 0
 
@@ -51,37 +52,37 @@ def empty_cache() -> None:
     """Nothing to do."""
 
 
-def current_device() -> NoReturn:
+def current_device() -> _NoReturn:
     """Always an error.
 
     Raises:
         AssertionError: PyTorch's.
     """
-    raise absent("cuda")
+    raise _absent("cuda")
 
 
-def set_device(device: Any) -> NoReturn:
+def set_device(device: _Any) -> _NoReturn:
     """Always an error.
 
     Raises:
         AssertionError: PyTorch's.
     """
-    raise absent("cuda")
+    raise _absent("cuda")
 
 
-def synchronize(device: Any = None) -> NoReturn:
+def synchronize(device: _Any = None) -> _NoReturn:
     """Always an error.
 
     Raises:
         AssertionError: PyTorch's.
     """
-    raise absent("cuda")
+    raise _absent("cuda")
 
 
-def get_device_name(device: Any = None) -> NoReturn:
+def get_device_name(device: _Any = None) -> _NoReturn:
     """Always an error.
 
     Raises:
         AssertionError: PyTorch's.
     """
-    raise absent("cuda")
+    raise _absent("cuda")

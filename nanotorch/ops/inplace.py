@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.arguments import named
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.op import Array, method, node_class, op
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import Step, View, check_memory, refuse_history
+from nanotorch.ops.hidden import inplace_form
 from nanotorch.ops.memory import as_strided
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import squeeze, t, transpose, unsqueeze, view_in
@@ -26,7 +28,7 @@ def writer(**declared: Any) -> Callable[[Any], Any]:
 
     def declare(kernel: Any) -> Any:
         op(inplace=True, method=False, public=False, **declared)(kernel)
-        return getattr(Tensor, f"{kernel.__name__}_")
+        return inplace_form(kernel.__name__)
 
     return declare
 
@@ -160,6 +162,9 @@ def zero(input: Array) -> Array:
     return input
 
 
+method(zero, name="zero_", public=False)
+
+
 @method(public=False)
 def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """Write a number where all indices are equal.
@@ -240,8 +245,7 @@ def inplace_view(function: Any) -> None:
         return become(self, view, undo)
 
     name = function.__name__
-    replaced.__name__ = replaced.__qualname__ = f"{name}_"
-    replaced.__doc__ = f"In-place `{name}`."
+    named(replaced, f"{name}_").__doc__ = f"In-place `{name}`."
     method(replaced, public=False)
 
 

@@ -10,6 +10,7 @@ from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing, zero_where
 from nanotorch.ops.elementwise import log, refuse_bool
+from nanotorch.ops.hidden import inplace_form
 
 
 @op(
@@ -112,12 +113,15 @@ def pow(input: Any, exponent: Any) -> Any:
     return pow_number(input, exponent)
 
 
+pow_number_, pow_tensor_ = inplace_form("pow_number"), inplace_form("pow_tensor")
+
+
 @method(public=False)
 def pow_(self: Tensor, exponent: Any) -> Tensor:
     """In-place `pow`."""
     if isinstance(exponent, Tensor):
-        return self.pow_tensor_(exponent)
-    return self.pow_number_(exponent)
+        return pow_tensor_(self, exponent)
+    return pow_number_(self, exponent)
 
 
 @method

@@ -9,6 +9,7 @@ from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.elementwise import true_divide
+from nanotorch.ops.hidden import inplace_form
 
 
 def refuse_bool(name: str, input: Array) -> None:
@@ -57,10 +58,13 @@ def round(input: Any, *, decimals: int = 0) -> Any:
     return round_decimals(input, decimals) if decimals else round_whole(input)
 
 
+round_decimals_, round_whole_ = inplace_form("round_decimals"), inplace_form("round_whole")
+
+
 @method(public=False)
 def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
     """In-place `round`."""
-    return self.round_decimals_(decimals) if decimals else self.round_whole_()
+    return round_decimals_(self, decimals) if decimals else round_whole_(self)
 
 
 @op(input=lambda g: g, inplace=True)
@@ -239,11 +243,15 @@ def remainder(input: Any, other: Any) -> Any:
     return remainder_tensor(input, other)
 
 
+remainder_number_ = inplace_form("remainder_number")
+remainder_tensor_ = inplace_form("remainder_tensor")
+
+
 @method(public=False)
 def remainder_(self: Tensor, other: Any) -> Tensor:
     """In-place `remainder`."""
     tensor = isinstance(other, Tensor)
-    return self.remainder_tensor_(other) if tensor else self.remainder_number_(other)
+    return (remainder_tensor_ if tensor else remainder_number_)(self, other)
 
 
 @method
@@ -256,10 +264,13 @@ def fmod(input: Any, other: Any) -> Any:
     return (fmod_tensor if isinstance(other, Tensor) else fmod_number)(input, other)
 
 
+fmod_number_, fmod_tensor_ = inplace_form("fmod_number"), inplace_form("fmod_tensor")
+
+
 @method(public=False)
 def fmod_(self: Tensor, other: Any) -> Tensor:
     """In-place `fmod`."""
-    return self.fmod_tensor_(other) if isinstance(other, Tensor) else self.fmod_number_(other)
+    return (fmod_tensor_ if isinstance(other, Tensor) else fmod_number_)(self, other)
 
 
 @method
@@ -282,7 +293,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     return rounded_divide(input, other, rounding_mode)
 
 
-@method
+@method(public=False)
 def div_(self: Tensor, other: Any) -> Tensor:
     """In-place `div`."""
     return self.true_divide_(other)
