@@ -1,5 +1,6 @@
 """The functions that start a backward sweep: `backward`, `Tensor.backward`, `grad`."""
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -21,6 +22,12 @@ FORMER_NAME = "`grad_variables` is deprecated. Use `grad_tensors` instead."
 BOTH_NAMES = (
     "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
     "Please only use `grad_tensors`."
+)
+CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter "
+    "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
+    "creating the graph to avoid this. If you have to use this function, make sure to reset the "
+    ".grad fields of your parameters to None after use to break the cycle and avoid the leak."
 )
 ONLY_INPUTS = (
     "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
@@ -50,24 +57,35 @@ def backward(
     Raises:
         RuntimeError: if a weight is missing or has another shape, if a tensor does not require
             grad, if saved values have been freed or changed in place.
+
+    Warns:
+        UserWarning: once, for ``create_graph``.
     """
     if grad_variables is not None:
         warnings.warn(FORMER_NAME, FutureWarning, stacklevel=2)
         if grad_tensors is not None:
             raise RuntimeError(BOTH_NAMES)
         grad_tensors = grad_variables
+    wanted = [] if inputs is None else listed(inputs)
+    if inputs is not None and not wanted:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots = start(tensors, grad_tensors, create_graph)
+    if create_graph:
+        warn_of_cycle()
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         Sweep(roots, keep, create_graph).run()
         return
-    wanted = listed(inputs)
-    if not wanted:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     for target in wanted:
         if isinstance(target, Tensor):
             target.retain_grad()
     Sweep(roots, keep, create_graph, [place_of(t) for t in wanted], accumulate=True).run()
+
+
+@functools.cache  # so that it is given once
+def warn_of_cycle() -> None:
+    """Warn of gradients that hold the graph that holds their leaves."""
+    warnings.warn(CYCLE, UserWarning, stacklevel=3)
 
 
 @method(name="backward", public=False)
