@@ -1,0 +1,145 @@
+"""The figures as text: ratios first, for the terminal and for the README."""
+
+import textwrap
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+
+from benchmarks.measuring import Row
+from benchmarks.workloads import NANOTORCH
+
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+TITLES = {
+    "steps": "one training step",
+    "chains": "one training step through a chain of operations",
+    "loader": "10,000 x 20 in batches of 32 through DataLoader",
+    "ops": "one operation on 8 x 8",
+    "import": "import in a fresh process",
+    "memory": "resident memory in a fresh process",
+}
+IN_README = ("add", "add, grad")  # of the single operations
+LABEL = 42
+
+
+def figure(value: float, unit: str) -> str:
+    """A time or an amount of memory, three digits and its unit."""
+    if unit == "MB":
+        return f"{value:.1f} MB"
+    for limit, divisor, name in ((1e3, 1, "µs"), (1e6, 1e3, "ms")):
+        if value < limit:
+            return f"{digits(value / divisor)} {name}"
+    return f"{digits(value / 1e6)} s"
+
+
+def digits(value: float) -> str:
+    """Three significant digits, two after the point at most."""
+    return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f}"
+
+
+def ratio(row: Row, who: str) -> str:
+    """How many times as long, or as large, as nanotorch; the figure itself in absolute rows."""
+    figures = row["figures"]
+    if who not in figures or NANOTORCH not in figures:
+        return ""
+    if row.get("absolute"):
+        return f"{figures[who]['median']:+.1f}"
+    return digits(figures[who]["median"] / figures[NANOTORCH]["median"])
+
+
+def own(row: Row) -> str:
+    """Nanotorch's figure."""
+    if NANOTORCH not in row["figures"]:
+        return ""
+    if row.get("absolute"):
+        return f"{ratio(row, NANOTORCH)} {row['unit']}"
+    return figure(row["figures"][NANOTORCH]["median"], row["unit"])
+
+
+def both(row: Row, who: str) -> str:
+    """Median and minimum."""
+    if who not in row["figures"]:
+        return ""
+    found = row["figures"][who]
+    if row["unit"] == "MB":
+        return figure(found["median"], "MB")
+    return f"{figure(found['median'], 'us')} / {figure(found['min'], 'us')}"
+
+
+def columns(rows: list[Row], names: list[str]) -> list[str]:
+    """Who has figures, in the order of ``names``."""
+    found = {who for row in rows for who in row["figures"]}
+    return [who for who in names if who in found]
+
+
+def lines(
+    rows: list[Row], names: list[str], width: int, cells: Callable[[Row], list[str]]
+) -> Iterator[str]:
+    """A table, one block a group; a comma breaks a name at the head into two lines."""
+    split = [name.split(", ") for name in names]
+    for line in zip(*((["", *name] if len(name) == 1 else name) for name in split), strict=True):
+        yield f"{'':{LABEL}}" + "".join(f"{part:>{width}}" for part in line)
+    for group, members in groupby(rows, lambda row: row["group"]):
+        yield TITLES[group]
+        for row in members:
+            texts = "".join(f"{text:>{width}}" for text in cells(row))
+            yield f"  {row['name']:{LABEL - 2}}{texts}".rstrip()
+
+
+def ratios(rows: list[Row], names: list[str]) -> str:
+    """The table of the terminal."""
+    others = [who for who in columns(rows, names) if who != NANOTORCH]
+
+    def cells(row: Row) -> list[str]:
+        return [own(row), *(ratio(row, who) for who in others)]
+
+    return "\n".join(
+        [
+            "How many times as much as nanotorch the others take: above 1, nanotorch is better.",
+            *lines(rows, [NANOTORCH, *others], 10, cells),
+            *(note for row in rows for note in row["notes"]),
+        ]
+    )
+
+
+def times(rows: list[Row], names: list[str]) -> str:
+    """Medians and minima."""
+    found = columns(rows, names)
+    cells = lines(rows, found, 19, lambda row: [both(row, who) for who in found])
+    return "\n".join(["Median / minimum.", *cells])
+
+
+def markdown(rows: list[Row], names: list[str], about: dict[str, str]) -> str:
+    """The table of the README: nanotorch's figures, and the others' as multiples of them."""
+    shown = [row for row in rows if row["group"] != "ops" or row["name"] in IN_README]
+    others = [who for who in columns(shown, names) if who != NANOTORCH]
+    intro = (
+        f"Measured by `{about['command']}` on {about['machine']}, with {about['versions']}. The "
+        "others' columns tell how many times as much as nanotorch they take: above 1, nanotorch is "
+        "better. A training step is `zero_grad`, forward, loss, `backward` and SGD with momentum."
+    )
+    text = [
+        textwrap.fill(intro, 120, break_on_hyphens=False),
+        "",
+        "| | " + " | ".join([NANOTORCH, *others]) + " |",
+        "| --- |" + " ---: |" * (len(others) + 1),
+    ]
+    for row in shown:
+        if NANOTORCH not in row["figures"]:
+            continue
+        cells = [own(row), *(ratio(row, who) for who in others)]
+        text.append(f"| {row['name']} | " + " | ".join(cells) + " |")
+    return "\n".join([BEGIN, *text, END])
+
+
+def write_readme(path: Path, table: str) -> None:
+    """Put the table between the markers.
+
+    Raises:
+        ValueError: if the file has no markers.
+    """
+    text = path.read_text("utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{path} has no lines {BEGIN} and {END} to put the table between")
+    path.write_text(before + table + after, "utf-8")

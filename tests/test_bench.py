@@ -1,0 +1,222 @@
+"""What is compared in `scripts/bench.py` computes the same, and what is reported is what was found.
+
+Chains of 100,000 operations are left out: a shorter one is the same but for its length.
+"""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nanotorch
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+anatomy, fresh, measuring, table, targets, workloads = (
+    importlib.import_module(f"benchmarks.{name}")
+    for name in ("anatomy", "fresh", "measuring", "table", "targets", "workloads")
+)
+Parts = importlib.import_module("benchmarks.libraries").Parts
+Trainable = importlib.import_module("benchmarks.numpy_by_hand").Trainable
+
+SHORT = [w for w in workloads.WORKLOADS if w.operations <= 1000]
+OWN = (workloads.NUMPY, workloads.NANOTORCH, workloads.COMPILED)
+
+
+def named(name: str) -> Any:
+    (workload,) = [w for w in workloads.WORKLOADS if w.name == name]
+    return workload
+
+
+def own_candidates(workload: Any) -> list[Any]:
+    """NumPy's and nanotorch's; those that other libraries add are not for tests."""
+    return [c for c in workloads.Field(1, []).candidates(workload) if c.name in OWN]
+
+
+def row(name: str, group: str = "steps", **figures: float) -> dict[str, Any]:
+    return measuring.row(name, group, "us", {who: [us, 2 * us] for who, us in figures.items()})
+
+
+@pytest.mark.parametrize("workload", SHORT, ids=lambda w: w.name)
+def test_all_candidates_have_the_same_losses(workload: Any) -> None:
+    candidates = own_candidates(workload)
+    made, notes = measuring.ready(workload, candidates)
+    assert [entry.candidate for entry in made] == candidates
+    assert notes == []
+
+
+@pytest.mark.parametrize("workload", [w for w in SHORT if w.group == "steps"], ids=lambda w: w.name)
+def test_the_loss_falls(workload: Any) -> None:
+    losses, _ = measuring.losses(workload.by_hand(), workload.steps)
+    assert losses[-1] < losses[0]
+
+
+def test_by_hand_updates_as_sgd_with_momentum_does() -> None:
+    start, gradients = np.array([1.0, -2.0], np.float32), np.array([[3, 4], [5, -6]], np.float32)
+    trainable = Trainable([start], 0.1)
+    x = nanotorch.tensor(start, requires_grad=True)
+    optimizer = nanotorch.optim.SGD([x], lr=0.1, momentum=0.9)
+    for gradient in gradients:
+        trainable.gradients[0][:] = gradient
+        trainable.update()
+        x.grad = nanotorch.tensor(gradient)
+        optimizer.step()
+    np.testing.assert_allclose(trainable.parameters[0], x.detach().numpy(), rtol=1e-6)
+
+
+class TestNobodyWinsByComputingSomethingElse:
+    workload = named("funcmin")
+
+    def other(self, rival: bool) -> list[Any]:
+        """NumPy with the right function, somebody with another one."""
+        cheat = workloads.Candidate("cheat", named("rosenbrock").by_hand, rival=rival)
+        return [workloads.Candidate(workloads.NUMPY, self.workload.by_hand), cheat]
+
+    def test_nanotorch_and_pytorch_end_the_run(self) -> None:
+        with pytest.raises(SystemExit, match="funcmin: cheat computes"):
+            measuring.ready(self.workload, self.other(rival=False))
+
+    def test_a_rival_is_left_out_with_a_note(self) -> None:
+        made, notes = measuring.ready(self.workload, self.other(rival=True))
+        assert [entry.candidate.name for entry in made] == [workloads.NUMPY]
+        assert notes[0].startswith("funcmin: cheat computes")
+
+    def test_so_is_a_rival_that_fails(self) -> None:
+        def fail() -> Any:
+            raise RecursionError("too deep")
+
+        candidates = [self.other(True)[0], workloads.Candidate("deep", fail, rival=True)]
+        made, notes = measuring.ready(self.workload, candidates)
+        assert len(made) == 1
+        assert notes == ["funcmin: deep fails: 'too deep'"]
+
+    def test_a_loss_that_is_no_number_agrees_with_nothing(self) -> None:
+        nan = [np.array(np.nan)]
+        assert not measuring.agree(nan, nan)
+        assert not measuring.agree([np.zeros(1)], [np.zeros(())])
+
+
+def test_a_measured_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "SECONDS_PER_TURN", 1e-4)
+    found = measuring.measure(named("mul"), own_candidates(named("mul")))
+    assert set(found["figures"]) == {workloads.NUMPY, workloads.NANOTORCH}
+    for figures in found["figures"].values():
+        assert 0 < figures["min"] <= figures["median"]
+        assert figures["rounds"] == measuring.ROUNDS[1]
+
+
+class TestTables:
+    names = (workloads.NANOTORCH, workloads.COMPILED, workloads.NUMPY, workloads.TORCH)
+    rows = (row("funcmin", nanotorch=20, NumPy=2, torch=150), row("mul", "ops", nanotorch=1.0))
+
+    def markdown(self) -> str:
+        about = {"command": "python bench.py", "machine": "1 x abacus", "versions": "Python 3"}
+        return table.markdown(self.rows, self.names, about)
+
+    def test_ratios_are_of_medians_to_nanotorch(self) -> None:
+        text = table.ratios(self.rows, self.names)
+        (line,) = [line for line in text.splitlines() if "funcmin" in line]
+        assert line.split() == ["funcmin", "30.0", "µs", "0.10", "7.50"]
+
+    def test_candidates_without_figures_have_no_column(self) -> None:
+        assert "compiled" not in table.ratios(self.rows, self.names)
+
+    def test_medians_and_minima(self) -> None:
+        text = table.times(self.rows, self.names)
+        (line,) = [line for line in text.splitlines() if "funcmin" in line]
+        figures = "30.0 µs / 20.0 µs 3.00 µs / 2.00 µs 225 µs / 150 µs"
+        assert " ".join(line.split()) == f"funcmin {figures}"
+
+    def test_the_readme_shows_training_and_a_few_operations(self) -> None:
+        text = self.markdown()
+        assert "| funcmin | 30.0 µs | 0.10 | 7.50 |" in text
+        assert "mul" not in text
+        assert "`python bench.py` on 1 x abacus, with Python 3" in text
+
+    def test_it_is_put_between_the_markers(self, tmp_path: Path) -> None:
+        readme = tmp_path / "README.md"
+        readme.write_text(f"above\n{table.BEGIN}\nold\n{table.END}\nbelow\n", "utf-8")
+        text = self.markdown()
+        for _ in range(2):
+            table.write_readme(readme, text)
+            assert readme.read_text("utf-8") == f"above\n{text}\nbelow\n"
+
+    def test_a_readme_without_markers_is_left_alone(self, tmp_path: Path) -> None:
+        readme = tmp_path / "README.md"
+        readme.write_text("text", "utf-8")
+        with pytest.raises(ValueError, match="has no lines <!-- bench:begin -->"):
+            table.write_readme(readme, "table")
+        assert readme.read_text("utf-8") == "text"
+
+    @pytest.mark.parametrize(
+        ("value", "unit", "text"),
+        [(0.123, "us", "0.12 µs"), (12.34, "us", "12.3 µs"), (1234, "us", "1.23 ms"),
+         (2.5e6, "us", "2.50 s"), (35.67, "MB", "35.7 MB")],
+    )  # fmt: skip
+    def test_figures(self, value: float, unit: str, text: str) -> None:
+        assert table.figure(value, unit) == text
+
+
+def test_targets_say_what_is_reached() -> None:
+    torch = workloads.torch_limited(1)
+    fast, slow = ({torch: 300, "nanotorch": us, "NumPy": 10, "compiled": 12} for us in (10, 100))
+    text, good = targets.report([row("funcmin", **fast)], torch)
+    assert good
+    assert [line.split()[0] for line in text.splitlines()] == ["reached", "reached"]
+    text, good = targets.report([row("funcmin", **slow)], torch)
+    assert not good
+    assert text.splitlines()[0].startswith("MISSED")
+    assert text.splitlines()[0].endswith("torch, 1 thread / nanotorch = 3.00, at least 12")
+
+
+def test_every_target_is_of_a_row_there_is() -> None:
+    measured = {w.name for w in workloads.WORKLOADS}
+    for target in targets.targets("torch"):
+        assert target.row in measured or target.row.startswith(("import", "peak", "added"))
+
+
+def test_a_step_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(anatomy, "SECONDS", 0.01)
+    kernels = {name: op.namespace["kernel"] for name, op in anatomy.OPS.items()}
+    workload = named("linreg 32x10")
+    text = anatomy.describe(workload.name, workload.library(nanotorch), workload.by_hand())
+    for part in anatomy.PARTS:
+        assert f"\n{part}" in text
+    assert "2 leaves" in text
+    assert "kernel   addmm" in text
+    assert kernels == {name: op.namespace["kernel"] for name, op in anatomy.OPS.items()}
+
+
+def test_memory_of_a_fresh_process() -> None:
+    found = fresh.memory("nanotorch", "funcmin", (1, 3))
+    assert set(found) == {"loaded", "1", "3", "peak"}
+    assert 10 < found["loaded"] <= found["peak"]
+
+
+def test_the_cost_of_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fresh, "IMPORTS", 1)
+    found = fresh.imports(["NumPy", "nanotorch"], [])
+    assert 0 < found["figures"]["NumPy"]["median"] < found["figures"]["nanotorch"]["median"]
+
+
+@pytest.mark.parametrize("wrong", [["--only", "("], ["--readme", "--only", "ops"]])
+def test_what_the_command_refuses(wrong: list[str]) -> None:
+    command = [sys.executable, "scripts/bench.py", *wrong]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--only" in done.stderr.splitlines()[-1]
+
+
+def test_the_command_writes_what_it_measured(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    command = [sys.executable, "scripts/bench.py", "--only", "ops exp", "--json", str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "one operation on 8 x 8\n  exp, grad" in done.stdout
+    (found,) = json.loads(file.read_text("utf-8"))["rows"]
+    assert found["name"] == "exp, grad"
+    assert {"NumPy", "nanotorch"} <= set(found["figures"])
