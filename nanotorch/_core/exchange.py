@@ -117,9 +117,9 @@ class Exchange:
         return object.__format__(self, spec)
 
     def __repr__(self) -> str:
-        return format_tensor(
-            self._array, default_dtype=dtypes.default.numpy, suffixes=self._marks()
-        )
+        name = type(self).__name__
+        prefix = "tensor(" if name in ("Tensor", "Parameter") else f"{name}("
+        return format_tensor(self._array, dtypes.default.numpy, self._marks(), prefix)
 
     def _marks(self) -> list[str]:
         """What stands behind the values when printed."""

@@ -32,7 +32,12 @@ class Parameter(Tensor):
         return self
 
     def __repr__(self) -> str:
-        return "Parameter containing:\n" + super().__repr__()
+        tensor = super().__repr__()
+        return (
+            f"Parameter containing:\n{tensor}"
+            if type(self) is Parameter
+            else f"Parameter({tensor})"
+        )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Parameter":
         """A parameter of copied values; unlike a plain tensor's, its gradient is not copied."""

@@ -1,5 +1,6 @@
 """Values held between limits, which are numbers or tensors."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import refuse_overlap
 from nanotorch.ops.comparison import zero_where
+from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.hidden import inplace_form
 
 NO_LIMIT = "torch.clamp: At least one of 'min' or 'max' must not be None"
@@ -85,9 +87,13 @@ def clamp_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
     limits = [limit for limit in (min, max) if limit is not None]
     kind = dtypes.result_type([input, *limits]).numpy
     out = input.astype(kind, copy=False)
-    if min is not None:
-        out = np.maximum(out, min.astype(kind, copy=False))
-    return out if max is None else np.minimum(out, max.astype(kind, copy=False))
+    try:
+        if min is not None:
+            out = np.maximum(out, min.astype(kind, copy=False))
+        return out if max is None else np.minimum(out, max.astype(kind, copy=False))
+    except ValueError:
+        functools.reduce(common_shape, [a.shape for a in (input, *limits)])
+        raise
 
 
 clamp_numbers_, clamp_tensors_ = inplace_form("clamp_numbers"), inplace_form("clamp_tensors")

@@ -236,6 +236,10 @@ CASES: dict[str, tuple[str, ...]] = {
         "t6 = t2.clamp(min=t4)",
         "t6.backward(torch.tensor([float('nan')] * 5))",
     ),
+    "limits that do not broadcast": (
+        "t2 = t1.clamp(torch.zeros(1, 3), torch.ones(1, 6))",
+        "t1.clamp_(torch.zeros(2, 2))",
+    ),
     "the variance of one element": (
         "t2 = torch.tensor([2.0], requires_grad=True)",
         "t3, = torch.autograd.grad(t2.var(), t2, create_graph=True)",

@@ -45,3 +45,5 @@ def test_a_subclass_is_a_tensor() -> None:
     named = Named([1.0, 2.0])
     assert isinstance(named, torch.Tensor)
     assert (named * 2).tolist() == [2.0, 4.0]
+    assert repr(named) == "Named([1., 2.])"
+    assert repr(Named([[1.0], [2.0]])) == "Named([[1.],\n       [2.]])"
