@@ -290,7 +290,7 @@ def lie_alike(written: np.ndarray, read: np.ndarray) -> bool:
     triples = zip(written.strides, read.strides, written.shape, strict=False)
     single = written.size == 1
     return written.ndim == read.ndim and all(
-        a == b or a == 0 or (n == 1 and not single) for a, b, n in triples
+        a == b or 0 in (a, b) or (n == 1 and not single) for a, b, n in triples
     )
 
 

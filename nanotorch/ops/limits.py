@@ -62,7 +62,7 @@ def min_share(g: Any, input: Any, min: Any, max: Any) -> Any:
     halves = g * (1 - 0.5 * (input == min))
     if max is None:
         return zero_where(halves, input > min)
-    return zero_where(halves, ~((min < max) & (input <= min)))
+    return zero_where(halves, ~(((min < max) & (input <= min)) | ((min == max) & (input < min))))
 
 
 def max_share(g: Any, input: Any, min: Any, max: Any) -> Any:
@@ -70,7 +70,8 @@ def max_share(g: Any, input: Any, min: Any, max: Any) -> Any:
     if min is None:
         return zero_where(g * (1 - 0.5 * (input == max)), input < max)
     tie = (input == max) & (min < max)
-    return zero_where(g * (1 - 0.5 * tie), ~(tie | (input > max) | (min > max)))
+    beyond = (min > max) | ((min <= max) & (input > max))
+    return zero_where(g * (1 - 0.5 * tie), ~(tie | beyond))
 
 
 @op(

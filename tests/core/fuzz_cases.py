@@ -236,6 +236,21 @@ CASES: dict[str, tuple[str, ...]] = {
         "t6 = t2.clamp(min=t4)",
         "t6.backward(torch.tensor([float('nan')] * 5))",
     ),
+    "the shares of limits in every order": (
+        "t2 = torch.tensor([1.0, 2.0, 3.0, float('nan')] * 9, requires_grad=True)",
+        "t3 = torch.tensor([2.0, 3.0, float('nan')]).repeat_interleave(4).repeat(3)",
+        "t4 = torch.tensor([2.0, 3.0, float('nan')]).repeat_interleave(12)",
+        "t3.requires_grad_()",
+        "t4.requires_grad_()",
+        "t5 = t2.clamp(t3, t4)",
+        "t5.sum().backward()",
+    ),
+    "one element on its own place, by views of other ranks": (
+        "t2 = torch.tensor([2.0])",
+        "t3 = t2[:, None]",
+        "t2 = t2.unsqueeze(0)",
+        "t2[0:1, 0:1] = t3",
+    ),
     "limits that do not broadcast": (
         "t2 = t1.clamp(torch.zeros(1, 3), torch.ones(1, 6))",
         "t1.clamp_(torch.zeros(2, 2))",
