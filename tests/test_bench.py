@@ -171,7 +171,9 @@ def test_targets_say_what_is_reached() -> None:
     text, good = targets.report([row("funcmin", **slow)], torch)
     assert not good
     assert text.splitlines()[0].startswith("MISSED")
-    assert text.splitlines()[0].endswith("torch, 1 thread / nanotorch = 3.00, at least 12")
+    assert text.splitlines()[0].endswith(
+        "torch, 1 thread / nanotorch = 3.00, at least 12; / compiled = 25.00"
+    )
 
 
 def test_every_target_is_of_a_row_there_is() -> None:

@@ -10,6 +10,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from benchmarks.libraries import Parts
@@ -18,7 +20,9 @@ from benchmarks.problems import Step
 from nanotorch._core.graph import AccumulateGrad
 from nanotorch._core.op import OPS
 
-SECONDS = 1.0
+SECONDS = 1.0  # of each kind of run
+BLOCKS = 10
+COSTLIEST = 12  # are listed
 PARTS = ("zero_grad", "forward", "backward", "optimizer.step")
 clock = time.perf_counter
 
@@ -74,12 +78,6 @@ class Meter:
             for namespace, key, original in originals:
                 namespace[key] = original
 
-    def total(self, part: str, kind: str, steps: int) -> tuple[float, float]:
-        """Calls and microseconds per step of one kind in a part."""
-        found = [e for (p, k, _), e in self.booked.items() if (p, k) == (part, kind)]
-        calls, seconds = sum(e[0] for e in found), sum(e[1] for e in found)
-        return calls / steps, max(seconds - calls * self.cost, 0) / steps * 1e6
-
 
 def in_parts(parts: Parts, enter: Callable[[str], None]) -> Callable[[], list[float]]:
     """A step that returns the seconds of its parts; ``enter`` is told each."""
@@ -120,52 +118,76 @@ def count_nodes(loss: Any) -> tuple[int, int]:
     return len(seen) - leaves, leaves
 
 
-def inside(meter: Meter, part: str, us: float, steps: int) -> str:
-    """What a part consists of."""
+@dataclass(frozen=True)
+class Item:
+    """What one kernel or formula takes in a part of a step.
+
+    Attributes:
+        calls, us: per step.
+    """
+
+    part: str
+    kind: str
+    name: str
+    calls: float
+    us: float
+
+
+def items(meters: list[Meter], steps: int) -> list[Item]:
+    """What is booked, the costliest first; of several meters' times the median."""
+    found = []
+    for key, (calls, _) in meters[0].booked.items():
+        times = [(m.booked[key][1] - calls * m.cost) / steps * 1e6 for m in meters]
+        found.append(Item(*key, calls / steps, max(statistics.median(times), 0.0)))
+    return sorted(found, key=lambda item: -item.us)
+
+
+def inside(booked: list[Item], us: float) -> str:
+    """What a part that takes ``us`` consists of."""
     texts, rest = [], us
     for kind in ("kernel", "formula"):
-        calls, spent = meter.total(part, kind, steps)
-        if calls:
-            texts.append(f"{calls:.0f} {kind}s {spent:.1f} µs")
+        chosen = [item for item in booked if item.kind == kind]
+        if chosen:
+            spent = sum(item.us for item in chosen)
+            texts.append(f"{sum(item.calls for item in chosen):.0f} {kind}s {spent:.1f} µs")
             rest -= spent
     return ", ".join([*texts, f"else {max(rest, 0):.1f} µs"]) if texts else ""
 
 
-def costliest(meter: Meter, steps: int, count: int = 12) -> list[str]:
-    """The kernels and formulas that take most of a step."""
-    booked = [
-        (entry[1] - entry[0] * meter.cost, entry[0], part, kind, name)
-        for (part, kind, name), entry in meter.booked.items()
-    ]
-    return [
-        f"{calls / steps:6.0f} x {seconds / calls * 1e6:8.2f} µs = "
-        f"{seconds / steps * 1e6:9.1f} µs  {part:10} {kind:8} {name}"
-        for seconds, calls, part, kind, name in sorted(booked, reverse=True)[:count]
-    ]
-
-
 def describe(name: str, parts: Parts, by_hand: Step) -> str:
-    """The report: parts, what they consist of, and the costliest kernels and formulas."""
+    """The report: parts, what they consist of, and the costliest kernels and formulas.
+
+    All that is measured takes turns, so that its parts fit together on a busy machine.
+    """
     step = parts.step()
     for _ in range(3):
         step()
-    steps = max(int(SECONDS / turn(step, 3)), 3)
-    whole, hand = ([turn(f, max(steps // 10, 1)) * 1e6 for _ in range(10)] for f in (step, by_hand))
+    steps = max(int(SECONDS / BLOCKS / turn(step, 3)), 3)
+    whole, hand, times, meters = [], [], [], []
     plain = in_parts(parts, lambda part: None)
-    times = zip(*(plain() for _ in range(steps)), strict=True)
-    medians = [statistics.median(values) * 1e6 for values in times]
-    meter = Meter()
-    watched = in_parts(parts, lambda part: setattr(meter, "part", part))
-    with meter.watching():
-        for _ in range(steps):
-            watched()
+    for _ in range(BLOCKS):
+        whole.append(turn(step, steps))
+        hand.append(turn(by_hand, steps))
+        times += [plain() for _ in range(steps)]
+        meter = Meter()
+        watched = in_parts(parts, partial(setattr, meter, "part"))
+        with meter.watching():
+            for _ in range(steps):
+                watched()
+        meters.append(meter)
+    medians = [statistics.median(values) * 1e6 for values in zip(*times, strict=True)]
+    booked = items(meters, steps)
     nodes, leaves = count_nodes(parts.forward())
     text = [
-        f"{name}: a step takes {statistics.median(whole):.1f} µs, by hand in NumPy "
-        f"{statistics.median(hand):.1f} µs. Its graph has {nodes} nodes and {leaves} leaves.",
+        f"{name}: a step takes {statistics.median(whole) * 1e6:.1f} µs, by hand in NumPy "
+        f"{statistics.median(hand) * 1e6:.1f} µs. Its graph has {nodes} nodes and {leaves} leaves.",
         "",
     ]
     for part, us in zip(PARTS, medians, strict=True):
-        share = us / sum(medians)
-        text.append(f"{part:15}{us:10.1f} µs {share:5.0%}  {inside(meter, part, us, steps)}")
-    return "\n".join([*text, "", *costliest(meter, steps)])
+        of_it = inside([item for item in booked if item.part == part], us)
+        text.append(f"{part:15}{us:10.1f} µs {us / sum(medians):5.0%}  {of_it}".rstrip())
+    text.append("")
+    for item in booked[:COSTLIEST]:
+        per_call = f"{item.calls:6.0f} x {item.us / item.calls:8.2f} µs = {item.us:9.1f} µs"
+        text.append(f"{per_call}  {item.part:10} {item.kind:8} {item.name}")
+    return "\n".join(text)

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from benchmarks.problems import Step
 from benchmarks.workloads import COMPILED, NUMPY, TORCH, WORKLOADS, compiled_step, step_of
@@ -33,11 +34,11 @@ def resident(peak: bool = False) -> float:
 def main(who: str, name: str, marks: list[int]) -> dict[str, float]:
     """Train, looking at the memory after each number of steps in ``marks``."""
     (workload,) = [w for w in WORKLOADS if w.name == name]
-    library = None
+    library: Any = None
     if who != NUMPY:
         library = importlib.import_module("torch" if who == TORCH else "nanotorch")
     if who == TORCH:
-        library.set_num_threads(int(os.environ.get("OPENBLAS_NUM_THREADS", "1")))  # type: ignore[union-attr]
+        library.set_num_threads(int(os.environ.get("OPENBLAS_NUM_THREADS", "1")))
     found = {"loaded": resident()}
     step: Step
     if who == NUMPY:
