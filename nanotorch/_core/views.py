@@ -137,6 +137,7 @@ class AsStridedBackward0(Node):
 
     def __init__(self, view: View) -> None:
         base = view.base
+        self.shape = base._array.shape
         stand_in = base._alias()
         stand_in._requires_grad = True
         before, mode.enabled = mode.enabled, True
@@ -157,6 +158,8 @@ class AsStridedBackward0(Node):
         g = grads[0]
         if g is None:
             return (None,)
+        if graph and 0 in g.shape:  # as in PyTorch, the gradient of nothing has no history
+            return (g._lift(np.zeros(self.shape, g._array.dtype)),)
         for node, number in self.chain:
             arrived = [None] * len(node._outputs)
             arrived[number] = g

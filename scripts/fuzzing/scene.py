@@ -98,7 +98,12 @@ class Scene:
         ]
         if self.kind(self.tensor(name)) != "f":
             return str(self.pick(names)) if names else "1"
-        return self.any() if self.chance(0.06) or not names else str(self.pick(names))
+        if not self.chance(0.06) and names:
+            return str(self.pick(names))
+        other = self.any()
+        t = self.tensor(other)
+        apart = t.untyped_storage().data_ptr() != memory or t.is_contiguous()
+        return other if apart else f"{other}.clone()"
 
     def number(self) -> str:
         """A Python number."""

@@ -251,6 +251,12 @@ CASES: dict[str, tuple[str, ...]] = {
         "t2 = t2.unsqueeze(0)",
         "t2[0:1, 0:1] = t3",
     ),
+    "the gradient of a stale view of nothing": (
+        "t2 = torch.zeros(0, requires_grad=True)",
+        "t3 = t2.expand(0)",
+        "with torch.no_grad(): t2.add_(1)",
+        "t3.dot(t3).backward(create_graph=True)",
+    ),
     "limits that do not broadcast": (
         "t2 = t1.clamp(torch.zeros(1, 3), torch.ones(1, 6))",
         "t1.clamp_(torch.zeros(2, 2))",
