@@ -37,6 +37,8 @@ FILES = {
 # Where a class stands differs; its name does not.
 QUALIFIED = re.compile(r"\b(?:nano)?torch\.(?:nn|optim|utils|_core|autograd|ops)[\w.]*\.(\w+)")
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+# What nanotorch tells after PyTorch's text; tests of their own look at it.
+BEYOND = re.compile(r"\n\nWhere:.*", re.DOTALL)
 RELATIVE = {"int64": 0.0, "float32": 3e-6, "float64": 1e-12, "float16": 1e-3}
 
 
@@ -73,7 +75,7 @@ def told(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float)):
         return value
     text = value if isinstance(value, str) else repr(value)
-    return QUALIFIED.sub(r"<\1>", ADDRESS.sub("", text))
+    return QUALIFIED.sub(r"<\1>", ADDRESS.sub("", BEYOND.sub("", text)))
 
 
 def raised(call: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
@@ -81,9 +83,10 @@ def raised(call: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     try:
         result = call(*args, **kwargs)
     except Exception as error:
-        lines = str(error).splitlines()
+        text = BEYOND.sub("", str(error))
         # PyTorch lists all signatures of a function after the first line.
-        text = lines[0] if lines and lines[0].endswith("expected one of:") else str(error)
+        first = text.partition("\n")[0]
+        text = first if first.endswith("expected one of:") else text
         return f"{type(error).__name__}: {text}"
     return f"no error, but {told(result)}"
 

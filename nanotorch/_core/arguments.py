@@ -13,6 +13,7 @@ from types import FrameType, FunctionType
 from typing import Any
 
 GENERATED = "<nanotorch op "  # the file name of an operation's own source
+UNCOMPILED = "uncompiled"  # the name of what calls an operation for the first time
 OPERATIONS = ("nanotorch._core.", "nanotorch.ops.")
 
 
@@ -39,7 +40,9 @@ def place_of(value: Any) -> Place | None:
         frame.f_code.co_filename.startswith(GENERATED)
         or str(frame.f_globals.get("__name__")).startswith(OPERATIONS)
     ):
-        outer, frame = frame, frame.f_back
+        if frame.f_code.co_name != UNCOMPILED:
+            outer = frame
+        frame = frame.f_back
     if outer is None:
         return None
     code, held = outer.f_code, outer.f_locals

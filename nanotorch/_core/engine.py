@@ -12,7 +12,7 @@ import numpy as np
 
 from nanotorch._core.anomaly import check_gradients, report
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import AccumulateGrad, Edge, Node, anomaly
+from nanotorch._core.graph import AccumulateGrad, Edge, FreedValues, Node, anomaly
 from nanotorch._core.hook_calls import call_after_hooks, call_before_hooks, call_tensor_hooks
 from nanotorch._core.tensor import Tensor
 
@@ -52,6 +52,11 @@ def fit(g: Any, node: Node, position: int, shape: tuple[int, ...], dtype: Any) -
     if isinstance(g, Tensor):
         return g if g._array.dtype is dtype else g._cast(dtype)
     return g if g.dtype is dtype else g.astype(dtype)
+
+
+def is_own(g: Any) -> bool:
+    """Whether a gradient that nobody else holds may be written to: not what is a view."""
+    return g.__class__ is ndarray and g.base is None
 
 
 def count_consumers(roots: Iterable[Node]) -> dict[Node, int]:
@@ -127,7 +132,7 @@ class Sweep:
     """One backward pass.
 
     Args:
-        keep_graph: leave the saved values in place, for another pass.
+        freed: what takes the place of saved values once they are used; None to keep them.
         create_graph: compute on Tensors and record it, so that gradients have a graph themselves.
         captures: edges whose gradients are wanted; only nodes that lead to them run.
         accumulate: the nodes of these edges run as well, in place of handing out what arrives.
@@ -136,12 +141,12 @@ class Sweep:
     def __init__(
         self,
         roots: Sequence[tuple[Edge, Any]],
-        keep_graph: bool,
+        freed: FreedValues | None,
         create_graph: bool,
         captures: Sequence[Edge] | None = None,
         accumulate: bool = True,
     ) -> None:
-        self.keep_graph, self.graph = keep_graph, create_graph
+        self.freed, self.graph = freed, create_graph
         # Per node, for each output: the gradient so far, and whether we may write into it.
         self.waiting: dict[Node, list[Any]] = {}
         self.consumers = count_consumers([edge[0] for edge, _ in roots if edge[0] is not None])
@@ -155,6 +160,7 @@ class Sweep:
                 self.needed |= goals
             else:
                 self.goals = goals
+        self.done = ACCUMULATOR  # the nodes with a higher sequence number have run
         self.ready = Ready()
         self.roots = {edge[0] for edge, _ in roots}
         for (node, number), g in roots:
@@ -162,6 +168,41 @@ class Sweep:
                 if node not in self.waiting and not self.consumers[node]:
                     self.ready.push(node)
                 self.send(node, number, g, False)
+
+    @classmethod
+    def instead(
+        cls,
+        root: Edge,
+        freed: FreedValues | None,
+        waiting: dict[Node, list[Any]],
+        leaves: dict[Node, list[Any]],
+        done: float,
+    ) -> "Sweep":
+        """The sweep that `quick` has begun, in the state that this one would be in.
+
+        Args:
+            waiting, leaves: what has arrived at nodes and accumulators.
+            done: the nodes with a higher sequence number have run.
+        """
+        self = cls([(root, None)], freed, False)
+        self.waiting = {**waiting, **leaves}
+        for held in self.waiting.values():
+            for k in range(0, len(held), 2):
+                held[k + 1] = held[k + 1] and is_own(held[k])
+        self.done = done
+        return self
+
+    def catch_up(self) -> None:
+        """Serve the leaves whose consumers are among the nodes that have run already."""
+        heap, nothing = self.ready.heap, [None, False]
+        while heap and heap[0][0] > self.done:
+            node = self.ready.pop()
+            if node._sequence:
+                self.pass_on(node, None, None)
+            elif node._hooks is not None:
+                self.visit(node, self.waiting.pop(node, nothing))
+            else:
+                self.accumulate(node, *self.waiting.pop(node, nothing))
 
     def send(self, target: Node, number: int, g: Any, mine: bool) -> None:
         """Add ``g`` to what waits for output ``number`` of ``target``."""
@@ -179,7 +220,7 @@ class Sweep:
 
     def run(self) -> dict[Edge, Any]:
         """Sweep to the end; the gradient of each captured edge, None where nothing arrived."""
-        graph, keep_graph = self.graph, self.keep_graph
+        graph, freed = self.graph, self.freed
         visit, plain = self.visit, self.needed is None
         if anomaly.enabled:
             visit, plain = self.visit_watched, False
@@ -187,6 +228,7 @@ class Sweep:
         before, mode.enabled = mode.enabled, graph
         outer, current.sweep = current.sweep, self
         try:
+            self.catch_up()
             while ready.heap:
                 node = ready.pop()
                 held = waiting.pop(node, None)
@@ -198,8 +240,8 @@ class Sweep:
                     self.pass_on(node, None, None)
                 elif node._sequence:
                     grads = node.apply(held[0::2], graph)
-                    if not keep_graph:
-                        node._release()
+                    if freed is not None and node.keeps_values:
+                        node._saved = freed
                     self.pass_on(node, grads, held[0])
                 else:
                     self.accumulate(node, held[0], held[1])
@@ -247,7 +289,7 @@ class Sweep:
                 passed_through = g is arrived
                 if g.shape != shape or g.dtype is not dtype:
                     g = fit(g, node, position, shape, dtype)
-                mine = fresh and not passed_through and g.__class__ is ndarray and g.base is None
+                mine = fresh and not passed_through and is_own(g)
                 self.send(target, number, g, mine)
             left = consumers[target] = consumers[target] - 1
             if not left:
@@ -281,8 +323,8 @@ class Sweep:
             grads = call_after_hooks(node, grads, arrived, self.graph)
         if anomaly.enabled and anomaly.check_nan:
             check_gradients(node, grads, arrived)
-        if not self.keep_graph:
-            node._release()
+        if self.freed is not None and node.keeps_values:
+            node._saved = self.freed
         self.pass_on(node, grads, arrived[0])
 
     def visit_watched(self, node: Node, held: list[Any]) -> None:

@@ -14,7 +14,7 @@ class Exchange:
 
     _array: np.ndarray
     _lift: Any
-    _cell: list[int]
+    _cell: list[Any]
     _grad: Any
     _requires_grad: bool
     requires_grad: Any
@@ -143,7 +143,8 @@ class Exchange:
             return memo[id(self)]
         copy = object.__new__(type(self))
         memo[id(self)] = copy
-        copy._array, copy._cell = self._array.copy(), [0]
+        copy._array = self._array.copy()
+        copy._cell = [0, None]
         copy._requires_grad = self.requires_grad
         if self._grad is not None:
             copy._grad = self._grad.__deepcopy__(memo)
@@ -157,6 +158,6 @@ class Exchange:
 
 def _rebuild(kind: type[Any], array: np.ndarray, requires_grad: bool) -> Any:
     out = object.__new__(kind)
-    out._array, out._cell = array, [0]
+    out._array, out._cell = array, [0, None]
     out._requires_grad = requires_grad
     return out

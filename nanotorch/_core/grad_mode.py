@@ -20,7 +20,9 @@ class _Mode(threading.local):
     """
 
     def __init__(self) -> None:
-        self.enabled: bool | None = True
+        # Inside one of our own modules, what stands for True is the place of the user's call, as
+        # `origins` has it, for the nodes that are made there.
+        self.enabled: Any = True
         np.seterr(all="ignore")
 
     def quiet(self) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
+from nanotorch._core.origins import Site, about_change, about_second_pass, here
 
 if TYPE_CHECKING:
     from nanotorch._core.tensor import Tensor
@@ -57,6 +58,19 @@ class Anomaly:
 anomaly = Anomaly()
 
 
+class FreedValues:
+    """Stands for the saved values of nodes that a backward pass has used and freed."""
+
+    __slots__ = ("site",)
+
+    def __init__(self) -> None:
+        self.site = here()
+
+    def error(self, node: "Node") -> RuntimeError:
+        """The error for using them again."""
+        return RuntimeError(FREED + about_second_pass(node, self.site))
+
+
 class NodeHooks:
     """The hooks of one node, made when the first is registered."""
 
@@ -75,7 +89,10 @@ class Node:
     Attributes:
         next_functions: one edge per differentiable input.
         _outputs: `(shape, dtype)` of each output, which every gradient that arrives is held to.
-        _saved: what the formulas need; None once freed.
+        _saved: what the formulas need; a `FreedValues` once freed.
+        plain: whether no user can see the node run: no hooks, no user's function.
+        multi: whether it may have several outputs.
+        keeps_values: whether it has values to free.
     """
 
     # Class attributes are the defaults: a new node sets only what differs. What is the engine's own
@@ -83,8 +100,9 @@ class Node:
     _sequence = 0
     next_functions: tuple[Edge, ...] = ()
     _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
-    _saved: tuple[Any, ...] | None = ()
+    _saved: "tuple[Any, ...] | FreedValues" = ()
     _hooks: NodeHooks | None = None
+    _site: Site | None = None  # where in the user's source it was made
     # Of a write to a view: the node that leads from the view to its base, as long as it is needed.
     _view_node: "weakref.ref[Node] | None" = None
     together = False  # whether all gradients are made if one is wanted: those of a list of tensors
@@ -92,6 +110,9 @@ class Node:
     fresh_gradients = False
     # Whether `apply` is called though no gradient has arrived.
     runs_on_nothing = False
+    plain = False
+    multi = True
+    keeps_values = True
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
         """The gradients of the inputs, for edges that lead somewhere, from those of the outputs.
@@ -102,8 +123,9 @@ class Node:
         """
         raise NotImplementedError
 
-    def _release(self) -> None:
-        """Drop the saved values; using the node again is then an error."""
+    def apply_bare(self, g: Any) -> Sequence[Any]:
+        """`apply` for a node with one output, outside a recorded pass."""
+        return self.apply((g,), False)
 
     def name(self) -> str:
         """The node's class name, as PyTorch has it."""
@@ -125,7 +147,7 @@ class Node:
     def own_hooks(self) -> NodeHooks:
         """The node's hooks, created on first use."""
         if self._hooks is None:
-            self._hooks = NodeHooks()
+            self._hooks, self.plain = NodeHooks(), False
         return self._hooks
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -159,6 +181,8 @@ class AccumulateGrad(Node):
     The leaf holds its accumulator weakly and the accumulator its leaf strongly, so that a graph
     keeps its leaves and a leaf without a graph is in no reference cycle.
     """
+
+    multi = keeps_values = False
 
     def __init__(self, variable: "Tensor") -> None:
         self.variable = variable
@@ -212,6 +236,10 @@ class AccumulateGrad(Node):
             release()
         self.call_post_hooks()
 
+    def is_watched(self) -> bool:
+        """Whether somebody may see when the gradient arrives."""
+        return self._hooks is not None or self.variable._post_accumulate_hooks is not None
+
     def call_post_hooks(self) -> None:
         """Call the leaf's post-accumulate hooks in order."""
         hooks = self.variable._post_accumulate_hooks
@@ -242,15 +270,29 @@ def type_and_shape(array: Any) -> tuple[str, str]:
 
 
 def modified_error(
-    array: Any, origin: tuple["Node | None", int], now: int, seen: int
+    array: Any,
+    origin: tuple["Node | None", int],
+    cell: list[Any],
+    seen: int,
+    node: Node | None = None,
+    kept: str = "",
 ) -> RuntimeError:
-    """The error for a saved value that an in-place operation has changed since."""
+    """The error for a saved value that an in-place operation has changed since.
+
+    Args:
+        array: the value, as it is now.
+        origin: the edge of the tensor it belongs to.
+        cell: the version cell of its memory.
+        seen: the version that was saved.
+        node, kept: who saved it, and under which name, where that is known.
+    """
     kind, shape = type_and_shape(array)
-    node, number = origin
+    maker, number = origin
     where = ""
-    if node is not None and not isinstance(node, AccumulateGrad):
-        where = f", which is output {number} of {short_name(node)},"
+    if maker is not None and not isinstance(maker, AccumulateGrad):
+        where = f", which is output {number} of {short_name(maker)},"
     return RuntimeError(
-        MODIFIED.format(type=kind, shape=shape, origin=where, now=now, seen=seen)
+        MODIFIED.format(type=kind, shape=shape, origin=where, now=cell[0], seen=seen)
         + (HINT_ABOVE if anomaly.enabled else HINT_ANOMALY)
+        + about_change(node, kept, cell)
     )

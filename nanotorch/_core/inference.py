@@ -4,7 +4,7 @@ An inference tensor differs from others in its version cell alone. Whoever saves
 its version, so the refusal costs nothing where no inference tensor is.
 """
 
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from nanotorch._core.grad_mode import mode
 
@@ -27,11 +27,11 @@ REQUIRED = "Setting requires_grad=True on inference tensor outside InferenceMode
 UNTRACKED = "Inference tensors do not track version counter."
 
 
-class InferenceCell(list[int]):
+class InferenceCell(list[Any]):
     """The version cell of an inference tensor, whose version nobody may ask for."""
 
     def __init__(self) -> None:
-        super().__init__((0,))
+        super().__init__((0, None))
 
     def __getitem__(self, index: SupportsIndex) -> int:  # type: ignore[override]
         if mode.enabled is not None:

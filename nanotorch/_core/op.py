@@ -18,12 +18,16 @@ the node class, whose name is PyTorch's. Each is a small function whose source i
 
 import inspect
 import linecache
+import re
 from collections.abc import Callable, Sequence
+from inspect import Signature
+from types import FunctionType
 from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from nanotorch._core import op_source
+from nanotorch._core.arguments import METHOD
 from nanotorch._core.graph import Node
 from nanotorch._core.op_runtime import RUNTIME, unpack_input, unpack_out
 from nanotorch._core.saving import opened
@@ -44,7 +48,7 @@ class OpNode(Node):
 
     op: "Op"
     _name: str
-    fresh_gradients = True
+    fresh_gradients = plain = True
     apply_bare: Any  # methods made from the formulas: `g -> gradients of the inputs`
     apply_recorded: Any
 
@@ -69,10 +73,6 @@ class OpNode(Node):
         """The node's class name, as PyTorch has it, with its namespace where that has one."""
         return self._name
 
-    def _release(self) -> None:
-        if self.op.keeps_values:
-            self._saved = None
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
             return self.op.saved_value(self, name.removeprefix("_saved_"))
@@ -89,6 +89,7 @@ class Op:
         aux: names of further outputs, which have no gradient.
         namespace: the globals of the op's generated functions, `kernel` among them: what stands
             there is what is called.
+        functions: the generated functions, by name; those of methods begin with `Tensor.`.
     """
 
     namespace: dict[str, Any]
@@ -124,9 +125,23 @@ class Op:
         self.refuse_bool: str | None = options.pop("refuse_bool", None)
         if options:
             raise TypeError(f"op {self.name}: unknown options {sorted(options)}")
+        self.functions: dict[str, Any] = {}
+        plain = [p.replace(annotation=p.empty) for p in self.signature.parameters.values()]
+        self.plain_signature = Signature(plain)
         self.needs = {n: list(inspect.signature(f).parameters) for n, f in self.formulas.items()}
         self.recipe = self._read_recipe()
-        self.keeps_values = any(kind in ("input", "out", "aux") for _, kind in self.recipe)
+        self.keeps_values = any(
+            kind in ("input", "out", "aux") or getattr(kinds.get(name), "keeps_values", False)
+            for name, kind in self.recipe
+        )
+
+    @property
+    def known_as(self) -> str:
+        """The name by which users know it: that of a private part of an operation is its node's."""
+        if self.public or self.method:
+            return self.name
+        plain = self.node_name.rpartition("::")[2].rpartition("Backward")[0]
+        return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", plain).lower() or self.name
 
     def _read_recipe(self) -> list[tuple[str, str]]:
         recipe: dict[str, str] = {}
@@ -232,12 +247,24 @@ def public(function: F) -> F:
 def build(o: Op) -> Callable[..., Any]:
     """Make the op's functions and node class and put them where they belong."""
     OPS[o.name] = o
-    kind = node_class(o.node_name, OpNode, op=o, together=bool(o.variadic))
+    kind = node_class(
+        o.node_name,
+        OpNode,
+        op=o,
+        together=bool(o.variadic),
+        multi=o.multi,
+        keeps_values=o.keeps_values,
+    )
     inplace_kind = kind
     if o.inplace_node != o.node_name:
-        inplace_kind = node_class(o.inplace_node, kind, apply=without_derivative)
+        inplace_kind = node_class(
+            o.inplace_node, kind, apply=without_derivative, apply_bare=Node.apply_bare
+        )
     namespace: dict[str, Any] = {
         **RUNTIME,
+        "__name__": o.kernel.__module__,
+        "compiled": compiled,
+        "OPERANDS": OPERANDS,
         "kernel": o.kernel,
         "this_op": o,
         "NewNode": kind,
@@ -245,23 +272,19 @@ def build(o: Op) -> Callable[..., Any]:
         **{f"grad_{n}": f for n, f in o.formulas.items()},
         **{f"default_{n}": p.default for n, p in o.signature.parameters.items()},
     }
-    functions = compile_source(o, op_source.forward(o), namespace)
-    function = functions[o.name]
-    function.__doc__, function.__module__ = o.kernel.__doc__, o.kernel.__module__
-    namespace["this_function"] = function
     o.namespace = namespace
+    function = namespace["this_function"] = generated(o, o.name)
     if o.formulas:
-        kind.apply_bare = functions["apply_bare"]
-        kind.apply_recorded = functions["apply_recorded"]
+        kind.apply_bare = generated(o, "apply_bare")
+        kind.apply_recorded = generated(o, "apply_recorded")
     if o.public:
         PUBLIC[o.name] = function
     if o.method:
-        setattr(Tensor, o.name, function)
+        setattr(Tensor, o.name, generated(o, METHOD + o.name))
     if o.inplace:
-        setattr(Tensor, f"{o.name}_", functions[f"{o.name}_"])
-        functions[f"{o.name}_"].__doc__ = f"In-place `{o.name}`: writes its result into the tensor."
+        setattr(Tensor, f"{o.name}_", generated(o, f"{METHOD}{o.name}_"))
     if o.dunder:
-        install_operators(o, functions)
+        install_operators(o, function)
     return function
 
 
@@ -277,40 +300,59 @@ def node_class(name: str, base: type, **attributes: Any) -> Any:
     return type(plain, (base,), {"_name": name, "__module__": "nanotorch.autograd", **attributes})
 
 
-def compile_source(o: Op, source: str, namespace: dict[str, Any]) -> dict[str, Any]:
-    """Run generated source in ``namespace`` and let tracebacks and debuggers find its lines."""
-    filename = f"<nanotorch op {o.name}>"
-    exec(compile(source, filename, "exec"), namespace)
+def generated(o: Op, name: str) -> Any:
+    """A function of an op whose source is put together and compiled when it is first called.
+
+    Most functions of most ops are never called, and compiling them all would take longer than the
+    rest of the import. The function stays the same object: it is given its code by then.
+    """
+    function = FunctionType(uncompiled.__code__, o.namespace, name.removeprefix(METHOD))
+    function.__kwdefaults__ = {"which": (o, name)}
+    function.__module__, function.__doc__ = o.kernel.__module__, o.kernel.__doc__
+    function.__signature__ = o.plain_signature  # type: ignore[attr-defined]
+    if name.endswith("_"):
+        function.__doc__ = f"In-place `{o.name}`: writes its result into the tensor."
+    o.functions[name] = function
+    return function
+
+
+def uncompiled(*args: Any, which: tuple[Op, str], **named: Any) -> Any:
+    """What stands for the code of a function that has not been called yet."""
+    return compiled(*which)(*args, **named)
+
+
+def compiled(o: Op, name: str) -> Any:
+    """Compile a function of an op; tracebacks and debuggers find its lines."""
+    plain = name.removeprefix(METHOD)
+    source = op_source.source(o, plain)
+    filename = f"<nanotorch op {o.name}: {plain}>"
+    held: dict[str, Any] = {}
+    exec(compile(source, filename, "exec"), o.namespace, held)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    return namespace
+    made, function = held[plain], o.functions[name]
+    function.__defaults__, function.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
+    function.__code__ = made.__code__.replace(co_qualname=name)
+    return function
 
 
 # `2 * x` is `x * 2`, also in the order of its node's edges.
 COMMUTATIVE = ("add", "mul", "and", "or", "xor")
 
 
-def install_operators(o: Op, functions: dict[str, Any]) -> None:
+def install_operators(o: Op, function: Any) -> None:
     """`__add__`, `__radd__`, `__iadd__` and the like."""
-    function = functions[o.name]
     if len(o.inputs) == 1:
         setattr(Tensor, f"__{o.dunder}__", function)
         return
-
-    def operator(self: Any, other: Any) -> Any:
-        return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
-
-    def reflected(self: Any, other: Any) -> Any:
-        return function(other, self) if isinstance(other, OPERANDS) else NotImplemented
-
-    if o.dunder in COMMUTATIVE:
-        reflected = operator
-    setattr(Tensor, f"__{o.dunder}__", operator)
+    usual, reflected = f"__{o.dunder}__", f"__r{o.dunder}__"
+    setattr(Tensor, usual, generated(o, usual))
+    if reflected not in vars(Tensor):
+        same = usual if o.dunder in COMMUTATIVE else reflected
+        setattr(Tensor, reflected, o.functions[same] if same == usual else generated(o, same))
     if o.inplace:
-        inplace = functions[f"{o.name}_"]
+        inplace = o.functions[f"{METHOD}{o.name}_"]
 
         def augmented(self: Any, other: Any) -> Any:
             return inplace(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
         setattr(Tensor, f"__i{o.dunder}__", augmented)
-    if f"__r{o.dunder}__" not in vars(Tensor):
-        setattr(Tensor, f"__r{o.dunder}__", reflected)

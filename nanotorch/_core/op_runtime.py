@@ -1,5 +1,6 @@
 """What the generated functions of operations call: promotion, saved values, and errors."""
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,13 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
 from nanotorch._core.inference import InferenceCell, refuse_write
+from nanotorch._core.origins import about_operands, climb, ours
 from nanotorch._core.saving import observe, observers, opened
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import (
     check_memory,
     edge_of,
+    leaf_edge,
     make_view,
     rebase,
     refuse_history,
@@ -101,6 +104,15 @@ def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
 
 
 def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:
+    """An error of a kernel in PyTorch's words, with the origins of tensors that do not fit."""
+    told = in_words(o, operands, error, inplace)
+    tensors = {n: x for n, x in zip(o.inputs, operands, strict=False) if isinstance(x, Tensor)}
+    if isinstance(told, RuntimeError) and len(tensors) > 1:
+        told.args = (str(told) + about_operands(tensors),)
+    return told
+
+
+def in_words(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:
     """An error of a kernel in PyTorch's words, where they differ from NumPy's."""
     for name, x in zip(o.inputs, operands, strict=True):
         absent = name == o.variadic or (x is None and name in o.optional)
@@ -125,8 +137,17 @@ def unpack_input(kept: tuple[Tensor, int], node: Node, graph: bool) -> Any:
     tensor, version = kept
     if tensor._cell[0] != version:
         edge = tensor._edge if tensor._view is None else edge_of(tensor)
-        raise modified_error(tensor._array, edge or NO_EDGE, tensor._cell[0], version)
+        name = name_of(kept, node)
+        raise modified_error(tensor._array, edge or NO_EDGE, tensor._cell, version, node, name)
     return tensor if graph else tensor._array
+
+
+def name_of(kept: Any, node: Node) -> str:
+    """Under which name a node keeps a value."""
+    recipe = getattr(getattr(type(node), "op", None), "recipe", ())
+    saved = node._saved if isinstance(node._saved, tuple) else ()
+    names = [name for (name, _), value in zip(recipe, saved, strict=False) if value is kept]
+    return f"`{names[0]}`" if names else "a value"
 
 
 def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool, number: int = 0) -> Any:
@@ -134,7 +155,8 @@ def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool, numb
     array, cell, version = kept
     if cell[0] != version:
         of_view = None if node._view_node is None else node._view_node()
-        raise modified_error(array, (of_view or node, number), cell[0], version)
+        origin = (of_view or node, number)
+        raise modified_error(array, origin, cell, version, node, "its result")
     if not graph:
         return array
     out = wrap(array)
@@ -160,6 +182,8 @@ RUNTIME: dict[str, Any] = {
     "NO_EDGE": NO_EDGE,
     "next_sequence": next_sequence,
     "observers": observers,
+    "ours": ours,
+    "getframe": sys._getframe,
     **{
         f.__name__: f
         for f in (
@@ -175,6 +199,7 @@ RUNTIME: dict[str, Any] = {
             observe,
             opened,
             edge_of,
+            leaf_edge,
             make_view,
             check_memory,
             refuse_history,
@@ -184,6 +209,7 @@ RUNTIME: dict[str, Any] = {
             refuse_overlap,
             refuse_rebase,
             wrap,
+            climb,
         )
     },
 }

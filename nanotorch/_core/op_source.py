@@ -27,14 +27,27 @@ if TYPE_CHECKING:
     from nanotorch._core.op import Op
 
 
-def forward(o: "Op") -> str:
-    """All functions of one op: the operation, its in-place form, and the formulas' callers."""
-    parts = [function(o, inplace=False)]
-    if o.inplace:
-        parts.append(function(o, inplace=True))
-    if o.formulas:
-        parts += [apply(o, graph=False), apply(o, graph=True)]
-    return "\n".join(parts)
+def source(o: "Op", name: str) -> str:
+    """One function of an op: the operation itself, or its in-place form, an operator, or one of
+    the formulas' callers.
+    """
+    if name.startswith("apply_"):
+        return apply(o, graph=name == "apply_recorded")
+    if name.startswith("__"):
+        return operator(o, name)
+    return function(o, inplace=name != o.name)
+
+
+def operator(o: "Op", name: str) -> str:
+    """The operation as `a + b` calls it: with what is no operand Python may try other ways."""
+    a, b = o.inputs
+    lines = function(o, inplace=False).splitlines()
+    own, other = (b, a) if name.startswith("__r") else (a, b)
+    statics = "".join(f", {n}=default_{n}" for n in o.statics)
+    lines[0] = f"def {name}({own}, {other}{statics}):"
+    promotion = lines.index("    else:")
+    lines.insert(promotion, f"    elif not isinstance({other}, OPERANDS): return NotImplemented")
+    return "\n".join(lines) + "\n"
 
 
 def function(o: "Op", *, inplace: bool) -> str:
@@ -43,6 +56,7 @@ def function(o: "Op", *, inplace: bool) -> str:
     if o.formulas:
         lines.append("    recording = mode.enabled")
     call = ", ".join(call_arguments(o, "{}"))
+    several = len(o.inputs) > 1 and o.cast
     if inplace:
         lines += ["    " + line for line in tensors_only(o, inplace=True)]
         if o.formulas:  # what has no gradient is not recorded, and may be written to leaves
@@ -55,16 +69,21 @@ def function(o: "Op", *, inplace: bool) -> str:
             f"        return bare(this_op, {call})",
         ]
     else:
-        tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
-        lines += [
-            f"    if {tests}:",
-            f"        if {o.inputs[0]}.__class__ is ndarray: return kernel({call})",
-            f"        return bare(this_op, {call})",
-        ]
+        first, *rest = o.inputs
+        plain = f"{first}.__class__ is ndarray"
+        plain += "".join(f" and not isinstance({n}, Tensor)" for n in rest)
+        lines.append(f"    if {plain}: return kernel({call})")
+        if not several:
+            tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
+            lines.append(f"    if {tests}: return bare(this_op, {call})")
         lines += ["    " + line for line in tensors_only(o, inplace=False)]
     lines += ["    " + line for line in arrays(o, inplace)]
     if inplace:
-        lines += ["    write(input, r)", "    out = input", "    r = input._array"]
+        lines += [
+            f"    write(input, r, {o.known_as + '_'!r})",
+            "    out = input",
+            "    r = input._array",
+        ]
     else:
         lines += ["    " + line for line in outputs(o)]
     if o.formulas:
@@ -132,6 +151,7 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
             f"if {same}:",
             *(f"    a_{n} = {n}._array" for n in inputs),
             *(with_number(*inputs) if len(inputs) == 2 and o.numbers else ()),
+            *(no_tensors(o) if not inplace else ()),
             "else:",
             f"    ({names}), ({held}) = "
             f"promote(this_op, ({names}), {o.cast == 'float'}, {inplace})",
@@ -151,7 +171,7 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
     ahead = before_write(o) if inplace else []
     lines += ["try:", *("    " + line for line in take + ahead + kernel)]
     lines += [
-        "except (ValueError, AttributeError, IndexError) as error:",
+        "except (ValueError, AttributeError, IndexError, RuntimeError) as error:",
         f"    raise explain(this_op, {operands}, error, {inplace}) from None",
     ]
     if not o.multi:
@@ -172,6 +192,13 @@ def with_number(a: str, b: str) -> list[str]:
     ]
 
 
+def no_tensors(o: "Op") -> list[str]:
+    """The way for bare arrays and numbers."""
+    tests = " or ".join(f"isinstance({n}, Tensor)" for n in o.inputs)
+    call = ", ".join(call_arguments(o, "{}"))
+    return [f"elif not ({tests}): return bare(this_op, {call})"]
+
+
 def outputs(o: "Op") -> list[str]:
     """Wrap what the kernel returned."""
     if o.multi:
@@ -181,7 +208,7 @@ def outputs(o: "Op") -> list[str]:
             "for number, part in enumerate(out):",
             f"    make_view(part, input, (this_function, ({statics}), number))",
         ]
-    lines = ["out = new(Tensor); out._array = r; out._cell = [0]"]
+    lines = ["out = new(Tensor); out._array = r; out._cell = [0, None]"]
     if o.view:
         statics = "".join(f"{n}, " for n in o.statics)
         lines.append(f"make_view(out, input, (this_function, ({statics}), None))")
@@ -216,6 +243,16 @@ def before_write(o: "Op") -> list[str]:
     ]
 
 
+# Where the user's call stands; see `origins`.
+SITE = (
+    "        if recording is True:",
+    "            frame = getframe(1); code = frame.f_code",
+    "            recording = (code, frame.f_lasti)",
+    "            if ours[code.co_filename]: recording = climb(frame.f_back)",
+    "        node._site = recording",
+)
+
+
 def record(o: "Op", *, inplace: bool) -> list[str]:
     """Make the node, if some input requires grad."""
     names = list(o.formulas)
@@ -232,16 +269,21 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
         lines = ["if recording and r.dtype.kind == 'f':"]
     else:
         lines = [f"if recording and ({asks}):"]
-        lines += [
-            f"    e_{n} = edge_of({n})"
-            if n not in o.optional
-            else f"    e_{n} = NO_EDGE if {n} is None else edge_of({n})"
-            for n in names
-        ]
+        for n in names:
+            if n in o.optional:
+                lines.append(f"    e_{n} = NO_EDGE if {n} is None else edge_of({n})")
+            else:
+                lines += [
+                    f"    e_{n} = {n}._edge",
+                    f"    if {n}._view is not None: e_{n} = edge_of({n})",
+                    f"    elif e_{n} is None:",
+                    f"        e_{n} = leaf_edge({n}) if {n}._requires_grad else NO_EDGE",
+                ]
     lines += [
         f"    if {' or '.join(f'e_{n} is not NO_EDGE' for n in names)}:",
         f"        node = {'NewNodeInPlace' if inplace else 'NewNode'}()",
         "        node._sequence = next_sequence()",
+        *SITE,
         f"        node.next_functions = ({', '.join('e_' + n for n in names)},)",
         f"        node._outputs = {out_metadata(o)}",
     ]
@@ -261,6 +303,7 @@ def record_variadic(o: "Op") -> list[str]:
         "    if any([edge is not NO_EDGE for edge in edges]):",
         "        node = NewNode()",
         "        node._sequence = next_sequence()",
+        *SITE,
         "        node.next_functions = edges",
         f"        node._outputs = {out_metadata(o)}",
         f"        node._saved = ({', '.join(saved(o, inplace=False))},)",

@@ -13,7 +13,7 @@ import numpy as np
 
 from nanotorch._core.anomaly import note_origin
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import FREED, NO_EDGE, AccumulateGrad, Edge, Node, anomaly
+from nanotorch._core.graph import NO_EDGE, AccumulateGrad, Edge, FreedValues, Node, anomaly
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of
 
@@ -62,7 +62,9 @@ def observe(node: Node, out: Any) -> None:
         note_origin(node)
     if hooks.stack:
         kinds = [kind for _, kind in node.op.recipe]  # type: ignore[attr-defined]
-        node._saved = pack_all(node._saved or (), kinds, [out])
+        saved = node._saved
+        assert not isinstance(saved, FreedValues)
+        node._saved, node.plain = pack_all(saved, kinds, [out]), False
 
 
 def pack_all(values: Sequence[Any], kinds: Sequence[str], outputs: Sequence[Any]) -> Packed:
@@ -111,8 +113,8 @@ def opened(node: Node) -> tuple[Any, ...]:
         TypeError: if an unpack function returns no tensor.
     """
     saved = node._saved
-    if saved is None:
-        raise RuntimeError(FREED)
+    if isinstance(saved, FreedValues):
+        raise saved.error(node)
     return tuple(unpack(v) if isinstance(v, PackedValue) else v for v in saved)
 
 
@@ -125,7 +127,7 @@ def unpack(packed: PackedValue) -> tuple[Any, ...]:
             f"{type(result).__name__}"
         )
     if packed.of_output:
-        return (result._array, [0], 0)
+        return (result._array, [0, None], 0)
     return (with_history(result._array, packed.edge, packed.requires_grad), 0)
 
 

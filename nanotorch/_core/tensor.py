@@ -38,7 +38,8 @@ class Tensor(Layout, Exchange):
 
     # Class attributes are the defaults: a new tensor sets only what differs.
     _array: np.ndarray  # the values; an ndarray always, for 0-d tensors too
-    _cell: list[int]  # how often this memory was written to; shared by all views of it
+    # How often this memory was written to, and by whom last; shared by all views of it.
+    _cell: list[Any]
     _requires_grad = False
     _edge: Edge | None = None  # (node, output number) that made it; None for a leaf
     _grad: "Tensor | None" = None
@@ -85,7 +86,7 @@ class Tensor(Layout, Exchange):
             self._array = array.astype(dtypes.default.numpy, copy=not isinstance(given, Tensor))
         else:
             self._array = np.empty(sizes, dtypes.default.numpy)
-        self._cell = [0]
+        self._cell = [0, None]
         return self
 
     # Its place in the graph
@@ -331,7 +332,7 @@ def wrap(array: np.ndarray) -> Tensor:
     """A tensor of ``array``, without a copy."""
     out = object.__new__(Tensor)
     out._array = array
-    out._cell = [0]
+    out._cell = [0, None]
     return out
 
 

@@ -15,14 +15,15 @@ from nanotorch._core.dtypes import can_cast, of_array
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import (
     CUT_OFF,
-    FREED,
     NO_EDGE,
     AccumulateGrad,
     Edge,
+    FreedValues,
     Node,
     next_sequence,
 )
 from nanotorch._core.inference import InferenceCell, refuse_write
+from nanotorch._core.origins import wrote
 from nanotorch._core.view_errors import CUSTOM as CUSTOM
 from nanotorch._core.view_errors import INFERENCE, MULTI_OUTPUT, NO_GRAD, TRACKED, refused_write
 
@@ -105,6 +106,13 @@ def replay(steps: Sequence[Step], start: Any) -> Any:
     return start
 
 
+def leaf_edge(tensor: "Tensor") -> Edge:
+    """The edge to the accumulator of a leaf that requires grad."""
+    reference = tensor._accumulator_ref
+    node = None if reference is None else reference()
+    return (tensor._accumulator() if node is None else node, 0)
+
+
 def edge_of(tensor: "Tensor") -> Edge:
     """Where the gradient of ``tensor`` goes: up to date for views, an accumulator for leaves."""
     edge = tensor._edge if tensor._view is None else view_edge(tensor)
@@ -112,7 +120,7 @@ def edge_of(tensor: "Tensor") -> Edge:
         return edge
     # The flag, not the property: a view made under `no_grad` is cut off from its base for good.
     if tensor._requires_grad:
-        return (tensor._accumulator(), 0)
+        return leaf_edge(tensor)
     return CUT_OFF if tensor.requires_grad else NO_EDGE
 
 
@@ -134,6 +142,9 @@ def view_edge(tensor: "Tensor") -> Edge | None:
 
 class AsStridedBackward0(Node):
     """From a view to its base in one step: the formulas of all the steps between, in turn."""
+
+    plain = True
+    multi = keeps_values = False
 
     def __init__(self, view: View) -> None:
         base = view.base
@@ -170,8 +181,11 @@ class AsStridedBackward0(Node):
 class CopySlices(Node):
     """The history of a base whose view was written to: the write's node, and the rest as it was."""
 
+    multi = False
+
     def __init__(self, base: "Tensor", write: Node, steps: Sequence[Step], position: int) -> None:
-        self.write: Node | None = write
+        self._saved, self._site = (write,), write._site
+        self.plain = write.plain
         self.steps, self.position = steps, position
         array = base._array
         # The steps may depend on the order in which the base's dimensions lie in memory.
@@ -189,12 +203,13 @@ class CopySlices(Node):
         g = grads[0]
         if g is None:
             return (None,) * len(self.next_functions)
-        if self.write is None:
-            raise RuntimeError(FREED)
+        if isinstance(self._saved, FreedValues):
+            raise self._saved.error(self)
+        (write,) = self._saved
         rest = self.copy_of(g if graph else np.asarray(g))
         part = replay(self.steps, rest)
         before = part.clone() if graph else np.array(part)
-        results = list(self.write.apply([before], graph))
+        results = list(write.apply([before], graph))
         through, results[self.position] = results[self.position], rest
         if graph:
             part.zero_() if through is None else part.copy_(through)
@@ -216,10 +231,8 @@ class CopySlices(Node):
     @property
     def metadata(self) -> dict[Any, Any]:
         """That of the write's node, which knows the call."""
-        return super().metadata if self.write is None else self.write.metadata
-
-    def _release(self) -> None:
-        self.write = None
+        saved = self._saved
+        return super().metadata if isinstance(saved, FreedValues) else saved[0].metadata
 
 
 def check_write(tensor: "Tensor") -> None:
@@ -308,8 +321,8 @@ def is_dense(array: np.ndarray) -> bool:
     return True
 
 
-def write(tensor: "Tensor", values: np.ndarray) -> None:
-    """Store the result of an in-place operation and count the write.
+def write(tensor: "Tensor", values: np.ndarray, name: str) -> None:
+    """Store the result of the in-place operation ``name`` and count the write.
 
     Raises:
         RuntimeError: if the result has another shape or a type that does not fit.
@@ -328,7 +341,7 @@ def write(tensor: "Tensor", values: np.ndarray) -> None:
                 f"result type {from_.char} can't be cast to the desired output type {to.char}"
             )
     array[...] = values
-    tensor._cell[0] += 1
+    wrote(tensor._cell, name)
 
 
 def rebase(tensor: "Tensor", node: Node, number: int = 0, position: int = 0) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core import quick
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep
-from nanotorch._core.graph import Edge
+from nanotorch._core.graph import Edge, FreedValues, anomaly
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.autograd.edges import GradientEdge, place_of
@@ -73,13 +74,17 @@ def backward(
     if create_graph:
         warn_of_cycle()
     keep = create_graph if retain_graph is None else retain_graph
+    freed = None if keep else FreedValues()
     if inputs is None:
-        Sweep(roots, keep, create_graph).run()
+        if len(roots) == 1 and not create_graph and not anomaly.enabled:
+            quick.sweep(*roots[0], freed)
+        else:
+            Sweep(roots, freed, create_graph).run()
         return
     for target in wanted:
         if isinstance(target, Tensor):
             target.retain_grad()
-    Sweep(roots, keep, create_graph, [place_of(t) for t in wanted], accumulate=True).run()
+    Sweep(roots, freed, create_graph, [place_of(t) for t in wanted], accumulate=True).run()
 
 
 @functools.cache  # so that it is given once
@@ -152,7 +157,8 @@ def grad(
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
     edges = [place_of(t) for t in wanted]
-    captured = Sweep(roots, keep, create_graph, edges, accumulate=False).run()
+    freed = None if keep else FreedValues()
+    captured = Sweep(roots, freed, create_graph, edges, accumulate=False).run()
     results: list[Tensor | None] = []
     for position, (target, edge) in enumerate(zip(wanted, edges, strict=True)):
         g = captured[edge]

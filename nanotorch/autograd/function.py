@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.grad_mode import is_grad_enabled, mode, no_grad
-from nanotorch._core.graph import FREED, Edge, Node, next_sequence
+from nanotorch._core.graph import Edge, Node, next_sequence
 from nanotorch._core.op_runtime import unpack_input, unpack_out
 from nanotorch._core.saving import opened
 from nanotorch._core.tensor import Tensor, wrap
@@ -115,8 +115,6 @@ class BackwardCFunction(FunctionCtx, Node):
         Raises:
             RuntimeError: if they have been freed, or one has been written to since.
         """
-        if self._saved is None:
-            raise RuntimeError(FREED)
         values = opened(self) if type(self._saved) is not tuple else self._saved
         return tuple(
             None if kept is None
@@ -179,9 +177,6 @@ class BackwardCFunction(FunctionCtx, Node):
                     f"{position + 1}, but the corresponding forward input was not a Variable"
                 )
         return gradients
-
-    def _release(self) -> None:
-        self._saved = None
 
     def name(self) -> str:
         """The function's name and `Backward`."""

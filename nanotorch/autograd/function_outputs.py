@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanotorch._core.anomaly import note_origin
 from nanotorch._core.graph import anomaly
+from nanotorch._core.origins import wrote
 from nanotorch._core.saving import hooks, pack_all
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.view_errors import CUSTOM, MULTI_OUTPUT
@@ -66,7 +67,7 @@ def settle(
             continue
         is_input, is_dirty = is_among(out, inputs), is_among(out, dirty)
         if is_dirty:
-            out._cell[0] += 1
+            wrote(out._cell, "a function that marks its input dirty")
         if not recording or is_among(out, constants) or out._array.dtype.kind != "f":
             results[number] = constant(out, is_input, is_dirty)
         elif is_dirty and is_input:

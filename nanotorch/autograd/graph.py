@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from nanotorch._core.engine import Sweep, current
 from nanotorch._core.graph import Node as Node
+from nanotorch._core.origins import wrote
 from nanotorch._core.saving import hooks, observers
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import edge_of
@@ -75,7 +76,7 @@ class disable_saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write to a tensor, or to each of several, that the engine could not see."""
     for t in [tensor] if isinstance(tensor, Tensor) else tensor:
-        t._cell[0] += 1
+        wrote(t._cell, "increment_version")
 
 
 class _MultiHandle:

@@ -7,6 +7,7 @@ import numpy as np
 from nanotorch import ops
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.dtypes import int64
+from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
 from nanotorch.nn.functional.normalization import batch_norm
@@ -93,7 +94,7 @@ class _BatchNorm(Module):
             elif self.num_batches_tracked is not None:
                 seen = self.num_batches_tracked
                 np.add(seen._array, 1, out=seen._array)
-                seen._cell[0] += 1
+                wrote(seen._cell, "batch_norm")
                 if self.momentum is None:
                     momentum = 1.0 / float(seen._array)
         by_batch = self.training or (mean is None and variance is None)

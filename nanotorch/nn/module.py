@@ -8,6 +8,7 @@ from nanotorch._core.device import absent, device, require_cpu
 from nanotorch._core.dtypes import dtype
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.hooks import HookDict
+from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.module_state import ModuleState
@@ -213,7 +214,7 @@ def clear(grad: Tensor) -> None:
     else:
         grad.requires_grad_(False)
     grad._array.fill(0)
-    grad._cell[0] += 1
+    wrote(grad._cell, "zero_grad")
 
 
 def target_dtype(*args: Any, **kwargs: Any) -> dtype | None:

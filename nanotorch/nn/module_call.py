@@ -1,5 +1,6 @@
 """Calling a module: its `forward`, with the hooks around it and those of the backward pass."""
 
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,9 +10,11 @@ import numpy as np
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, next_sequence
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
+from nanotorch._core.origins import climb, ours
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import CUSTOM, View, edge_of
 
+getframe = sys._getframe
 NO_INPUT_GRAD = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since "
     "no inputs require gradients. See "
@@ -36,6 +39,12 @@ class ModuleCall:
     _forward_hooks_with_kwargs: set[int]
     _forward_hooks_always_called: set[int]
     _forward_pre_hooks_with_kwargs: set[int]
+    _is_ours = False  # whether `forward` is the framework's own
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        code = getattr(cls.forward, "__code__", None)
+        cls._is_ours = code is not None and ours[code.co_filename]
 
     def forward(self, *input: Any) -> Any:
         """What the module computes; every subclass has its own.
@@ -55,7 +64,19 @@ class ModuleCall:
             or self._forward_pre_hooks
         ):
             return self._call_with_hooks(args, kwargs)
-        return self.forward(*args, **kwargs)
+        recording = mode.enabled
+        if recording is True and self._is_ours:
+            # Nodes made in there come from the user's call of this module.
+            mode.enabled = site = climb(getframe(1)) or True
+        elif recording.__class__ is tuple and not self._is_ours:
+            mode.enabled = site = True  # the user's own code
+        else:
+            return self.forward(*args, **kwargs)
+        try:
+            return self.forward(*args, **kwargs)
+        finally:
+            if mode.enabled is site:
+                mode.enabled = recording
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         called: set[int] = set()

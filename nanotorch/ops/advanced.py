@@ -9,7 +9,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, modified_error
-from nanotorch._core.op import OPS, Array, method, op
+from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import refuse_history, refuse_overlap
 from nanotorch.ops.accumulation import added_at
@@ -27,6 +27,7 @@ class Index:
     """
 
     __slots__ = ("key", "watched")
+    keeps_values = True  # a node that keeps it drops it after use
 
     def __init__(self, tensors: Sequence[Tensor | None]) -> None:
         self.watched = [(t, t._cell[0]) for t in tensors if t is not None]
@@ -40,7 +41,7 @@ class Index:
         """
         for tensor, version in self.watched:
             if tensor._cell[0] != version:
-                raise modified_error(tensor._array, NO_EDGE, tensor._cell[0], version)
+                raise modified_error(tensor._array, NO_EDGE, tensor._cell, version)
         return self.key
 
     @property
@@ -300,8 +301,3 @@ def put_into(self: Tensor, at: Index, values: Tensor, accumulate: bool = False) 
                 refuse_history(self)
             refuse_overlap(self, values, same_too=True)
     return put_at_in_place(self, at, values, accumulate)
-
-
-for _name in ("index", "index_backward", "index_cleared", "put_at", "put_at_in_place"):
-    # Tensors in an `Index` count as saved values: they are dropped after use.
-    OPS[_name].keeps_values = True

@@ -15,6 +15,7 @@ from nanotorch._core.arguments import named
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.op import Array, method, node_class, op
+from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import Step, View, check_memory, refuse_history
 from nanotorch.ops.hidden import inplace_form
@@ -200,7 +201,7 @@ def become(self: Tensor, view: Any, undo: Step) -> Tensor:
     if self._view is None:
         self._past = (*self._past, (self._array, undo))
     self._array = view._array
-    self._cell[0] += 1
+    wrote(self._cell, "an operation that reshapes in place")
     known = self._view
     if known is not None and view._view is not None:
         # Outside grad mode a view takes its history from its base when it is next asked for it.

@@ -13,6 +13,7 @@ import numpy as np
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import Edge, Node, next_sequence
 from nanotorch._core.op import method
+from nanotorch._core.origins import wrote
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import check_write, edge_of, rebase
@@ -70,7 +71,7 @@ def fill(
     edges = tuple(edge_of(t) for t in (input, *others)) if mode.enabled else ()
     target = array if array.flags.c_contiguous else memory_order(array)
     target[...] = draw(target.shape, array.dtype)
-    input._cell[0] += 1
+    wrote(input._cell, "a random fill")
     if any(node is not None for node, _ in edges):
         rebase(input, zero_node(kind, (input, *others), edges))
     return input

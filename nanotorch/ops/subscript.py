@@ -10,6 +10,7 @@ import numpy as np
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import method
+from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.advanced import Index, check_masks, index, put_into
 from nanotorch.ops.creation import array_of
@@ -254,7 +255,7 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
         array[place] = new
     except (IndexError, ValueError, TypeError):
         return False
-    self._cell[0] += 1
+    wrote(self._cell, "index assignment")
     return True
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nanotorch._core.origins import here
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.optim.arrays import number
 from nanotorch.optim.optimizer import (
@@ -111,6 +112,7 @@ class Adam(Optimizer):
             closure: evaluates the model anew and returns the loss, which `step` returns then.
         """
         loss = evaluate(closure)
+        writer = (f"{type(self).__name__}.step", here())
         for group in self.param_groups:
             key, numbers = None, None
             for p in group["params"]:
@@ -122,6 +124,7 @@ class Adam(Optimizer):
                     key, numbers = (t, dtype), Numbers.of(group, t, dtype)
                 update(p._array, p._grad._array, state, group, numbers)
                 p._cell[0] += 1 if numbers.shrink is None else 2  # as PyTorch counts writes
+                p._cell[1] = writer
         return loss
 
     def _start(self, p: Tensor, group: Group) -> dict[str, Tensor]:

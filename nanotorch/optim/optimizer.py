@@ -13,6 +13,7 @@ from typing import Any
 
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
+from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.typename import typename
 from nanotorch.optim.arrays import number
@@ -197,7 +198,7 @@ class Optimizer:
                 else:
                     grad.requires_grad_(False)
                 grad._array.fill(0)
-                grad._cell[0] += 1
+                wrote(grad._cell, "zero_grad")
 
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; every subclass has its own.

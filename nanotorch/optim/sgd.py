@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.origins import here
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.optim.arrays import number, scalar
 from nanotorch.optim.optimizer import (
@@ -96,6 +97,7 @@ class SGD(Optimizer):
             closure: evaluates the model anew and returns the loss, which `step` returns then.
         """
         loss = evaluate(closure)
+        writer = ("SGD.step", here())
         for group in self.param_groups:
             lr = number(group["lr"])
             plain = not (group["momentum"] or group["weight_decay"] or group["maximize"])
@@ -105,6 +107,7 @@ class SGD(Optimizer):
                     g = p._grad._array if plain else self._direction(p, group)
                     array -= g * scalar(lr, array.dtype)
                     p._cell[0] += 1
+                    p._cell[1] = writer
         return loss
 
     def _direction(self, p: Tensor, group: Group) -> Array:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from nanotorch._core.anomaly import TRACE
-from nanotorch._core.graph import MODIFIED, AccumulateGrad, Node
+from nanotorch._core.graph import MODIFIED, AccumulateGrad, FreedValues, Node
 from nanotorch._core.op import OpNode
 from nanotorch._core.tensor import Tensor
 
@@ -165,7 +165,7 @@ def saved_values(node: Node) -> list[tuple[str, Any]]:
 
 def saved_value(node: OpNode, name: str) -> Any:
     """One value of the node's recipe, or a `Freed`."""
-    if node._saved is None:
+    if isinstance(node._saved, FreedValues):
         return Freed("freed")
     try:
         return node.op.saved_value(node, name)
@@ -247,7 +247,7 @@ class Walk:
             return False
         # Reading packed values calls the user's functions, which is done only when asked for.
         readable = self.show_attrs or self.show_saved or type(node._saved) is tuple
-        values = saved_values(node) if readable or node._saved is None else []
+        values = saved_values(node) if readable or isinstance(node._saved, FreedValues) else []
         if self.show_saved:
             self.add_saved(node, values)
         if isinstance(node, AccumulateGrad):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.layer_norm import normalize_last
 from nanotorch.ops.normalization import moments, normalize_batch
@@ -79,7 +80,7 @@ def move(running: Tensor, new: np.ndarray, momentum: float) -> None:
     kind = array.dtype.type
     array *= kind(1 - momentum)
     array += new * kind(momentum)
-    running._cell[0] += 1
+    wrote(running._cell, "batch_norm")
 
 
 def check_sizes(

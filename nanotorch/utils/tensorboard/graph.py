@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from nanotorch._core.graph import AccumulateGrad, Node
+from nanotorch._core.graph import AccumulateGrad, FreedValues, Node
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import edge_of
 from nanotorch.nn.module import Module
@@ -100,7 +100,7 @@ class GraphBuilder:
     def _unrecorded(self, node: Node) -> Iterator[Tensor]:
         """Yield the buffers and integer inputs that an operation keeps for its formulas."""
         edges = {id(t.variable) for t, _ in node.next_functions if isinstance(t, AccumulateGrad)}
-        for kept in node._saved or ():
+        for kept in () if isinstance(node._saved, FreedValues) else node._saved:
             tensor = kept[0] if isinstance(kept, tuple) and kept else None
             if isinstance(tensor, Tensor) and id(tensor) not in edges:
                 known = id(tensor) in self._sources or id(tensor) in self._buffers
