@@ -53,6 +53,7 @@ from nanotorch.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
 from nanotorch.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from nanotorch.compile import compile as compile
 from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
 from nanotorch.ops import generator as random
 from nanotorch.ops import linalg as linalg

@@ -1,0 +1,13 @@
+"""`nanotorch.compile`: capture a training step once, then replay its calls of NumPy.
+
+tracing   a step runs, and library code sees traced arrays
+recorder, proxy, hyper   they note every call on the tape
+watch, survey   which Python the step runs, and what that can reach
+capture   one traced step: tape, effects, guards
+passes, memory   a shorter tape, and where its temporaries lie
+emit, guards, plan   the replay as Python source
+verify   the first replay beside the step itself
+compiler, compiled   which plan a call takes; `compile`
+"""
+
+from nanotorch.compile.compiled import compile as compile

@@ -1,0 +1,344 @@
+"""Running a step once under trace, and noting all it does."""
+
+import dis
+from collections.abc import Callable, Iterable, Iterator
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.graph import anomaly
+from nanotorch._core.saving import observers
+from nanotorch._core.tensor import Tensor
+from nanotorch.compile.effects import Count, Gradient, Result, is_used_up
+from nanotorch.compile.hyper import Conditions
+from nanotorch.compile.recorder import Recorder
+from nanotorch.compile.survey import VALUES, Check, Survey, Unguardable
+from nanotorch.compile.tape import CONSTANT, OUTSIDE, SLOT, TEMPORARY, Ref, Storage, Tape
+from nanotorch.compile.tracing import MISSING, traced
+from nanotorch.compile.watch import Watcher, function_behind
+
+META = ("_requires_grad", "_edge", "_view", "_retains_grad", "_leaf_hooks", "_past")
+NOT_REPLAYED = "the step cannot be replayed"
+
+
+class Refused(Exception):  # noqa: N818 - not an error: the step then runs as it is
+    """A step cannot be captured."""
+
+
+class Slot:
+    """A tensor that may be another one at each call.
+
+    Attributes:
+        path: how to find it among the arguments, as source; None for a leaf's gradient.
+        tensor: the one of the trace.
+        leaf: whose gradient it is.
+    """
+
+    __slots__ = ("array", "leaf", "path", "storage", "tensor")
+
+    def __init__(
+        self, path: str | None, tensor: Tensor, storage: Storage, leaf: Tensor | None = None
+    ) -> None:
+        self.path, self.tensor, self.storage, self.leaf = path, tensor, storage, leaf
+        self.array = tensor._array
+
+
+class Arguments:
+    """The arguments of a call: their structure, and the tensors that may be others next time."""
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.free: list[tuple[str, Tensor]] = []
+        self.fixed: list[tuple[str, Any]] = []
+        self.lengths: list[tuple[str, Any, Any]] = []
+        self.key: list[Any] = []
+        self._take(args, "args")
+        self._take(kwargs, "kwargs")
+
+    def _take(self, value: Any, path: str) -> None:
+        if type(value) in (tuple, list):
+            self.key.append((type(value), len(value)))
+            self.lengths.append((path, type(value), len(value)))
+            for position, part in enumerate(value):
+                self._take(part, f"{path}[{position}]")
+        elif type(value) is dict:
+            self.key.append(tuple(value))
+            self.lengths.append((path, dict, tuple(value)))
+            for key, part in value.items():
+                self._take(part, f"{path}[{key!r}]")
+        elif isinstance(value, Tensor) and is_free(value):
+            array = value._array
+            self.key.append((array.shape, array.strides, array.dtype, type(value)))
+            self.free.append((path, value))
+        else:
+            self.key.append((type(value), repr(value)) if isinstance(value, VALUES) else id(value))
+            self.fixed.append((path, value))
+
+
+def is_free(tensor: Tensor) -> bool:
+    """Whether an argument can be replaced by another tensor of the same layout."""
+    return not (tensor.requires_grad or tensor._edge is not None or tensor._grad is not None)
+
+
+def surroundings() -> tuple[Any, ...]:
+    """What of the library's state decides what operations do."""
+    return (mode.enabled, dtypes.default.numpy, anomaly.enabled, bool(observers))
+
+
+class Capture:
+    """One traced step: its tape and its effects.
+
+    Attributes:
+        result: what the step returned, a `Result` in place of each tensor it made.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        codes: set[CodeType],
+        library: set[CodeType],
+    ) -> None:
+        self.surroundings = surroundings()
+        self.arguments = Arguments(args, kwargs)
+        self.function, self.codes, self.library = function, codes, library
+        self.survey = survey_of(function, self.arguments, codes, library)
+        self.slots: list[Slot] = []
+        self.counts: list[Count] = []
+        self.gradients: list[Gradient] = []
+        self.result: Any = None
+        self.known = dict(self.survey.tensors)
+        self.known |= {id(tensor): tensor for _, tensor in self.arguments.free}
+        self.returned: dict[int, Result] = {}
+        self.retry = False
+
+    @property
+    def tape(self) -> Tape:
+        return self.recorder.tape
+
+    @property
+    def conditions(self) -> Conditions:
+        return self.recorder.conditions
+
+    def run(self, args: Any, kwargs: Any) -> Any:
+        """Execute the step under trace.
+
+        Returns:
+            What it returned.
+
+        Raises:
+            Refused: as ``problem``, if it cannot be replayed; the step has been executed all
+                the same.
+        """
+        self.recorder = Recorder(self.known)
+        self.add_slots()
+        before = {key: state_of(tensor) for key, tensor in self.known.items()}
+        watcher = Watcher()
+        with traced(self.recorder), watcher.watching():
+            out = self.function(*args, **kwargs)
+        self.problem = self.recorder.problem or watcher.problem
+        if self.problem is None and not (
+            watcher.codes <= self.codes and watcher.library <= self.library
+        ):
+            self.codes |= watcher.codes
+            self.library |= watcher.library
+            self.retry, self.problem = True, "more code was called"
+        if self.problem is None:
+            try:
+                self.note_effects(before, out)
+            except (Refused, Unguardable) as reason:
+                self.problem = self.problem or f"{place_of(self.function)}: {reason}"
+        return out
+
+    def add_slots(self) -> None:
+        """The memory of arguments and of gradients is looked up anew at every call."""
+        for path, tensor in self.arguments.free:
+            self.slots.append(Slot(path, tensor, self.tape.add_slot(tensor._array)))
+        grads: dict[int, Tensor] = {}
+        for tensor in list(self.known.values()):
+            grad = tensor._grad
+            if grad is not None and id(grad) not in grads:
+                grads[id(grad)] = grad
+                self.known[id(grad)] = grad
+                storage = self.tape.add_slot(grad._array)
+                self.slots.append(Slot(None, grad, storage, tensor))
+
+    # Effects
+
+    def note_effects(self, before: dict[int, Any], out: Any) -> None:
+        """Compare the state of all tensors and of Python with that before the step."""
+        for key, tensor in list(self.known.items()):
+            array, meta, _, grad = before[key]
+            if tensor._array is not array:
+                raise Refused("a tensor's memory is replaced")
+            if any(a is not b for a, b in zip(meta, state_of(tensor)[1], strict=True)):
+                raise Refused("the history or the flags of a tensor from outside change")
+            if tensor._grad is not grad:
+                self.note_gradient(tensor)
+        self.note_counts(before)
+        self.compare_state()
+        self.check_overlaps()
+        self.result = self.note_result(out)
+
+    def note_gradient(self, leaf: Tensor) -> None:
+        """A leaf has another ``grad`` than before."""
+        grad = leaf._grad
+        if grad is None:
+            self.gradients.append(Gradient(leaf, None))
+            return
+        storage = self.tape.find(grad._array)
+        if storage is None or id(grad) in self.known or grad._edge is not None:
+            raise Refused("a gradient is replaced by a tensor from elsewhere")
+        if storage.kind not in (TEMPORARY, CONSTANT) or type(grad) is not Tensor:
+            raise Refused("a gradient shares memory with another tensor")
+        self.gradients.append(Gradient(leaf, Ref(storage, grad._array)))
+
+    def note_counts(self, before: dict[int, Any]) -> None:
+        """Which version cells have changed."""
+        slots = {id(slot.tensor): slot for slot in self.slots}
+        seen: set[int] = set()
+        for key, tensor in self.known.items():
+            cell, former = tensor._cell, before[key][2]
+            if id(cell) in seen or list(cell) == former:
+                continue
+            seen.add(id(cell))
+            self.counts.append(Count(cell, slots.get(key), cell[0] - former[0], list(cell[1:])))
+
+    def compare_state(self) -> None:
+        """Refuse a step that changes what Python code can see."""
+        after = survey_of(self.function, self.arguments, self.codes, self.library)
+        if after.signature == self.survey.signature:
+            return
+        changed = next((c for c in self.survey.checks if not holds(c)), None)
+        if changed is None or not isinstance(changed.container, (dict, list)):
+            name = getattr(changed, "key", None)
+        else:
+            name = changed.key
+        self.retry = True  # once: optimizers make their state in their first step
+        where = next(stores(self.codes, str(name)), place_of(self.function))
+        what = f"`{name}` changes" if isinstance(name, str) else "a variable outside changes"
+        self.problem = f"{where}: {what} in the step, which a replay would not repeat"
+
+    def check_overlaps(self) -> None:
+        """Refuse arguments that share memory with what the step writes to."""
+        written = {
+            out.storage for e in self.tape.entries for out in e.outs
+            if out.storage.kind in (OUTSIDE, SLOT)
+        }  # fmt: skip
+        for slot in self.slots:
+            for storage in self.tape.storages:
+                if storage is slot.storage or not written & {storage, slot.storage}:
+                    continue
+                if storage.kind in (OUTSIDE, SLOT) and np.may_share_memory(
+                    storage.base, slot.array
+                ):
+                    raise Refused("an argument shares memory with a tensor that is written to")
+
+    def note_result(self, out: Any) -> Any:
+        """What the step returned, with its tensors noted."""
+        if isinstance(out, Tensor):
+            return self.note_tensor(out)
+        if type(out) in (tuple, list):
+            return type(out)([self.note_result(part) for part in out])
+        if type(out) is dict:
+            return {key: self.note_result(part) for key, part in out.items()}
+        if isinstance(out, VALUES):
+            return out
+        raise Refused(f"it returns a {type(out).__name__}")
+
+    def note_tensor(self, out: Tensor) -> Any:
+        """A tensor that the step returned."""
+        if id(out) in self.known:
+            for slot in self.slots:
+                if slot.tensor is out:
+                    return slot
+            return Same(out)
+        if type(out) is not Tensor:
+            raise Refused("it returns a tensor of another class")
+        storage = self.tape.find(out._array)
+        if storage is None or storage.kind not in (TEMPORARY, CONSTANT):
+            raise Refused("it returns a view of a tensor from outside")
+        if id(out) in self.returned:
+            return self.returned[id(out)]
+        if any(result.ref.storage is storage for result in self.returned.values()):
+            raise Refused("it returns two tensors that share memory")
+        if any(g.ref is not None and g.ref.storage is storage for g in self.gradients):
+            raise Refused("it returns a tensor that shares memory with a gradient")
+        edge = None
+        if out.requires_grad:
+            node = out.grad_fn
+            if node is None or not is_used_up(node):
+                raise Refused("it returns a tensor whose graph can still be used")
+            edge = (node, out.output_nr)
+        self.returned[id(out)] = Result(Ref(storage, out._array), edge, type(out._cell))
+        return self.returned[id(out)]
+
+
+class Same:
+    """A tensor from outside that the step returned."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+def place_of(function: Any) -> str:
+    """File and line of a function; of a module, those of its forward."""
+    inner = function_behind(getattr(function, "forward", function))
+    if inner is None:
+        return getattr(function, "__name__", type(function).__name__)
+    return f"{inner.__code__.co_filename}:{inner.__code__.co_firstlineno}"
+
+
+def state_of(tensor: Tensor) -> Any:
+    """What of a tensor a step might change."""
+    meta = [getattr(tensor, name) for name in META]
+    return tensor._array, meta, list(tensor._cell), tensor._grad
+
+
+def survey_of(
+    function: Any, arguments: Arguments, codes: Iterable[CodeType], library: Iterable[CodeType]
+) -> Survey:
+    """What the function and its arguments reach."""
+    survey = Survey(codes, library)
+    survey.reach(function, "the step")
+    for path, value in arguments.fixed:
+        survey.reach(value, path)
+    return survey
+
+
+def holds(check: Check) -> bool:
+    """Whether a check finds what it found before."""
+    c, k, v = check.container, check.key, check.value
+    try:
+        if check.kind == "item":
+            return c[k] is v
+        if check.kind == "len":
+            return len(c) == v
+        if check.kind == "cell":
+            return v is MISSING or c.cell_contents is v
+        if check.kind == "set":
+            return bool(c == v)
+        if check.kind == "class":
+            return vars(c)[k] is v
+        if check.kind == "empty":
+            return not c[k]
+        if check.kind == "grad":
+            return True
+        return getattr(c, k) is v
+    except (KeyError, IndexError, AttributeError, ValueError):
+        return False
+
+
+def stores(codes: Iterable[CodeType], name: str) -> Iterator[str]:
+    """The lines that assign to a name."""
+    for code in codes:
+        line = code.co_firstlineno
+        for instruction in dis.get_instructions(code):
+            line = instruction.starts_line or line
+            if instruction.opname.startswith("STORE") and instruction.argval == name:
+                yield f"{code.co_filename}:{int(line)}"

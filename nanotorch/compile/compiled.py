@@ -1,0 +1,153 @@
+"""`nanotorch.compile`: what users call."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from nanotorch._core.grad_mode import mode as grad_mode
+from nanotorch.compile.compiler import LIMIT, Compiler
+from nanotorch.compile.plan import MISS
+from nanotorch.nn.module import Module
+
+BACKENDS = ("inductor", "eager", "aot_eager")  # of PyTorch's; the last two compile nothing
+MODES = (
+    "default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune",
+)  # fmt: skip
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+) -> Any:
+    """Capture what a training step does to tensors and replay it, without graph or allocation.
+
+    The step may do everything a training step does: `zero_grad`, forward, `backward`, the step of
+    `SGD`, `Adam` or `AdamW`, without any of them too. The first call runs as it is and is watched,
+    the second is traced, the third runs beside its first replay, and only if every bit is the same
+    do replays take over. They give the very bits of the step itself.
+
+    A replay first checks what the step depends on: shapes, dtypes and strides of its arguments,
+    which tensors, modules, numbers and functions it reaches, training and grad mode. Where
+    something has changed, the step is captured anew. An optimizer's options (a learning rate that
+    is scheduled) are read at every call. What cannot be replayed - Python that depends on the
+    values of tensors, prints, random numbers of others, variables that the step changes - makes the
+    function run as it is, with one warning that names the line.
+
+    A tensor that a replay returns has values and ``requires_grad`` as always; its ``grad_fn`` is
+    one of a graph that is used up, as it is after `backward`. A module's forward is replayed under
+    `no_grad` and in inference mode; where it must be recorded, it runs as it is.
+
+    Args:
+        model: a function or a module; None to decorate: ``@compile(fullgraph=True)``.
+        fullgraph: raise an error instead of running uncompiled.
+        dynamic, mode, options, name: accepted for PyTorch's sake.
+        backend: "inductor", which here means this compiler, or "eager", which means none.
+        disable: return ``model`` as it is.
+        recompile_limit: how many variants of the step are kept. Default: 8.
+
+    Returns:
+        A function with ``report()``, which tells what was compiled or why not, and ``source()``,
+        the replay as Python source; an `OptimizedModule` for a module.
+
+    Raises:
+        RuntimeError: for an unknown backend or mode; with ``fullgraph``, where the step cannot
+            be compiled.
+        TypeError: if ``model`` cannot be called.
+    """
+    check_choices(backend, mode, options)
+    if model is None:
+        return functools.partial(
+            compile, fullgraph=fullgraph, backend=backend, mode=mode, options=options, name=name,
+            disable=disable, recompile_limit=recompile_limit,
+        )  # fmt: skip
+    if not callable(model):
+        raise TypeError(f"A callable function is expected, but {type(model)} is provided.")
+    if disable or backend in ("eager", "aot_eager"):
+        return model
+    if isinstance(model, Module):
+        return OptimizedModule(model, fullgraph, recompile_limit or LIMIT)
+    return compiled_function(Compiler(model, fullgraph, recompile_limit or LIMIT))
+
+
+def check_choices(backend: Any, mode: str | None, options: dict[str, Any] | None) -> None:
+    """Refuse backends and modes that there are not."""
+    if backend is not None and backend not in BACKENDS:
+        raise RuntimeError(f"Invalid backend: {backend!r}. There are {', '.join(BACKENDS)}.")
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+
+
+def compiled_function(compiler: Compiler) -> Callable[..., Any]:
+    """The function that users call in place of theirs."""
+    slow = compiler.call
+
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        plan = compiler.plan
+        if plan is not None:
+            result = plan.call(args, kwargs)
+            if result is not MISS:
+                return result
+        return slow(args, kwargs)
+
+    functools.update_wrapper(compiled, compiler.function)
+    compiled.__wrapped__ = compiler.function  # type: ignore[attr-defined]
+    compiled.report = compiler.report  # type: ignore[attr-defined]
+    compiled.source = compiler.source  # type: ignore[attr-defined]
+    return compiled
+
+
+class OptimizedModule(Module):
+    """A module whose forward is compiled where nothing is recorded; all else is the module's own.
+
+    Attributes:
+        _orig_mod: the module.
+    """
+
+    _orig_mod: Module
+
+    def __init__(self, module: Module, fullgraph: bool, limit: int) -> None:
+        super().__init__()
+        object.__setattr__(self, "_orig_mod", module)
+        self._modules["_orig_mod"] = module
+        compiler = Compiler(module, fullgraph, limit)
+        object.__setattr__(self, "_compiler", compiler)
+        object.__setattr__(self, "_compiled", compiled_function(compiler))
+        self.__dict__.pop("training")
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's forward."""
+        if grad_mode.enabled:
+            return self._orig_mod(*args, **kwargs)
+        return self._compiled(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        if name == "_orig_mod" or "_orig_mod" not in own:
+            return super().__getattr__(name)
+        return getattr(own["_orig_mod"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_orig_mod" in self.__dict__:
+            setattr(self._orig_mod, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def report(self) -> Any:
+        """What was compiled, or why nothing was."""
+        return self.__dict__["_compiler"].report()
+
+    def source(self) -> str:
+        """The source of the replay of the last call; empty if there is none."""
+        return str(self.__dict__["_compiler"].source())

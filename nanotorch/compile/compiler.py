@@ -1,0 +1,142 @@
+"""One compiled function: its plans, and what becomes of a call."""
+
+import warnings
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+from nanotorch.compile.capture import Arguments, Capture, place_of, surroundings, survey_of
+from nanotorch.compile.plan import MISS, Plan
+from nanotorch.compile.report import Report
+from nanotorch.compile.survey import Unguardable
+from nanotorch.compile.tracing import tracing
+from nanotorch.compile.verify import verified
+from nanotorch.compile.watch import Watcher
+
+LIMIT = 8  # of plans of one function
+FALLBACK = "nanotorch.compile runs `{name}` as it is, uncompiled. {problem}"
+NOT_AGAIN = "it would have to be compiled anew at almost every call: {what}"
+
+
+class Compiler:
+    """What there is for one compiled function.
+
+    Args:
+        fullgraph: raise an error where the function cannot be compiled.
+        limit: how many plans there may be, for calls that differ.
+
+    Attributes:
+        plan: the one of the last call.
+        problem: why the function runs as it is; None as long as it does not.
+    """
+
+    def __init__(self, function: Callable[..., Any], fullgraph: bool, limit: int = LIMIT) -> None:
+        self.function, self.fullgraph, self.limit = function, fullgraph, limit
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.plans: list[Plan] = []
+        self.plan: Plan | None = None
+        self.codes: set[CodeType] = set()
+        self.library: set[CodeType] = set()
+        self.problem: str | None = None
+        self.watched = False
+        self.attempts = 0
+        self.made = 0  # plans so far
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call for which the plan at hand is not the right one."""
+        if self.problem is not None or not tracing.acquire(blocking=False):
+            return self.function(*args, **kwargs)
+        try:
+            return self.step(args, kwargs)
+        finally:
+            tracing.release()
+
+    def step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Watch the first call, trace the second, verify the third, replay the others."""
+        if not self.watched:
+            return self.watch(args, kwargs)
+        try:
+            arguments = Arguments(args, kwargs)
+            survey = survey_of(self.function, arguments, self.codes, self.library)
+        except Unguardable as reason:
+            return self.fall_back(f"{place_of(self.function)}: {reason}", args, kwargs)
+        key = (surroundings(), arguments.key, survey.grads, survey.signature)
+        for plan in self.plans:
+            if plan.key != key or plan.lock.locked() or not plan.renew(survey, arguments):
+                continue
+            if not plan.verified:
+                return self.verify(plan, args, kwargs)
+            self.plan = plan
+            result = plan.call(args, kwargs)
+            if result is not MISS:
+                return result
+        if any(plan.lock.locked() for plan in self.plans):
+            return self.function(*args, **kwargs)
+        return self.trace(args, kwargs)
+
+    def watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the function as it is, and see which code it calls."""
+        watcher = Watcher()
+        with watcher.watching():
+            result = self.function(*args, **kwargs)
+        self.watched = True
+        self.codes |= watcher.codes
+        self.library |= watcher.library
+        if watcher.problem is not None:
+            self.give_up(watcher.problem)
+        return result
+
+    def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the function under trace, and make a plan of it."""
+        if len(self.plans) >= self.limit:
+            what = "its arguments or variables differ each time"
+            problem = f"{place_of(self.function)}: {NOT_AGAIN.format(what=what)}"
+            return self.fall_back(problem, args, kwargs)
+        try:
+            capture = Capture(self.function, args, kwargs, self.codes, self.library)
+        except Unguardable as reason:
+            return self.fall_back(f"{place_of(self.function)}: {reason}", args, kwargs)
+        result = capture.run(args, kwargs)
+        if capture.problem is None:
+            self.plans.append(Plan(capture, self.name))
+            self.made, self.attempts = self.made + 1, 0
+        elif capture.retry and self.attempts < 2:
+            self.attempts += 1
+        else:
+            self.give_up(capture.problem)
+        return result
+
+    def verify(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compare the first replay of a plan with the function itself."""
+        result, difference = verified(plan, self.function, args, kwargs)
+        if difference is None:
+            plan.verified, self.plan = True, plan
+        else:
+            self.give_up(f"{place_of(self.function)}: {difference} came out otherwise in a replay")
+        return result
+
+    def fall_back(self, problem: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Give up, and call the function."""
+        self.give_up(problem)
+        return self.function(*args, **kwargs)
+
+    def give_up(self, problem: str) -> None:
+        """Run the function as it is from now on, and say so once.
+
+        Raises:
+            RuntimeError: if that is not wanted (``fullgraph``).
+        """
+        self.problem, self.plan = problem, None
+        self.plans.clear()
+        text = FALLBACK.format(name=self.name, problem=problem)
+        if self.fullgraph:
+            raise RuntimeError(text)
+        warnings.warn(text, UserWarning, stacklevel=6)
+
+    def report(self) -> Report:
+        """What was compiled, or why nothing was."""
+        return Report(self.name, self.problem, [plan.figures() for plan in self.plans])
+
+    def source(self) -> str:
+        """The source of the replay of the last call; empty if there is none."""
+        return "" if self.plan is None else self.plan.source

@@ -1,0 +1,69 @@
+"""The guards of a replay as source."""
+
+from nanotorch.compile.capture import Arguments
+from nanotorch.compile.emit import Names
+from nanotorch.compile.survey import VALUES, Check
+from nanotorch.compile.tracing import MISSING
+
+
+def argument_guards(arguments: Arguments, names: Names) -> list[str]:
+    """Tests that are true where the arguments are not those of the trace."""
+    tests = []
+    for path, kind, length in arguments.lengths:
+        if path not in ("args", "kwargs"):
+            tests.append(f"type({path}) is not {kind.__name__}")
+        if kind is dict:
+            if length or path != "kwargs":
+                tests.append(f"tuple({path}) != {names.of(length)}")
+            else:
+                tests.append("kwargs")
+        else:
+            tests.append(f"len({path}) != {length}" if length else f"{path}")
+    for path, value in arguments.fixed:
+        if isinstance(value, VALUES) and not isinstance(value, (bool, type(None))):
+            name = names.of(value)
+            tests.append(
+                f"{path} is not {name} and (type({path}) is not type({name}) or "
+                f"repr({path}) != repr({name}))"
+            )
+        else:
+            tests.append(f"{path} is not {names.of(value)}")
+    for path, tensor in arguments.free:
+        tests.append(f"type({path}) is not {names.of(type(tensor))}")
+        tests.append(f"{path}.requires_grad or {path}._grad is not None")
+    return tests
+
+
+def check_guards(checks: list[Check], names: Names) -> list[str]:
+    """Tests that are true where something in reach has changed."""
+    tests: list[str] = []
+    for check in checks:
+        test = source(check, names)
+        if test is not None and test not in tests:
+            tests.append(test)
+    return tests
+
+
+def source(check: Check, names: Names) -> str | None:
+    """One check; None if there is nothing to see."""
+    container, value = check.container, check.value
+    if check.kind == "len":
+        return f"len({names.of(container, 'd')}) != {value}"
+    if check.kind == "grad":
+        return f"{names.of(container, 'd')}['_grad'] is {'not ' if value else ''}None"
+    if check.kind == "empty":
+        return f"{names.of(container, 'd')}[{check.key!r}]"
+    if check.kind == "set":
+        return f"{names.of(container, 'd')} != {names.of(value)}"
+    name = "None" if value is None else names.of(value)
+    if check.kind == "cell":
+        if value is MISSING:
+            return None
+        return f"{names.of(container, 'c')}.cell_contents is not {name}"
+    if check.kind == "item":
+        key = check.key
+        place = repr(key) if isinstance(key, (str, int)) else names.of(key)
+        return f"{names.of(container, 'd')}[{place}] is not {name}"
+    if check.kind == "class":
+        return f"{names.of(container)}.__dict__[{check.key!r}] is not {name}"
+    return f"{names.of(container)}.{check.key} is not {name}"

@@ -1,0 +1,246 @@
+"""Tracing a step: while it runs, library code sees traced arrays; users' code sees nothing of it.
+
+What changes for the time of one call, and is put back: the attribute of a tensor that holds its
+array hands out `Traced` ones to the thread that traces; `np` in the library's modules makes traced
+arrays where it makes new ones; kernels may be called as a whole; generators note what they draw.
+"""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import random
+from nanotorch._core.op import OPS
+from nanotorch._core.tensor import Tensor
+from nanotorch._core.twister import Twister
+from nanotorch.compile.hyper import Hyper, Leaf
+from nanotorch.compile.proxy import Traced, real
+from nanotorch.compile.recorder import Recorder
+from nanotorch.optim.adam import Adam, AdamW
+from nanotorch.optim.optimizer import Optimizer
+from nanotorch.optim.sgd import SGD
+
+tracing = threading.Lock()  # one trace at a time
+MISSING: Any = object()
+# Optimizers whose numbers may change between steps, with the options that are numbers.
+OPTIONS = ("lr", "momentum", "dampening", "weight_decay", "eps", "betas")
+KNOWN_OPTIMIZERS: tuple[type, ...] = (SGD, Adam, AdamW)
+UNTOUCHED = ("nanotorch.compile", "nanotorch._core.random", "nanotorch._core.twister",
+             "nanotorch._core.box_muller")  # fmt: skip
+DRAWS = (
+    "uniform", "normal", "integers", "naturals", "permutation", "bernoulli", "exponential",
+    "geometric", "cauchy", "log_normal", "multinomial",
+)  # fmt: skip
+
+
+class ArrayAttribute:
+    """`Tensor._array` during a trace."""
+
+    def __init__(self, inner: Any, recorder: Recorder) -> None:
+        self.inner, self.recorder = inner, recorder
+
+    def __get__(self, tensor: Any, kind: Any = None) -> Any:
+        if tensor is None:
+            return self
+        if self.inner is None:
+            array = tensor.__dict__.get("_array", MISSING)
+            if array is MISSING:
+                raise AttributeError("_array")
+        else:
+            array = self.inner.__get__(tensor, kind)
+        if threading.get_ident() != self.recorder.thread:
+            return array
+        return self.recorder.seen(tensor, array)
+
+    def __set__(self, tensor: Any, value: Any) -> None:
+        if threading.get_ident() == self.recorder.thread:
+            value = self.recorder.given(tensor, value)
+        if self.inner is None:
+            tensor.__dict__["_array"] = value
+        else:
+            self.inner.__set__(tensor, value)
+
+
+class Numpy:
+    """NumPy during a trace: new arrays are traced from the beginning."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        for name, value in (("zeros", 0), ("ones", 1), ("empty", None)):
+            setattr(self, name, self.maker(getattr(np, name), value))
+            like = f"{name}_like"
+            setattr(self, like, self.maker(getattr(np, like), value))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    @property
+    def mine(self) -> bool:
+        """Whether the thread that asks is the one that traces."""
+        return threading.get_ident() == self.recorder.thread and self.recorder.live
+
+    def maker(self, function: Callable[..., Any], value: Any) -> Callable[..., Any]:
+        """`np.zeros` and its kin."""
+
+        def make(*args: Any, **kwargs: Any) -> Any:
+            array = function(*real(args), **real(kwargs))
+            return self.recorder.blank(array, value) if self.mine else array
+
+        return make
+
+    def full(self, shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        array = np.full(shape, real(fill_value), dtype, **kwargs)
+        return self.recorder.blank(array, fill_value) if self.mine else array
+
+    def full_like(self, a: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        array = np.full_like(real(a), real(fill_value), dtype, **kwargs)
+        return self.recorder.blank(array, fill_value) if self.mine else array
+
+    def array(self, object: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        if type(object) is Traced and self.mine:
+            kwargs |= {} if dtype is None else {"dtype": dtype}
+            return self.recorder.function(np.array, (object,), kwargs)
+        if isinstance(object, Hyper) and self.mine:
+            ref = self.recorder.number(object, np.dtype(dtype or np.float64))
+            return Traced(ref.array, self.recorder)
+        return np.array(object, dtype, **kwargs)
+
+    def asarray(self, a: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        if type(a) is Traced and self.mine:
+            same = dtype is None or np.dtype(dtype) == a.dtype
+            return a if same else a.astype(dtype)
+        return self.array(a, dtype) if isinstance(a, Hyper) else np.asarray(a, dtype, **kwargs)
+
+    def ascontiguousarray(self, a: Any, dtype: Any = None) -> Any:
+        if type(a) is Traced and self.mine:
+            return self.recorder.function(np.ascontiguousarray, (a,), {})
+        return np.ascontiguousarray(a, dtype)
+
+
+class Changes:
+    """Things replaced for a while."""
+
+    def __init__(self) -> None:
+        self.undo: list[Callable[[], None]] = []
+
+    def item(self, container: dict[Any, Any], key: Any, value: Any) -> None:
+        """Replace an entry of a dict."""
+        before = container[key]
+        container[key] = value
+        self.undo.append(lambda: container.__setitem__(key, before))
+
+    def attribute(self, owner: Any, name: str, value: Any) -> None:
+        """Replace an attribute of a class."""
+        before = vars(owner).get(name, MISSING)
+        setattr(owner, name, value)
+        if before is MISSING:
+            self.undo.append(lambda: delattr(owner, name))
+        else:
+            self.undo.append(lambda: setattr(owner, name, before))
+
+    def put_back(self) -> None:
+        """As it was."""
+        while self.undo:
+            self.undo.pop()()
+
+
+def holder_of(name: str) -> tuple[Any, Any]:
+    """The class that has a descriptor of this name among those of `Tensor`, and the descriptor."""
+    for kind in Tensor.__mro__:
+        if name in vars(kind):
+            return kind, vars(kind)[name]
+    return Tensor, None
+
+
+@contextmanager
+def traced(recorder: Recorder) -> Iterator[None]:
+    """Let this thread's library code work on traced arrays."""
+    changes = Changes()
+    shim: Any = Numpy(recorder)
+    try:
+        kind, inner = holder_of("_array")
+        changes.attribute(kind, "_array", ArrayAttribute(inner, recorder))
+        for name, module in list(sys.modules.items()):
+            own = getattr(module, "__dict__", {})
+            if not name.startswith("nanotorch.") or name.startswith(UNTOUCHED):
+                continue
+            if own.get("np") is np:
+                changes.item(own, "np", shim)
+            if name.startswith("nanotorch.optim.") and "scalar" in own:
+                changes.item(own, "scalar", scalar_of(own["scalar"], shim))
+        for o in OPS.values():
+            space = o.namespace
+            changes.item(space, "kernel", recorder.kernel(space["kernel"]))
+            for key in ("asarray", "np"):
+                if key in space:
+                    changes.item(space, key, shim.asarray if key == "asarray" else shim)
+        for name in DRAWS:
+            method = vars(random.Generator)[name]
+            changes.attribute(random.Generator, name, recorder.draw(method))
+        for known in KNOWN_OPTIMIZERS:
+            if "step" in vars(known):
+                changes.attribute(known, "step", counted(vars(known)["step"], recorder))
+        changes.attribute(Twister, "manual_seed", refusing(Twister.manual_seed, recorder))
+        yield
+    finally:
+        changes.put_back()
+
+
+def refusing(function: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
+    """A function that ends the trace."""
+
+    def refused(*args: Any, **kwargs: Any) -> Any:
+        if threading.get_ident() == recorder.thread and recorder.live:
+            recorder.refuse(f"`{function.__name__}` changes a generator")
+        return function(*args, **kwargs)
+
+    return refused
+
+
+def scalar_of(scalar: Callable[..., Any], shim: Numpy) -> Callable[..., Any]:
+    """The optimizers' numbers as arrays, of which those that may change are not kept."""
+
+    def made(value: Any, dtype: np.dtype) -> Any:
+        return shim.array(value, dtype) if isinstance(value, Hyper) else scalar(value, dtype)
+
+    return made
+
+
+def counted(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
+    """An optimizer's step on numbers that remember where they come from."""
+
+    def stepped(self: Optimizer, closure: Any = None) -> Any:
+        if threading.get_ident() != recorder.thread or not recorder.live:
+            return step(self, closure)
+        if closure is not None or type(self) not in KNOWN_OPTIMIZERS:
+            recorder.refuse("the step of an optimizer with a closure, or of a class of its own")
+            return step(self, closure)
+        changes = Changes()
+        try:
+            for group in self.param_groups:
+                for name in set(OPTIONS) & set(group):
+                    changes.item(group, name, hyper(group, name, recorder))
+            recorder.counting = recorder.conditions
+            return step(self)
+        finally:
+            recorder.counting = None
+            changes.put_back()
+
+    return stepped
+
+
+def hyper(group: dict[str, Any], name: str, recorder: Recorder) -> Any:
+    """An option as a number that remembers where it comes from."""
+    value = group[name]
+    if type(value) in (int, float):
+        return Hyper.of(value, Leaf(group, name), recorder.conditions)
+    if type(value) is tuple and all(type(part) in (int, float) for part in value):
+        return tuple(
+            Hyper.of(part, (f"{{}}[{i}]", Leaf(group, name)), recorder.conditions)
+            for i, part in enumerate(value)
+        )
+    return value

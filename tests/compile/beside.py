@@ -1,0 +1,102 @@
+"""Running a compiled step beside the step itself: two copies of everything, compared bit by bit."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import nanotorch as torch
+
+Scene = Any  # an object with `step(...)` and `state()`: tensors whose bits are compared
+
+
+def bits(tensor: Any) -> Any:
+    """What of a tensor must be the same."""
+    if tensor is None:
+        return None
+    array = tensor.detach().numpy()
+    strides = array.strides if array.size > 1 else ()
+    return array.dtype.str, array.shape, strides, array.tobytes(), tensor.requires_grad
+
+
+def flat(value: Any) -> list[Any]:
+    """All leaves of a result, tensors as their bits."""
+    if isinstance(value, torch.Tensor):
+        return [bits(value), type(value.grad_fn).__name__]
+    if isinstance(value, (tuple, list)):
+        return [part for entry in value for part in flat(entry)]
+    if isinstance(value, dict):
+        return [part for key in value for part in (key, *flat(value[key]))]
+    return [repr(value)]
+
+
+def snapshot(tensors: list[Any]) -> list[Any]:
+    """Values, gradients and versions."""
+    found: list[Any] = []
+    for t in tensors:
+        grad = t.grad if t.is_leaf else None
+        found += [bits(t), bits(grad), t._version]
+    found.append(bits(torch.get_rng_state()))
+    return found
+
+
+def compare(
+    make: Callable[[], tuple[Callable[..., Any], Callable[[], list[Any]]]],
+    calls: int = 8,
+    arguments: Callable[[int], tuple[Any, ...]] = lambda n: (),
+    between: Callable[[int, Any], None] = lambda n, step: None,
+    compiles: bool = True,
+) -> Any:
+    """Make two scenes, compile the step of one, and let both go on side by side.
+
+    Args:
+        make: gives a step and a function that lists the tensors it changes; called twice with the
+            same seed, so that both start alike.
+        arguments: of call number n; called for each of the two.
+        between: called before each call with each of the two steps.
+        compiles: whether the step is to be replayed in the end.
+
+    Returns:
+        The compiled step.
+    """
+    torch.manual_seed(0)
+    plain, plain_state = make()
+    torch.manual_seed(0)
+    original, state = make()
+    step = torch.compile(original, fullgraph=True) if compiles else torch.compile(original)
+    generator_state = torch.get_rng_state()
+    for n in range(calls):
+        found = []
+        for function, tensors in ((plain, plain_state), (step, state)):
+            torch.set_rng_state(generator_state)
+            between(n, function)
+            result = function(*arguments(n))
+            found.append(flat(result) + snapshot(tensors()))
+        generator_state = torch.get_rng_state()
+        assert found[0] == found[1], f"call {n}: {difference(*found)}"
+    report = step.report()
+    assert (report.problem is None) == compiles, str(report)
+    if compiles:
+        assert report.plans, str(report)
+    return step
+
+
+def difference(a: list[Any], b: list[Any]) -> str:
+    """The first entries that differ."""
+    pairs = [(x, y) for x, y in zip(a, b, strict=False) if x != y]
+    return f"{len(a)} and {len(b)} entries; first difference {pairs[:1]}"
+
+
+def array(*shape: int, seed: int = 0) -> Any:
+    """A tensor of normal numbers."""
+    values = np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+    return torch.from_numpy(values)
+
+
+def caught(function: Callable[[], Any]) -> list[str]:
+    """The texts of the warnings of a call."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        function()
+    return [str(warning.message) for warning in found]
