@@ -11,7 +11,7 @@ import numpy as np
 from nanotorch import ops
 from nanotorch._core import quick
 from nanotorch._core.dtypes import Size
-from nanotorch._core.engine import Sweep
+from nanotorch._core.engine import Sweep, sum_to
 from nanotorch._core.graph import Edge, FreedValues, anomaly
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
@@ -237,8 +237,27 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
             raise RuntimeError(
                 f"element {position} of tensors does not require grad and does not have a grad_fn"
             )
-        pairs.append((edge, weight if create_graph else weight._array))
+        pairs.append((edge, as_made(edge, weight if create_graph else weight._array)))
     return pairs
+
+
+def as_made(edge: Edge, weight: Any) -> Any:
+    """A first gradient in the shape of the tensor when it was made, which `unsqueeze_` changes.
+
+    Raises:
+        RuntimeError: if that cannot have been broadcast to the gradient's.
+    """
+    node, number = edge
+    if node is None or weight.shape == node._outputs[number][0]:
+        return weight
+    shape = node._outputs[number][0]
+    pairs = zip(reversed(shape), reversed(weight.shape), strict=False)
+    if len(shape) > weight.ndim or any(n not in (1, m) for n, m in pairs):
+        raise RuntimeError(
+            f"invalid gradient at index 0 - got {list(weight.shape)} but expected shape compatible "
+            f"with {list(shape)}"
+        )
+    return sum_to(weight, shape)
 
 
 def first_gradient(root: Tensor | GradientEdge, weight: Tensor | None, position: int) -> Tensor:

@@ -121,13 +121,13 @@ def stack_along(tensors: Arrays, dim: int) -> Array:
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     shape = tensors[0].shape
+    dim = normal_dim(dim, len(shape) + 1)
     for position, a in enumerate(tensors):
         if a.shape != shape:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
                 f"and {list(a.shape)} at entry {position}"
             )
-    dim = normal_dim(dim, len(shape) + 1)
     at = (WHOLE,) * dim + (None, ...)
     return np.concatenate([a[at] for a in tensors], dim)
 

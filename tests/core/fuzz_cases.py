@@ -257,6 +257,15 @@ CASES: dict[str, tuple[str, ...]] = {
         "with torch.no_grad(): t2.add_(1)",
         "t3.dot(t3).backward(create_graph=True)",
     ),
+    "a root that was reshaped in place": (
+        "t2 = t0.sum(1, keepdim=True) * 1",
+        "with torch.no_grad(): t2.unsqueeze_(1)",
+        "t2.backward(torch.ones_like(t2))",
+        "t3 = t0.sum(1) * 1",
+        "with torch.no_grad(): t3.unsqueeze_(0)",
+        "t3.backward(torch.ones_like(t3))",
+    ),
+    "stack looks at its dimension first": ("t2 = torch.stack([t1[0], t1], 5)",),
     "limits that do not broadcast": (
         "t2 = t1.clamp(torch.zeros(1, 3), torch.ones(1, 6))",
         "t1.clamp_(torch.zeros(2, 2))",
