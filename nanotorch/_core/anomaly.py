@@ -4,6 +4,7 @@ The mode is one for all threads. While it is on, `observers` in `saving` holds i
 recording an operation looks at one list only, whatever there is to do.
 """
 
+import sys
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -13,6 +14,9 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.graph import Node, anomaly
+from nanotorch._core.place import place_of
+from nanotorch._core.story import Story, place_of_node
+from nanotorch._core.watching import here, watch
 
 ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
@@ -39,29 +43,38 @@ def note_origin(node: Node) -> None:
     while frames and frames[-1].filename.startswith(OURS):
         frames.pop()
     node.metadata[TRACE] = frames.format()
+    place, _ = place_of(sys._getframe(1))
     if anomaly.running is not None:
         node.metadata[PARENT] = anomaly.running
+        place = place or place_of_node(anomaly.running)
+    node.__dict__["_noted"] = (place, watch.times)
 
 
-def check_gradients(node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
+def check_gradients(sweep: Any, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
     """Refuse nan among the gradients that a node has made.
 
     Args:
+        sweep: the backward pass, which keeps its story.
         arrived: the gradients of its outputs, from which it made them.
 
     Raises:
-        RuntimeError: naming the node and the position.
+        RuntimeError: naming the node and the position, and where it all began.
     """
+    if sweep.story is None:
+        sweep.story = Story()
+    sweep.story.look(node, grads, arrived)
     for position, g in enumerate(grads):
         if g is not None and np.isnan(getattr(g, "_array", g)).any():
             raise RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {position}th output."
+                + sweep.story.tell(node)
             )
 
 
 def report(node: Node | None) -> None:
     """Warn where the forward call of a node that has failed stood, and those it came from."""
     heading = CAUSED
+    here.in_backward = None
     while node is not None:
         trace = node.metadata.get(TRACE)
         if trace is None:

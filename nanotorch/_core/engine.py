@@ -136,7 +136,12 @@ class Sweep:
         create_graph: compute on Tensors and record it, so that gradients have a graph themselves.
         captures: edges whose gradients are wanted; only nodes that lead to them run.
         accumulate: the nodes of these edges run as well, in place of handing out what arrives.
+
+    Attributes:
+        story: what anomaly mode has come across in this pass.
     """
+
+    story: Any = None
 
     def __init__(
         self,
@@ -322,7 +327,7 @@ class Sweep:
             grads = self.useful(node, grads)
             grads = call_after_hooks(node, grads, arrived, self.graph)
         if anomaly.enabled and anomaly.check_nan:
-            check_gradients(node, grads, arrived)
+            check_gradients(self, node, grads, arrived)
         if self.freed is not None and node.keeps_values:
             node._saved = self.freed
         self.pass_on(node, grads, arrived[0])

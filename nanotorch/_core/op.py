@@ -32,6 +32,7 @@ from nanotorch._core.graph import Node
 from nanotorch._core.op_runtime import RUNTIME, unpack_input, unpack_out
 from nanotorch._core.saving import opened
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.watching import equip
 
 Array = np.ndarray
 Arrays = Sequence[np.ndarray]
@@ -138,7 +139,7 @@ class Op:
     @property
     def known_as(self) -> str:
         """The name by which users know it: that of a private part of an operation is its node's."""
-        if self.public or self.method:
+        if self.public:
             return self.name
         plain = self.node_name.rpartition("::")[2].rpartition("Backward")[0]
         return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", plain).lower() or self.name
@@ -265,7 +266,6 @@ def build(o: Op) -> Callable[..., Any]:
         "__name__": o.kernel.__module__,
         "compiled": compiled,
         "OPERANDS": OPERANDS,
-        "kernel": o.kernel,
         "this_op": o,
         "NewNode": kind,
         "NewNodeInPlace": inplace_kind,
@@ -273,6 +273,7 @@ def build(o: Op) -> Callable[..., Any]:
         **{f"default_{n}": p.default for n, p in o.signature.parameters.items()},
     }
     o.namespace = namespace
+    equip(o)
     function = namespace["this_function"] = generated(o, o.name)
     if o.formulas:
         kind.apply_bare = generated(o, "apply_bare")

@@ -100,7 +100,7 @@ def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
     """The kernel on bare arrays, as formulas call it outside a recorded pass."""
     if not any(isinstance(x, (np.ndarray, np.generic, list, tuple)) for x in arguments):
         raise not_a_tensor(o, 0, arguments[0])
-    return o.kernel(*arguments, **named)
+    return o.namespace["kernel"](*arguments, **named)
 
 
 def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:

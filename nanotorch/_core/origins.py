@@ -63,8 +63,12 @@ def told(site: Site | None) -> str:
     line = lines[0] if lines else code.co_firstlineno
     path = code.co_filename
     text = linecache.getline(path, line).strip()
-    shown = path.removeprefix(str(Path.cwd()) + os.sep)
-    return f" at {shown}:{line}" + (f"\n      {text}" if text else "")
+    return f" at {shown(path)}:{line}" + (f"\n      {text}" if text else "")
+
+
+def shown(path: str) -> str:
+    """A file's path as messages have it: from where the program runs, if it is below there."""
+    return path.removeprefix(str(Path.cwd()) + os.sep)
 
 
 def paragraph(*parts: str) -> str:

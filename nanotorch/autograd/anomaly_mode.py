@@ -1,10 +1,41 @@
-"""Finding the operation whose gradient fails: anomaly mode, on and off."""
+"""Finding the operation whose gradient fails, or that made nan or infinity: anomaly mode."""
 
+import threading
 import warnings
+from typing import Any
 
 from nanotorch._core.anomaly import ENABLED
 from nanotorch._core.graph import anomaly
+from nanotorch._core.nonfinite import NonFinite as NonFinite
+from nanotorch._core.nonfinite import NonFiniteWarning as NonFiniteWarning
+from nanotorch._core.nonfinite import Range as Range
+from nanotorch._core.op import OPS
 from nanotorch._core.saving import observers
+from nanotorch._core.watching import switch, watch
+
+
+class Setting:
+    """Whether the mode is on, and whether it looks for nan, as long as something is in force.
+
+    Args:
+        owner: the context manager that ends it.
+    """
+
+    def __init__(self, owner: Any, enabled: bool, check_nan: bool) -> None:
+        self.owner, self.enabled, self.check_nan = owner, enabled, check_nan
+
+
+class _Here(threading.local):
+    """Per thread: the setting last made by a call, which may yet turn out to be a context."""
+
+    pending: Setting | None = None
+
+
+here = _Here()
+changing = threading.RLock()
+# What is in force, the last first; threads may leave their contexts in any order. The first of the
+# list is what holds outside of all contexts.
+settings = [Setting(None, False, True)]
 
 
 def is_anomaly_enabled() -> bool:
@@ -13,21 +44,73 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode, once on, looks for nan in gradients."""
+    """Whether anomaly mode, once on, looks for nan and infinity."""
     return anomaly.check_nan
 
 
-def _set(enabled: bool, check_nan: bool) -> None:
-    if not isinstance(enabled, bool):
-        raise TypeError(
-            "set_anomaly_enabled(): argument 'enabled' (position 1) must be bool, "
-            f"not {type(enabled).__name__}"
-        )
+def first_nonfinite(phase: str | None = None) -> NonFinite | None:
+    """The first operation that made infinity of finite numbers, or nan of numbers without nan.
+
+    It is remembered after the mode has been turned off, until it is turned on again.
+
+    Args:
+        phase: "forward" or "backward" to ask for the first of a forward or backward pass.
+
+    Returns:
+        None if there has been none. Otherwise what `print` shows in full: the attribute ``op`` has
+        its name, ``module``, ``file`` and ``line`` where it was called, ``inputs`` and ``result``
+        the ranges of the values.
+
+    Raises:
+        ValueError: for any other phase.
+    """
+    if phase not in (None, "forward", "backward"):
+        raise ValueError(f"phase is {phase!r}, but must be 'forward', 'backward' or None")
+    return next((f for f in watch.firsts if phase in (None, f.phase)), None)
+
+
+def _settle() -> None:
+    """A call that was not followed by `__enter__` has changed what was in force for good."""
+    pending, here.pending = here.pending, None
+    if pending is not None:
+        position = settings.index(pending)
+        del settings[position]
+        _change(settings[position - 1], pending.enabled, pending.check_nan)
+
+
+def _change(setting: Setting, enabled: bool, check_nan: bool) -> None:
+    setting.enabled, setting.check_nan = enabled, check_nan
+
+
+def _enter(owner: Any, enabled: bool, check_nan: bool) -> Setting:
+    """Put a setting into force."""
+    with changing:
+        _settle()
+        if enabled and not anomaly.enabled:
+            watch.begin()
+        settings.append(Setting(owner, enabled, check_nan))
+        _apply()
+        return settings[-1]
+
+
+def _leave(owner: Any) -> None:
+    """End the last setting of a context manager."""
+    with changing:
+        _settle()
+        settings.remove(next(s for s in reversed(settings) if s.owner is owner))
+        _apply()
+
+
+def _apply() -> None:
+    """Let the engine do what the last setting says."""
+    enabled, check_nan = settings[-1].enabled, settings[-1].check_nan
     if enabled and not anomaly.enabled:
         observers.append(anomaly)
     elif anomaly.enabled and not enabled:
         observers.remove(anomaly)
     anomaly.enabled, anomaly.check_nan = enabled, check_nan
+    if watch.on != (enabled and check_nan):
+        switch(enabled and check_nan, list(OPS.values()))
 
 
 class set_detect_anomaly:  # noqa: N801 - PyTorch's name
@@ -36,40 +119,62 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
     In anomaly mode every recorded operation notes the call that made it, and a backward pass that
     fails warns with the traceback of the call whose gradient it was computing.
 
+    With ``check_nan`` the result of every operation is looked at, in grad mode or not. The first
+    that makes infinity of finite numbers gives a `NonFiniteWarning`, and so does the first that
+    makes nan of numbers without nan, with the module, the line and the ranges of its inputs.
+    Numbers in the program, as in ``masked_fill(mask, float("-inf"))``, are inputs like others. To
+    stop there, make the warning an error::
+
+        warnings.simplefilter("error", torch.autograd.anomaly_mode.NonFiniteWarning)
+
+    Where a backward pass fails because of nan, the error tells as well where it began. Elsewhere
+    `first_nonfinite` has the answer.
+
     Args:
         mode: whether the mode is on from now on, in all threads.
-        check_nan: let a backward pass fail where a gradient holds nan.
+        check_nan: look for nan and infinity, and let a backward pass fail where a gradient is nan.
 
     Raises:
         TypeError: if ``mode`` is not a bool.
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(
+                "set_anomaly_enabled(): argument 'enabled' (position 1) must be bool, "
+                f"not {type(mode).__name__}"
+            )
         self.prev, self.prev_check_nan = anomaly.enabled, anomaly.check_nan
-        _set(mode, check_nan)
+        here.pending = _enter(self, mode, check_nan)
 
     def __enter__(self) -> None:
-        pass
+        if here.pending is not None and here.pending.owner is self:
+            here.pending = None
+            return
+        # Entered again, or later: as in PyTorch, nothing changes until the end.
+        with changing:
+            now = _enter(self, anomaly.enabled, anomaly.check_nan)
+            _change(settings[settings.index(now) - 1], self.prev, self.prev_check_nan)
 
     def __exit__(self, *exc: object) -> None:
-        _set(self.prev, self.prev_check_nan)
+        _leave(self)
 
 
 class detect_anomaly:  # noqa: N801 - PyTorch's name
     """Context manager: anomaly mode, see `set_detect_anomaly`; warns that it takes time.
 
     Args:
-        check_nan: let a backward pass fail where a gradient holds nan.
+        check_nan: look for nan and infinity, and let a backward pass fail where a gradient is nan.
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        self.check_nan = check_nan
-        self.prev, self.prev_check_nan = anomaly.enabled, anomaly.check_nan
+        self.prev, self.check_nan = anomaly.enabled, check_nan
+        self.prev_check_nan = anomaly.check_nan
         warnings.warn(ENABLED, UserWarning, stacklevel=2)
 
     def __enter__(self) -> None:
         self.prev, self.prev_check_nan = anomaly.enabled, anomaly.check_nan
-        _set(True, self.check_nan)
+        _enter(self, True, self.check_nan)
 
     def __exit__(self, *exc: object) -> None:
-        _set(self.prev, self.prev_check_nan)
+        _leave(self)

@@ -4,6 +4,7 @@ An output may be new, or a view; an input returned as it came, or written to; on
 marked as having no gradient. What each means is what PyTorch makes of it.
 """
 
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from nanotorch._core.saving import hooks, pack_all
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.view_errors import CUSTOM, MULTI_OUTPUT
 from nanotorch._core.views import check_write, make_view, rebase
+from nanotorch._core.watching import look, watch
 from nanotorch.ops.shape import view_in
 
 if TYPE_CHECKING:
@@ -74,6 +76,9 @@ def settle(
             attach_written(out, node, number, inputs, len(results))
         else:
             results[number] = attach(out, node, number, is_input, len(results))
+    if watch.on and results and not dirty:
+        name = node._forward_cls.__name__
+        look(name, tuple(results), [("input", inputs)], None, sys._getframe(1))
     if recording:
         node._outputs = tuple(
             [

@@ -5,6 +5,7 @@ zeros. Numbers are drawn in the order of the memory, which is that of the elemen
 is contiguous.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from nanotorch._core.origins import wrote
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import check_write, edge_of, rebase
+from nanotorch._core.watching import look, watch
 from nanotorch.ops.generator import Generator, stream
 
 Array = np.ndarray
@@ -72,6 +74,8 @@ def fill(
     target = array if array.flags.c_contiguous else memory_order(array)
     target[...] = draw(target.shape, array.dtype)
     wrote(input._cell, "a random fill")
+    if watch.on:
+        look("a random fill", input, [], None, sys._getframe(1))
     if any(node is not None for node, _ in edges):
         rebase(input, zero_node(kind, (input, *others), edges))
     return input

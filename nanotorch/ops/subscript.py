@@ -1,6 +1,7 @@
 """Brackets: `tensor[index]` and `tensor[index] = value`, put together from views and `index`."""
 
 import operator
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import method
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.watching import look, watch
 from nanotorch.ops.advanced import Index, check_masks, index, put_into
 from nanotorch.ops.creation import array_of
 from nanotorch.ops.expanding import expand_to
@@ -256,6 +258,8 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
     except (IndexError, ValueError, TypeError):
         return False
     wrote(self._cell, "index assignment")
+    if watch.on:
+        look("index assignment", array[place], [("value", new)], None, sys._getframe(1))
     return True
 
 

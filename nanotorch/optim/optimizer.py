@@ -16,7 +16,9 @@ from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.typename import typename
+from nanotorch._core.watching import watch
 from nanotorch.optim.arrays import number
+from nanotorch.optim.watched import watched_step
 
 Group = dict[str, Any]
 Closure = Callable[[], Any]
@@ -316,8 +318,9 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        run = functools.partial(watched_step, step) if watch.on else step
         if not (before or after) or type(self).step is not hooked:
-            return step(self, *args, **kwargs)
+            return run(self, *args, **kwargs)
         everything: tuple[Any, ...] = (self, *args)
         for hook in list(before.values()):
             result = hook(self, everything, kwargs)
@@ -329,7 +332,7 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                     f"{result}."
                 )
             everything, kwargs = result
-        out = step(*everything, **kwargs)
+        out = run(*everything, **kwargs)
         for hook in list(after.values()):
             hook(self, everything, kwargs)
         return out
