@@ -141,30 +141,52 @@ def regression() -> Step:
     return lambda: run(x, target, error, scaled, ones, share)
 
 
+def cross_entropy(y: Array) -> tuple[Array, Array, Step]:
+    """Binary cross entropy of logits, the mean over a batch.
+
+    With p the probability that logit z stands for, the loss -y log p - (1 - y) log (1 - p) is
+    log(1 + exp(-|z|)) + |z| / 2 + (1/2 - y) z: one product of what `terms` holds with `shares`. Its
+    gradient p - y is tanh(z / 2) / 2 + 1/2 - y.
+
+    Returns:
+        A row for the logits, a row that gets their gradient, and what computes that and the loss.
+    """
+    rows = len(y)
+    terms, shares = np.empty((2, 3, rows), np.float32)
+    shares[:] = np.array([[1], [0.5], [0.5]]) / rows
+    shares[2] -= y / rows
+    (logs, size, z), offset, gradient = terms, shares[2], np.empty((1, rows), np.float32)
+    all_terms, all_shares, delta = terms.ravel(), shares.ravel(), gradient[0]
+    half, half_share = constant(0.5), constant(0.5 / rows)
+
+    def run() -> Any:
+        absolute(z, size)
+        negative(size, logs)
+        exp(logs, logs)
+        log1p(logs, logs)
+        multiply(z, half, delta)
+        tanh(delta, delta)
+        multiply(delta, half_share, delta)
+        add(delta, offset, delta)
+        return dot(all_terms, all_shares)
+
+    return terms[2:], gradient, run
+
+
 def classifier() -> Step:
     """Two hidden layers of tanh, binary cross entropy of logits.
 
-    A column is a row of the batch: then the layers of bias and tanh run along the longer axis. With
-    p the probability that logit z stands for, the loss -y log p - (1 - y) log (1 - p) is
-    log(1 + exp(-|z|)) + |z| / 2 + (1/2 - y) z: one product of what `terms` holds with `shares`. Its
-    gradient p - y is tanh(z / 2) / 2 + 1/2 - y.
+    A column is a row of the batch: then the layers of bias and tanh run along the longer axis.
     """
     rows, hidden = CLASSIFIER.rows, CLASSIFIER.widths[1]
     x, y = CLASSIFIER.batch()
+    z, d3, loss_of_z = cross_entropy(y[:, 0])
     trainable = Trainable(CLASSIFIER.parameters())
-    update = trainable.update
     w1, b1, w2, b2, w3, b3 = trainable.parameters
     gw1, gb1, gw2, gb2, gw3, gb3 = trainable.gradients
-    xt, c1, c2, w2t, w3t = x.T, b1[:, None], b2[:, None], w2.T, w3.T
+    update, xt, c1, c2, w2t, w3t = trainable.update, x.T, b1[:, None], b2[:, None], w2.T, w3.T
     h1, h2, d1, d2 = np.empty((4, hidden, rows), np.float32)
-    h1t, h2t = h1.T, h2.T
-    terms, shares = np.empty((2, 3, rows), np.float32)
-    shares[:] = np.array([[1], [0.5], [0.5]]) / rows
-    shares[2] -= y[:, 0] / rows
-    logs, size, z = terms
-    all_terms, all_shares, logits, offset = terms.ravel(), shares.ravel(), terms[2:], shares[2]
-    d3, ones = np.empty((1, rows), np.float32), np.ones(rows, np.float32)
-    delta, one, half, half_share = d3[0], constant(1), constant(0.5), constant(0.5 / rows)
+    h1t, h2t, ones, one = h1.T, h2.T, np.ones(rows, np.float32), constant(1)
 
     def step() -> Any:
         dot(w1, xt, h1)
@@ -173,17 +195,9 @@ def classifier() -> Step:
         dot(w2, h1, h2)
         add(h2, c2, h2)
         tanh(h2, h2)
-        dot(w3, h2, logits)
+        dot(w3, h2, z)
         add(z, b3, z)
-        absolute(z, size)
-        negative(size, logs)
-        exp(logs, logs)
-        log1p(logs, logs)
-        loss = dot(all_terms, all_shares)
-        multiply(z, half, delta)
-        tanh(delta, delta)
-        multiply(delta, half_share, delta)
-        add(delta, offset, delta)
+        loss = loss_of_z()
         dot(d3, h2t, gw3)
         dot(d3, ones, gb3)
         dot(w3t, d3, d2)
