@@ -98,7 +98,7 @@ class Recorder:
         if self.tape.find(array) is None:
             if id(tensor) in self.known:
                 self.tape.add_storage(owner(array), OUTSIDE)
-            elif not tensor._is_number:
+            elif not (tensor._is_number or id(tensor) in self.made):
                 self.refuse(UNKNOWN)
                 return array
         elif not (id(tensor) in self.made or id(tensor) in self.known or tensor._is_number):

@@ -1,0 +1,250 @@
+"""What cannot be replayed runs as it is, after one warning that names the line."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch import nn, optim
+from tests.compile.beside import array, caught, compare, flat
+
+SETTINGS = {"factor": 2.0}
+GENERATOR = np.random.default_rng(0)
+COUNTS = np.zeros(3)
+
+
+def scene(body: Callable[[Any, Any, Any], Any]) -> Callable[[], Any]:
+    """A linear model whose step is ``body(model, optimizer, x)``."""
+
+    def make() -> Any:
+        model = nn.Linear(4, 2)
+        optimizer, x = optim.SGD(model.parameters(), lr=0.1, momentum=0.5), array(3, 4)
+
+        def step() -> Any:
+            return body(model, optimizer, x)
+
+        return step, lambda: list(model.parameters())
+
+    return make
+
+
+def finish(loss: Any, optimizer: Any) -> Any:
+    """The rest of a step."""
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+def branches(model: Any, optimizer: Any, x: Any) -> Any:
+    loss = model(x).pow(2).mean()
+    if loss > 0.5:
+        loss = loss * 2
+    return finish(loss, optimizer)
+
+
+def takes_item(model: Any, optimizer: Any, x: Any) -> Any:
+    loss = model(x).pow(2).mean()
+    return finish(loss * loss.item(), optimizer)
+
+
+def takes_numpy(model: Any, optimizer: Any, x: Any) -> Any:
+    out = model(x)
+    scale = float(out.detach().numpy().max())
+    return finish(out.sum() * scale, optimizer)
+
+
+def takes_list(model: Any, optimizer: Any, x: Any) -> Any:
+    out = model(x)
+    return finish(out.sum() * out.tolist()[0][0], optimizer)
+
+
+def prints(model: Any, optimizer: Any, x: Any) -> Any:
+    loss = finish(model(x).sum(), optimizer)
+    print("a step")
+    return loss
+
+
+def prints_loss(model: Any, optimizer: Any, x: Any) -> Any:
+    loss = finish(model(x).sum(), optimizer)
+    repr(loss)
+    return loss
+
+
+def draws(model: Any, optimizer: Any, x: Any) -> Any:
+    return finish(model(x).sum() * random.random(), optimizer)
+
+
+def draws_numpy(model: Any, optimizer: Any, x: Any) -> Any:
+    return finish(model(x).sum() * float(GENERATOR.normal()), optimizer)
+
+
+def draws_globally(model: Any, optimizer: Any, x: Any) -> Any:
+    return finish(model(x).sum() * np.random.rand(), optimizer)  # noqa: NPY002
+
+
+def reads_array(model: Any, optimizer: Any, x: Any) -> Any:
+    COUNTS[0] += 1
+    return finish(model(x).sum() * float(COUNTS[0]), optimizer)
+
+
+def takes_time(model: Any, optimizer: Any, x: Any) -> Any:
+    return finish(model(x).sum() + 0 * time.perf_counter(), optimizer)
+
+
+def picks(model: Any, optimizer: Any, x: Any) -> Any:
+    out = model(x)
+    return finish(out[out > 0].sum() + out.sum(), optimizer)
+
+
+def finds(model: Any, optimizer: Any, x: Any) -> Any:
+    out = model(x)
+    return finish(out.sum() + out.nonzero().sum(), optimizer)
+
+
+def freezes(model: Any, optimizer: Any, x: Any) -> Any:
+    model.bias.requires_grad_(not model.bias.requires_grad)
+    return finish(model(x).sum(), optimizer)
+
+
+def replaces_memory(model: Any, optimizer: Any, x: Any) -> Any:
+    model.weight.data = model.weight.data * 0.5
+    return finish(model(x).sum(), optimizer)
+
+
+def seeds(model: Any, optimizer: Any, x: Any) -> Any:
+    torch.manual_seed(3)
+    return finish(torch.dropout_of(model(x)).sum(), optimizer)
+
+
+def counts(model: Any, optimizer: Any, x: Any) -> Any:
+    SETTINGS["factor"] += 1.0
+    return finish(model(x).sum() * SETTINGS["factor"], optimizer)
+
+
+def keeps_graph(model: Any, optimizer: Any, x: Any) -> Any:
+    loss = model(x).pow(2).sum()
+    optimizer.zero_grad()
+    loss.backward(retain_graph=True)
+    return loss
+
+
+def forward_only(model: Any, optimizer: Any, x: Any) -> Any:
+    return model(x)
+
+
+def returns_object(model: Any, optimizer: Any, x: Any) -> Any:
+    finish(model(x).sum(), optimizer)
+    return model
+
+
+SITUATIONS = [
+    branches, takes_item, takes_numpy, takes_list, prints, prints_loss, draws, draws_numpy,
+    draws_globally, reads_array, takes_time, picks, finds, freezes, replaces_memory, counts,
+    keeps_graph, forward_only,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", SITUATIONS)
+def test_the_step_runs_as_it_is(body: Any) -> None:
+    states = []
+    for wrapped in (False, True):
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002
+        SETTINGS["factor"], COUNTS[0] = 2.0, 0
+        globals()["GENERATOR"] = np.random.default_rng(0)
+        torch.manual_seed(0)
+        step, state = scene(body)()
+        found: list[Any] = []
+
+        def run() -> None:
+            function = torch.compile(step) if wrapped else step  # noqa: B023
+            for _ in range(6):
+                found.append(flat(function()))
+                found.append(flat(state()))
+
+        warned = caught(run)
+        assert len(warned) == wrapped, warned
+        if wrapped:
+            code = body.__code__
+            line = int(warned[0].partition("test_fallback.py:")[2].partition(":")[0])
+            last = max(n for *_, n in code.co_lines() if n)
+            own = code.co_firstlineno <= line <= last
+            assert own or f"test_fallback.py:{step.__code__.co_firstlineno}:" in warned[0], warned
+        states.append(found)
+    if body not in (draws_numpy, takes_time):
+        assert states[0] == states[1]
+
+
+def test_fullgraph_raises_instead() -> None:
+    step, _ = scene(branches)()
+    with pytest.raises(RuntimeError, match=r"test_fallback\.py:\d+: .*depend"):
+        for _ in range(3):
+            torch.compile(step, fullgraph=True)
+            compiled = torch.compile(step, fullgraph=True)
+            compiled()
+            compiled()
+
+
+def test_an_optimizer_of_ones_own_runs_as_it_is() -> None:
+    class Mine(optim.Optimizer):
+        def __init__(self, params: Any) -> None:
+            super().__init__(params, {"lr": 0.1})
+            self.count = 0
+
+        def step(self, closure: Any = None) -> None:
+            self.count += 1
+            with torch.no_grad():
+                for p in self.param_groups[0]["params"]:
+                    p -= p.grad * (0.1 / self.count)
+
+    def make() -> Any:
+        model = nn.Linear(4, 2)
+        optimizer, x = Mine(model.parameters()), array(3, 4)
+
+        def step() -> Any:
+            return finish(model(x).sum(), optimizer)
+
+        return step, lambda: list(model.parameters())
+
+    with pytest.warns(UserWarning, match="count"):
+        compare(make, compiles=False)
+
+
+def test_a_print_is_printed_every_time(capsys: Any) -> None:
+    step, _ = scene(prints)()
+    compiled = torch.compile(step)
+    with pytest.warns(UserWarning, match="print"):
+        for _ in range(4):
+            compiled()
+    assert capsys.readouterr().out == "a step\n" * 4
+
+
+def test_a_wrong_replay_is_noticed(monkeypatch: Any) -> None:
+    """A negative control: were a call on the tape not the one that was made, nobody would use it."""
+    from nanotorch.compile import emit
+
+    right = emit.Calls.ufunc
+
+    def wrong(self: Any, entry: Any) -> str:
+        return right(self, entry).replace("* ", "+ ", 1)
+
+    monkeypatch.setitem(emit.OPERATORS, np.multiply, "{} + {}")
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step() -> Any:
+        x.grad = None
+        loss = x[0] * x[1]
+        loss.backward()
+        return loss
+
+    compiled = torch.compile(step)
+    with pytest.warns(UserWarning, match="came out otherwise"):
+        for _ in range(4):
+            assert compiled().item() == 2.0
+    assert compiled.report().problem is not None
+    assert wrong is not None
