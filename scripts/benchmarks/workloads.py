@@ -89,9 +89,9 @@ WORKLOADS = [
     network("MLP 1024-1024-1024-10", problems.LARGE, 2),
     chain(1_000, 5),
     chain(100_000, 2),
-    epoch("epoch in order", Epoch()),
-    epoch("epoch shuffled", Epoch(shuffled=True)),
-    epoch("epoch with training", Epoch(trains=True)),
+    epoch("DataLoader epoch", Epoch()),
+    epoch("DataLoader epoch, shuffled", Epoch(shuffled=True)),
+    epoch("DataLoader epoch, training", Epoch(trains=True)),
     *(Workload(name, "ops", *makers, steps=1) for name, makers in OPERATIONS.items()),
 ]
 
