@@ -58,12 +58,16 @@ def told(site: Site | None) -> str:
     """` at file:line`, and below it the line itself if it can be read."""
     if site is None:
         return ""
-    code, offset = site
-    lines = [line for start, end, line in code.co_lines() if start <= offset < end and line]
-    line = lines[0] if lines else code.co_firstlineno
-    path = code.co_filename
+    path, line = site[0].co_filename, line_of(site)
     text = linecache.getline(path, line).strip()
     return f" at {shown(path)}:{line}" + (f"\n      {text}" if text else "")
+
+
+def line_of(site: Site) -> int:
+    """The number of the line in its file."""
+    code, offset = site
+    lines = [line for start, end, line in code.co_lines() if start <= offset < end and line]
+    return lines[0] if lines else code.co_firstlineno
 
 
 def shown(path: str) -> str:

@@ -5,7 +5,7 @@ import linecache
 from types import FrameType
 from typing import Any, NamedTuple
 
-from nanotorch._core.origins import ours, shown
+from nanotorch._core.origins import Site, line_of, ours, shown
 
 ENGINE, CALLS = "nanotorch._core.engine", "nanotorch.nn.module_call"
 
@@ -60,6 +60,11 @@ def place_of(frame: FrameType | None) -> tuple[Place | None, FrameType | None]:
     code = user.f_code
     path = path_of(modules[::-1]) if modules else None
     return Place(code.co_filename, user.f_lineno, code.co_name, path, backward), user
+
+
+def place_at(site: Site) -> Place:
+    """What is known of a place that every node keeps."""
+    return Place(site[0].co_filename, line_of(site), site[0].co_name, None, False)
 
 
 def path_of(modules: list[Any]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from nanotorch._core.graph import Node
 from nanotorch._core.nonfinite import NonFinite, Range, level_of
 from nanotorch._core.origins import paragraph
-from nanotorch._core.place import Place
+from nanotorch._core.place import Place, place_at
 from nanotorch._core.views import CopySlices
 from nanotorch._core.watching import BACKWARD, here, watch
 
@@ -53,12 +53,13 @@ class Story:
 
 
 def place_of_node(node: Node) -> Place | None:
-    """Where the call stood that made a node, if that was noted."""
-    return noted_of(node)[0]
+    """Where the call stood that made a node; its module only if the mode was on."""
+    place, _ = noted_of(node)
+    return place_at(node._site) if place is None and node._site is not None else place
 
 
 def noted_of(node: Node) -> tuple[Place | None, int]:
-    """That, and in which of the times that the mode was on; 0 if it was not."""
+    """That place as the mode noted it, and `Watch.times` at that time; 0 if the mode was off."""
     return writer_of(node).__dict__.get("_noted", (None, 0))
 
 

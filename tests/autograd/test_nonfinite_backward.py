@@ -162,8 +162,9 @@ def test_what_nothing_has_made() -> None:
 
 
 def test_only_what_the_mode_saw_is_said_of_the_forward_pass() -> None:
-    y = leaf(torch, 0.0).sqrt() * 0
+    y = leaf(torch, 0.0).sqrt() * 0  # before the mode
     _, where = failure_of(y.backward)
+    assert f":{line_of(__file__, '# before the mode')}, in test_only_what" in where
     assert where.endswith("gradient of input: float32 of shape [1], nan")
     with set_detect_anomaly(True):
         y = leaf(torch, 0.0).sqrt() * 0
