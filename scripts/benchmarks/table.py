@@ -116,7 +116,7 @@ def markdown(rows: list[Row], names: list[str], about: dict[str, str]) -> str:
         f"Measured by `{about['command']}` on {about['machine']}, with {about['versions']}. The "
         "others' columns tell how many times as much as nanotorch they take: above 1, nanotorch is "
         "better. A training step is `zero_grad`, forward, loss, `backward` and SGD with momentum; "
-        "an epoch is 10,000 x 20 in batches of 32; a chain multiplies, and `add` adds, 8 x 8 numbers."
+        "an epoch is 10,000 x 20 in batches of 32; chains multiply and `add` adds 8 x 8 numbers."
     )
     text = [
         textwrap.fill(intro, 120, break_on_hyphens=False),
