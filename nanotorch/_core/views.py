@@ -213,8 +213,11 @@ class CopySlices(Node):
         through, results[self.position] = results[self.position], rest
         if graph:
             part.zero_() if through is None else part.copy_(through)
+        elif through is None:
+            part[...] = 0
         else:
-            part[...] = 0 if through is None else through
+            check_places(part)
+            part[...] = through
         return results
 
     def copy_of(self, g: Any) -> Any:
@@ -251,15 +254,14 @@ def check_write(tensor: "Tensor") -> None:
 def check_memory(tensor: "Tensor") -> None:
     """Refuse a write to an inference tensor, or to memory that several elements share."""
     refuse_write(tensor._cell)
-    array = tensor._array
-    if (
-        0 in array.strides
-        and array.size
-        and any(
-            stride == 0 and size > 1
-            for stride, size in zip(array.strides, array.shape, strict=True)
-        )
-    ):
+    check_places(tensor._array)
+
+
+def check_places(array: np.ndarray) -> None:
+    """Refuse a write to memory that several elements share."""
+    if 0 not in array.strides or not array.size:
+        return
+    if any(d == 0 and n > 1 for d, n in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError(OVERLAP)
 
 

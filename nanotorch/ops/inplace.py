@@ -18,6 +18,7 @@ from nanotorch._core.op import Array, method, node_class, op
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import Step, View, check_memory, refuse_history
+from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.hidden import inplace_form
 from nanotorch.ops.memory import as_strided
 from nanotorch.ops.reduction import sum_all
@@ -47,6 +48,7 @@ def blank(input: Array) -> Array:
 def copied_into(input: Array, other: Array) -> Array:
     """Write ``other`` into ``input``, broadcasting and converting."""
     if other.ndim > input.ndim:
+        common_shape(input.shape, other.shape)
         shape = (*other.shape[: other.ndim - input.ndim], *input.shape)
         raise RuntimeError(
             f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"

@@ -224,6 +224,8 @@ def cumsum(input: Any, dim: int, *, dtype: DType | None = None) -> Any:
     input=lambda g, input, out: (
         spread(g, tuple(input.shape), tuple(range(input.ndim)), False)
         * reshape(others(reshape(input, (math.prod(input.shape),))), tuple(input.shape))
+        if input.ndim
+        else g
     ),
     method=False,
     public=False,
@@ -236,7 +238,7 @@ def prod_all(input: Array, dtype: DType | None = None) -> Array:
 
 @op(
     input=lambda g, input, dim, keepdim, out: (
-        spread(g, tuple(input.shape), dim, keepdim) * others_along(input, dim)
+        spread(g, tuple(input.shape), dim, keepdim) * others_along(input, dim) if dim else g
     ),
     method=False,
     public=False,
@@ -252,8 +254,6 @@ def prod_along(
 
 def others_along(input: Any, dim: tuple[int, ...]) -> Any:
     """For each element, the product of the other elements along ``dim``."""
-    if not dim:
-        return reshape(others(reshape(input, (1,))), ())
     return transpose(others(transpose(input, dim[0], -1)), dim[0], -1)
 
 

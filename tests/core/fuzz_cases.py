@@ -266,6 +266,23 @@ CASES: dict[str, tuple[str, ...]] = {
         "t3.backward(torch.ones_like(t3))",
     ),
     "stack looks at its dimension first": ("t2 = torch.stack([t1[0], t1], 5)",),
+    "the gradient of a write to shared memory": (
+        "t2 = t0[0, :1].expand(3)",
+        "t2 = (t0[0, :1] * 1).expand(3)",
+        "t2[torch.tensor(True)] = t0.sum()",
+        "t2.sum().backward()",
+    ),
+    "the product of one number": (
+        "t2 = t0.sum().detach().requires_grad_()",
+        "t3, = torch.autograd.grad(t2.prod(-1), t2, create_graph=True)",
+        "t4, = torch.autograd.grad(t2.prod() * 2, t2, create_graph=True)",
+    ),
+    "copies of more dimensions than fit": (
+        "t2 = torch.zeros(5)",
+        "t2.copy_(torch.ones(2, 3))",
+        "t2.copy_(torch.ones(2, 5))",
+        "t2.copy_(torch.ones(2, 1))",
+    ),
     "limits that do not broadcast": (
         "t2 = t1.clamp(torch.zeros(1, 3), torch.ones(1, 6))",
         "t1.clamp_(torch.zeros(2, 2))",
