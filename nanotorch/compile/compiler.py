@@ -6,10 +6,11 @@ from types import CodeType
 from typing import Any
 
 from nanotorch.compile.capture import Arguments, Capture, place_of, surroundings, survey_of
+from nanotorch.compile.home import settle
 from nanotorch.compile.plan import MISS, Plan
 from nanotorch.compile.report import Report
 from nanotorch.compile.survey import Unguardable
-from nanotorch.compile.tracing import tracing
+from nanotorch.compile.tracing import KNOWN_OPTIMIZERS, tracing
 from nanotorch.compile.verify import verified
 from nanotorch.compile.watch import Watcher
 
@@ -72,6 +73,10 @@ class Compiler:
                 return result
         if any(plan.lock.locked() for plan in self.plans):
             return self.function(*args, **kwargs)
+        known = [o for o in survey.optimizers if type(o) in KNOWN_OPTIMIZERS]
+        del survey, arguments, key  # which hold arrays that may move
+        if not self.plans:
+            settle(known)
         return self.trace(args, kwargs)
 
     def watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch.compile.bundle import Pieces
 from nanotorch.compile.memory import OPERATORS, Layout
 from nanotorch.compile.tape import CONSTANT, OUTSIDE, SLOT, Entry, Ref
 
@@ -59,6 +60,8 @@ class Calls:
         self.arrays: dict[Any, np.ndarray] = {}
         self.windows: dict[Any, str] = {}  # local names of parts of slots
         self.slot_lines: list[str] = []
+        self.reads: list[str] = []  # of 0-d arrays, to be put before the next call
+        self.known: dict[Any, str] = {}  # which 0-d arrays have been read into local variables
         self.slot_names: dict[int, str] = {}
         self.copies: dict[int, np.ndarray] = {}
 
@@ -107,7 +110,11 @@ class Calls:
             return f"v{ref.storage.number}"
         if ref.storage.kind == CONSTANT:
             return self.names.of(self.scalar_of(ref), "s")
-        return f"{self.operand(ref)}[()]"
+        name = self.known.get(ref.key)
+        if name is None:
+            name = self.known[ref.key] = f"u{len(self.reads)}_{len(self.known)}_{ref.storage.number}"
+            self.reads.append(f"{name} = {self.operand(ref)}[()]")
+        return name
 
     def scalar_of(self, ref: Ref) -> Any:
         key = ("scalar", *ref.key)
@@ -148,6 +155,42 @@ class Calls:
         return self.names.of(part)
 
     # Entries
+
+    def all_lines(self, entry: Entry) -> list[str]:
+        """The source of one entry, after what it reads as scalars for the first time."""
+        lines = self.pieces(entry) if isinstance(entry.fn, Pieces) else self.lines(entry)
+        lines = self.reads + lines
+        self.reads = []
+        written = {out.storage.number for out in entry.outs}
+        self.known = {key: name for key, name in self.known.items() if key[0] not in written}
+        return lines
+
+    def pieces(self, entry: Entry) -> list[str]:
+        """A loop over pieces of flat arrays."""
+        work: Any = entry.fn
+        names: dict[int, str] = {}
+        columns: list[Any] = []
+
+        def name(ref: Ref) -> str:
+            number = ref.storage.number
+            if ref.array.ndim == 0:
+                return self.operand(ref)
+            if number not in names:
+                names[number] = f"p{len(names)}"
+                small = number in work.scratch
+                whole = self.array(work.scratch[number] if small else ref)
+                columns.append(
+                    [whole[: min(work.step, work.size - at)] if small else whole[at : at + work.step]
+                     for at in range(0, work.size, work.step)]
+                )  # fmt: skip
+            return names[number]
+
+        calls = []
+        for part in work.entries:
+            args = ", ".join([name(a) for a in part.args] + [name(out) for out in part.outs])
+            calls.append(f"    {self.names.of(part.fn, 'f')}({args})")
+        rows = self.names.of(tuple(zip(*columns, strict=True)), "p")
+        return [f"for {', '.join(names.values())}, in {rows}:", *calls]
 
     def lines(self, entry: Entry) -> list[str]:
         """The source of one entry."""

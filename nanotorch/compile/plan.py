@@ -11,17 +11,20 @@ from nanotorch._core import dtypes
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import anomaly
 from nanotorch._core.saving import observers
-from nanotorch._core.tensor import wrap
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.compile import home
+from nanotorch.compile.bundle import bundle
 from nanotorch.compile.capture import Arguments, Capture, Same, Slot
 from nanotorch.compile.effects import Count, Gradient, Result
 from nanotorch.compile.emit import Calls, Names
 from nanotorch.compile.guards import argument_guards, check_guards
 from nanotorch.compile.hyper import Leaf, leaves, text
-from nanotorch.compile.memory import ALIGNMENT, Layout
+from nanotorch.compile.home import aligned, block_of
+from nanotorch.compile.memory import Layout
 from nanotorch.compile.passes import simplify
 from nanotorch.compile.report import Figures
 from nanotorch.compile.survey import Survey
-from nanotorch.compile.tape import SLOT, TEMPORARY, Ref, address
+from nanotorch.compile.tape import SLOT, TEMPORARY, Ref, address, owner
 
 MISS: Any = object()  # what a replay returns when a guard does not hold
 
@@ -48,6 +51,9 @@ class Plan:
         escaping = [g.ref for g in self.gradients if g.ref is not None]
         escaping += [result.ref for result in capture.returned.values()]
         simplify(tape, escaping)
+        bundle(tape, self.gradients)
+        escaping = [g.ref for g in self.gradients if g.ref is not None]
+        escaping += [result.ref for result in capture.returned.values()]
         numbers = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
         self.grad_storages = {ref.storage.number for ref in escaping[: len(self.gradients)]}
         kept = {ref.storage.number for ref in escaping}
@@ -65,13 +71,16 @@ class Plan:
         """Allocate memory and write the source anew."""
         self.names = Names()
         self.last: list[Any] = []
+        self.counted: list[list[int]] = []
         self.own = self.own_memory()
         block, array_of = self.layout.memory()
         self.block = block
 
         def place(ref: Ref) -> np.ndarray:
             own = self.own.get(ref.storage.number)
-            return array_of(ref) if own is None else within(own, ref)
+            if own is None:
+                return array_of(ref)
+            return own if isinstance(own, np.ndarray) else piece(*own, ref)
 
         self.calls = Calls(self.layout, self.names, place, {})
         for number, value in self.layout.preset.items():
@@ -87,8 +96,7 @@ class Plan:
             len(self.source), None, self.source.splitlines(keepends=True), filename
         )  # fmt: skip
         self.call, self.refresh, self.counts = space["make"](*self.names.objects.values())
-        if self.owned and self.gradients:
-            self.names.objects["expected"].extend(self.counts())
+        self.expect()
         return bool(self.refresh())
 
     def figures(self) -> Figures:
@@ -105,10 +113,10 @@ class Plan:
         guards = self.source.partition("acquire(False)")[0].count("return MISS")
         return Figures(self.kernels, self.traced, held, fresh, self.eager_bytes, guards)
 
-    def own_memory(self) -> dict[int, np.ndarray]:
-        """Memory that is not shared: of gradients, in one block, and of numbers."""
+    def own_memory(self) -> dict[int, Any]:
+        """Memory that is not shared: arrays of numbers, places of gradients in one block."""
         tape = self.capture.tape
-        own: dict[int, np.ndarray] = {}
+        own: dict[int, Any] = {}
         sizes = {}
         for entry in tape.entries:
             for out in entry.outs:
@@ -117,13 +125,11 @@ class Plan:
                     own[number] = np.array(base)
                 elif number in self.grad_storages and out.storage.kind == TEMPORARY:
                     sizes[number] = out.storage
-        total = sum(-(-max(s.base.nbytes, 1) // ALIGNMENT) * ALIGNMENT for s in sizes.values())
-        self.grad_block = np.zeros(total + ALIGNMENT, np.uint8)
-        at = -address(self.grad_block) % ALIGNMENT
+        self.grad_block = block_of(sum(aligned(s.base.nbytes) for s in sizes.values()))
+        at = 0
         for number, storage in sizes.items():
-            base = storage.base
-            own[number] = np.ndarray(base.shape, base.dtype, self.grad_block, at, base.strides)
-            at += -(-max(base.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+            own[number] = (self.grad_block, at)
+            at += aligned(storage.base.nbytes)
         return own
 
     # Source
@@ -198,15 +204,32 @@ class Plan:
         """See that nobody else holds the gradients of the last step, which are overwritten."""
         if not (self.owned and self.gradients):
             return []
-        self.fixed("expected", [])
+        objects = self.names.objects
+        held: list[Any] = []
+        for _, grad, array in self.grad_names:
+            held += [objects[grad], objects[array], owner(objects[array])]
+        self.fixed("held", tuple(held))
+        self.fixed("counted", self.counted)
         self.fixed("count", getrefcount)
-        tests = [
-            f"count({array}) != expected[{2 * n + 1}] or "
-            f"count({grad}) != expected[{2 * n + 2}] + ({leaf}._grad is {grad})"
-            for n, (leaf, grad, array) in enumerate(self.grad_names)
-        ]
-        tests.insert(0, f"count({self.names.of(self.grad_block)}) != expected[0]")
-        return [f"if {' or '.join(tests)}: return plan.share()"]
+        self.fixed("map", map)
+        return ["if [*map(count, held)] not in counted and not plan.alone(): return plan.share()"]
+
+    def expect(self) -> None:
+        """Count who holds the gradients, before and after their leaves do."""
+        self.counted.clear()
+        if not (self.owned and self.gradients):
+            return
+        alone = self.counts()
+        taken = [n + (position % 3 == 0) for position, n in enumerate(alone)]
+        self.counted += [taken, alone]
+
+    def alone(self) -> bool:
+        """Whether nobody but their leaves holds the gradients, some of which may hold them."""
+        objects = self.names.objects
+        expected = list(self.counted[1])
+        for position, (leaf, grad, _) in enumerate(self.grad_names):
+            expected[3 * position] += objects[leaf]._grad is objects[grad]
+        return bool(self.counts() == expected)
 
     def share(self) -> Any:
         """Somebody holds a gradient of the last step: from now on they are copies."""
@@ -218,10 +241,7 @@ class Plan:
         """The function that counts who holds the gradients."""
         if not (self.owned and self.gradients):
             return ["    def counts(): return []"]
-        found = [f"count({self.names.of(self.grad_block)})"]
-        for _, grad, array in self.grad_names:
-            found += [f"count({array})", f"count({grad})"]
-        return [f"    def counts(): return [{', '.join(found)}]"]
+        return ["    def counts(): return [*map(count, held)]"]
 
     def refresh_source(self) -> list[str]:
         """The function that reads the options and computes the numbers that depend on them."""
@@ -250,12 +270,14 @@ class Plan:
             self.calls.slot_names[slot.storage.number] = f"x{slot.storage.number}"
         self.fixed("ndarray", np.ndarray)
         self.fixed("wrap", wrap)
+        self.fixed("Tensor", Tensor)
+        self.fixed("new", object.__new__)
         self.fixed("asarray", np.asarray)
         for entry in tape.entries:
             if entry.kind == "number" and has_counter(entry.args[0]):
                 number = entry.outs[0].storage.number
                 self.calls.numbers[number] = self.text(entry.args[0])
-        lines = [line for entry in self.layout.entries for line in self.calls.lines(entry)]
+        lines = [line for entry in self.layout.entries for line in self.calls.all_lines(entry)]
         self.kernels = len(lines)
         for count in self.capture.counts:
             lines += self.count_lines(count)
@@ -316,9 +338,9 @@ class Plan:
         value = self.calls.operand(result.ref)
         local = self.calls.is_local(result.ref)
         made = f"asarray({value})" if local else f"{value}.copy('K')"
-        lines.append(f"{name} = wrap({made})")
-        if result.cell is not list:
-            lines.append(f"{name}._cell = {self.names.of(result.cell)}()")
+        cell = list(wrap(result.ref.array)._cell)
+        kind = f"{self.names.of(result.cell)}()" if result.cell is not list else repr(cell)
+        lines += [f"{name} = new(Tensor)", f"{name}._array = {made}", f"{name}._cell = {kind}"]
         if result.edge is not None:
             lines.append(f"{name}._requires_grad = True")
             lines.append(f"{name}._edge = {self.names.of(result.edge)}")
@@ -391,10 +413,10 @@ def has_counter(expression: Any) -> bool:
     return any(leaf.key is None for leaf in leaves(expression))
 
 
-def within(own: np.ndarray, ref: Ref) -> np.ndarray:
-    """A part of memory of its own."""
-    a, base = ref.array, ref.storage.base
-    if ref.whole:
-        return own
-    flat = np.ndarray((base.nbytes,), np.uint8, own.ravel("K").view(np.uint8))
-    return np.ndarray(a.shape, a.dtype, flat, ref.offset, a.strides)
+def piece(block: np.ndarray, at: int, ref: Ref) -> np.ndarray:
+    """An array in the block of gradients."""
+    if not ref.array.flags.forc:  # no memory of its own: it is an operand only
+        whole = home.piece(block, at, ref.storage.base)
+        a = ref.array
+        return np.ndarray(a.shape, a.dtype, owner(whole), ref.offset, a.strides)
+    return home.piece(block, at + ref.offset, ref.array)

@@ -88,6 +88,7 @@ class Survey:
         self.signature: list[Any] = []
         self.grads: list[tuple[int, bool]] = []
         self.tensors: dict[int, Tensor] = {}
+        self.optimizers: list[Optimizer] = []
         self.kept: list[Any] = []  # what is in reach, lest an `id` be used again
         self.seen: set[int] = set()
         self.queue: deque[tuple[Any, str]] = deque()
@@ -252,6 +253,7 @@ class Survey:
     def visit_optimizer(self, optimizer: Optimizer, path: str) -> None:
         """Groups, state and hooks; options that are numbers are read at run time."""
         self.hold(type(optimizer), path)
+        self.optimizers.append(optimizer)
         own = vars(optimizer)
         hooks = [name for name in own if name.endswith(("step_pre_hooks", "step_post_hooks"))]
         for name in ("param_groups", "state", *hooks):
