@@ -29,6 +29,20 @@ def normal_dim(dim: int, ndim: int) -> int:
     return dim % count
 
 
+def strides_of(array: np.ndarray) -> tuple[int, ...]:
+    """The strides in elements, as PyTorch counts them where there is but one element or none."""
+    if not array.size:  # NumPy gives zeros
+        sizes = [max(n, 1) for n in array.shape]
+        return tuple(math.prod(sizes[d + 1 :]) for d in range(array.ndim))
+    strides = [s // array.itemsize for s in array.strides]
+    if 0 in strides:
+        for d in reversed(range(array.ndim)):
+            if strides[d] == 0 and array.shape[d] == 1:  # a new dimension: as far as all behind it
+                last = d + 1 == array.ndim
+                strides[d] = 1 if last else array.shape[d + 1] * strides[d + 1]
+    return tuple(strides)
+
+
 class Layout:
     """The part of `Tensor` that describes its array."""
 
@@ -81,12 +95,7 @@ class Layout:
 
     def stride(self, dim: int | None = None) -> Any:
         """The steps between neighbours along each dimension, in elements."""
-        array = self._array
-        if array.size:
-            strides = tuple(s // array.itemsize for s in array.strides)
-        else:  # NumPy gives zeros
-            sizes = [max(n, 1) for n in array.shape]
-            strides = tuple(math.prod(sizes[d + 1 :]) for d in range(array.ndim))
+        strides = strides_of(self._array)
         return strides if dim is None else strides[normal_dim(dim, len(strides))]
 
     def dim(self) -> int:

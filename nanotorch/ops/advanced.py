@@ -9,10 +9,12 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, modified_error
+from nanotorch._core.layout import strides_of
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import refuse_history, refuse_overlap
-from nanotorch.ops.accumulation import added_at
+from nanotorch.ops.accumulation import added_at, by_dimension
+from nanotorch.ops.arrangement import arranged, slowest_first
 from nanotorch.ops.inplace import writer
 from nanotorch.ops.masking import boolean_mask
 
@@ -138,13 +140,44 @@ def picked(input: Array, key: Key) -> Array:
     Raises:
         IndexError: for an index out of range, or masks and shapes that do not fit.
     """
+    indices = [entry for entry in key if entry is not WHOLE]
+    plain = input.flags.c_contiguous and all(i.flags.c_contiguous for i in indices)
     try:
-        if len(key) == 1 and key[0].dtype.kind != "b":
-            return input.take(key[0], 0)
+        if plain and len(indices) == 1 and indices[0].dtype.kind != "b":
+            return input.take(indices[0], len(key) - 1)
         check_masks(input.shape, key)
-        return input[key]
+        found = input[key]
     except IndexError:
         raise explain(input.shape, key) from None
+    return np.asarray(found, order="C") if plain else laid_out(found, input, key)
+
+
+def laid_out(found: Array, input: Array, key: Key) -> Array:
+    """``found``, which is ``input[key]``, in memory as PyTorch has it.
+
+    The input is asked first, of whose dimensions those without an index are left; then the indices.
+    """
+    if found.ndim < 2:
+        return found
+    dims, indices = by_dimension(key)
+    count = max(i.ndim for i in indices)
+    place = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
+    rest = [stride for d, stride in enumerate(strides_of(input)) if d not in dims]
+    before, after = rest[:place], rest[place:]
+    sizes = found.shape[:place], found.shape[place : place + count], found.shape[place + count :]
+    operands = [(*before, *(0,) * count, *after)]
+    for index in indices:
+        own = np.broadcast_to(index, sizes[1]).strides
+        # Beside its own dimensions an index has others, of size 1.
+        first, last = sizes[1][0] * own[0], own[-1]
+        operands.append(
+            (
+                *(first if n == 1 else 0 for n in sizes[0]),
+                *own,
+                *(last if n == 1 else 0 for n in sizes[2]),
+            )
+        )
+    return arranged(found, slowest_first(found.shape, operands))
 
 
 @op(

@@ -17,6 +17,7 @@ FILES = [
     "graph",
     "hooks",
     "inplace",
+    "layout",
     "mode",
     "node_hooks",
     "numpy",

@@ -1,0 +1,66 @@
+"""How tensors lie in memory: strides of results, and what follows from them."""
+
+import itertools
+from typing import Any
+
+from tests.answers import raised
+
+
+def _lies(tensor: Any) -> Any:
+    """The strides, None where there is one element or none, and whether `view` makes it flat."""
+    pairs = zip(tensor.shape, tensor.stride(), strict=True)
+    strides = [stride if n > 1 and tensor.numel() else None for n, stride in pairs]
+    flat = raised(tensor.view, -1).startswith("no error")
+    return [list(tensor.shape), strides, tensor.is_contiguous(), flat, tensor.flatten().tolist()]
+
+
+def brackets(torch: Any) -> Any:
+    """Indices of every kind, in tensors whose dimensions lie in memory in every order."""
+    base = torch.arange(24).reshape(2, 3, 4)
+    flags = torch.tensor([True, False, True, True])
+    square = torch.tensor([[0, 1], [1, 0], [1, 1]])
+    row, column = torch.tensor([[1, 0, 1]]), torch.tensor([[0], [1]])
+    told = {}
+    for order in itertools.permutations(range(3)):
+        x = base.permute(order)
+        masks = [flags[: n if n < 4 else None] for n in x.shape]
+        keys = {
+            "first": (square,),
+            "second": (slice(None), square),
+            "last": (..., square),
+            "turned": (slice(None), square.t()),
+            "turned in front": (square.t(),),
+            "expanded": (square[:, :1].expand(3, 2),),
+            "two": (row, column),
+            "two behind": (slice(None), row, column),
+            "apart": (column, slice(None), row),
+            "new between": (column, None, row),
+            "new in front": (None, column[:, 0]),
+            "mask": (masks[0],),
+            "second mask": (slice(None), masks[1]),
+            "last mask": (..., masks[2]),
+            "mask of two": (x[..., 0] > 5,),
+            "mask of the last two": (slice(None), x[0] > 5),
+            "all": (column, row, row),
+            "step": (slice(None, None, 2), column[:, 0]),
+            "none of them": (slice(None), column[:0, 0]),
+        }
+        told |= {f"{name} {order}": _lies(x[key]) for name, key in keys.items()}
+    return told
+
+
+def brackets_that_repeat(torch: Any) -> Any:
+    i = torch.tensor([1, 0, 1])
+    expanded = torch.arange(6).reshape(1, 2, 3).expand(2, 2, 3)
+    part = torch.arange(60).reshape(3, 4, 5)[:, ::2, 1:4]
+    return [_lies(x[key]) for x in (expanded, part) for key in ((i % 2,), (slice(None), i % 2))]
+
+
+def new_dimensions(torch: Any) -> Any:
+    x = torch.zeros(2, 3, 4)
+    made = [
+        x.unsqueeze(0), x.unsqueeze(1), x.unsqueeze(3), x[None], x[:, None, :, None],
+        x.transpose(0, 2).unsqueeze(1), x[:1].expand(1, 3, 4), torch.tensor(1.0)[None],
+        torch.zeros(1, 1).expand(1, 3), x.expand(1, 2, 3, 4), x.sum(1, keepdim=True),
+    ]  # fmt: skip
+    return [list(y.stride()) for y in made] + [x[None].stride(0), x.unsqueeze(3).stride(-1)]

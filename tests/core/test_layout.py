@@ -1,0 +1,5 @@
+"""How tensors lie in memory."""
+
+from tests.core.asking import as_pytorch
+
+test_as_pytorch = as_pytorch("layout")
