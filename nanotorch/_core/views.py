@@ -304,12 +304,9 @@ def refuse_overlap(written: "Tensor", read: "Tensor", same_too: bool = False) ->
 
 
 def lie_alike(written: np.ndarray, read: np.ndarray) -> bool:
-    """Whether the strides are the same; those of new dimensions of size 1 are NumPy's affair."""
+    """Whether the strides are the same; those of dimensions of size 1 are NumPy's affair."""
     triples = zip(written.strides, read.strides, written.shape, strict=False)
-    single = written.size == 1
-    return written.ndim == read.ndim and all(
-        a == b or 0 in (a, b) or (n == 1 and not single) for a, b, n in triples
-    )
+    return written.ndim == read.ndim and all(a == b or n == 1 for a, b, n in triples)
 
 
 def is_dense(array: np.ndarray) -> bool:

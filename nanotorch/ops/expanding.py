@@ -273,7 +273,7 @@ def flip_along(input: Array, dims: tuple[int, ...]) -> Array:
     chosen = distinct_dims(dims, input.ndim)
     if not input.ndim:
         return input.copy()
-    return np.flip(input, chosen).copy()
+    return np.flip(input, chosen).copy("K")
 
 
 @method

@@ -283,6 +283,15 @@ CASES: dict[str, tuple[str, ...]] = {
         "t2.copy_(torch.ones(2, 5))",
         "t2.copy_(torch.ones(2, 1))",
     ),
+    "a flip keeps the order in memory": (
+        "t2 = t1.T.flip(0)",
+        "t3 = t2.view(6)",
+        "t4 = t2.T.view(6)",
+    ),
+    "one element on its own place, in another stride": (
+        "t2 = torch.ones(1, 3).unbind(1)[0]",
+        "t2.add_(t2.ravel())",
+    ),
     "limits that do not broadcast": (
         "t2 = t1.clamp(torch.zeros(1, 3), torch.ones(1, 6))",
         "t1.clamp_(torch.zeros(2, 2))",
