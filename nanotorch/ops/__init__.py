@@ -8,6 +8,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops import activation as activation
 from nanotorch.ops import advanced as advanced
 from nanotorch.ops import affine as affine
+from nanotorch.ops import blending as blending
 from nanotorch.ops import comparison as comparison
 from nanotorch.ops import conversion as conversion
 from nanotorch.ops import creation as creation
@@ -16,6 +17,7 @@ from nanotorch.ops import elementwise as elementwise
 from nanotorch.ops import erf as erf
 from nanotorch.ops import expanding as expanding
 from nanotorch.ops import extremum as extremum
+from nanotorch.ops import gamma as gamma
 from nanotorch.ops import gathering as gathering
 from nanotorch.ops import generator as generator
 from nanotorch.ops import indexing as indexing
@@ -31,6 +33,7 @@ from nanotorch.ops import memory as memory
 from nanotorch.ops import normalization as normalization
 from nanotorch.ops import operators as operators
 from nanotorch.ops import order as order
+from nanotorch.ops import pairs as pairs
 from nanotorch.ops import picture_loss as picture_loss
 from nanotorch.ops import power as power
 from nanotorch.ops import products as products
@@ -43,6 +46,7 @@ from nanotorch.ops import rounding as rounding
 from nanotorch.ops import scalar as scalar
 from nanotorch.ops import shape as shape
 from nanotorch.ops import slicing as slicing
+from nanotorch.ops import special as special
 from nanotorch.ops import subscript as subscript
 from nanotorch.ops import units as units
 from nanotorch.ops import variance as variance

@@ -39,7 +39,11 @@ def complement(x: Array) -> Array:
     return np.where(x <= 4.0, between, np.exp(-far * far) * tail)
 
 
-@op(input=lambda g, input: g * (2.0 / math.sqrt(math.pi) * exp(-input * input)), cast="float")
+@op(
+    input=lambda g, input: g * (2.0 / math.sqrt(math.pi) * exp(-input * input)),
+    cast="float",
+    inplace=True,
+)
 def erf(input: Array) -> Array:
     """``2/√π ∫₀ˣ exp(-t²) dt``, to double precision before it is rounded.
 
@@ -56,7 +60,11 @@ def erf(input: Array) -> Array:
     return np.where(np.isnan(x), x, values).astype(input.dtype)
 
 
-@op(input=lambda g, input: g * (-2.0 / math.sqrt(math.pi) * exp(-input * input)), cast="float")
+@op(
+    input=lambda g, input: g * (-2.0 / math.sqrt(math.pi) * exp(-input * input)),
+    cast="float",
+    inplace=True,
+)
 def erfc(input: Array) -> Array:
     """``1 - erf(input)``, exact also where that is tiny."""
     x = input.astype(np.float64)

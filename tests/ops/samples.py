@@ -12,6 +12,7 @@ from tests.ops.samples_linalg import LINALG
 from tests.ops.samples_nn import NN
 from tests.ops.samples_reduction import REDUCTION
 from tests.ops.samples_shape import SHAPE
+from tests.ops.samples_special import SPECIAL_FUNCTIONS, SPECIAL_WRITES
 from tests.ops.sampling import Table
 
 TABLE: Table = {
@@ -24,4 +25,6 @@ TABLE: Table = {
     **WRITES,
     **LINALG,
     **NN,
+    **SPECIAL_FUNCTIONS,
+    **SPECIAL_WRITES,
 }

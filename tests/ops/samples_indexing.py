@@ -7,6 +7,7 @@ from tests.ops.samples_elementwise import ELEMENTWISE
 from tests.ops.samples_nn import NN
 from tests.ops.samples_reduction import REDUCTION
 from tests.ops.samples_shape import SHAPE
+from tests.ops.samples_special import SPECIAL_FUNCTIONS
 from tests.ops.sampling import (
     Input,
     Row,
@@ -216,10 +217,18 @@ INPLACE = (
     "cosh", "asinh", "acosh", "atanh", "abs", "sign", "floor", "ceil", "trunc", "round", "frac",
     "floor_divide", "remainder", "fmod", "tanh", "sigmoid", "relu", "logical_and", "logical_or",
     "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not",
-    "tril", "triu", "true_divide", "clip",
+    "tril", "triu", "true_divide", "clip", "erf", "erfc", "erfinv", "lgamma", "digamma", "logit",
+    "sinc", "deg2rad", "rad2deg", "nan_to_num", "hypot", "addcmul", "addcdiv",
 )
 # fmt: on
-OUT_OF_PLACE: Table = {**ELEMENTWISE, **COMPARISON, **REDUCTION, **SHAPE, **NN}
+OUT_OF_PLACE: Table = {
+    **ELEMENTWISE,
+    **COMPARISON,
+    **REDUCTION,
+    **SHAPE,
+    **NN,
+    **SPECIAL_FUNCTIONS,
+}  # fmt: skip
 
 
 def fits(sample_input: Input, others: list[Input]) -> bool:

@@ -1,0 +1,140 @@
+"""The logarithm of the gamma function and its derivatives.
+
+Each is brought to large arguments by recurrence, where a series in Bernoulli numbers ends quickly;
+all are computed in double precision before they are rounded.
+
+Reference:
+    Abramowitz and Stegun, Handbook of Mathematical Functions, 6.1.40, 6.3.18, 6.4.11, 23.2.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.arguments import as_int
+from nanotorch._core.op import Array, method, op, public
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.hidden import inplace_form
+
+LARGE = 10.0
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+
+
+def raised(x: Array) -> list[Array]:
+    """``x, x + 1, ...`` for positive numbers, each held once it is large; the last is large."""
+    return [np.where(x + k < LARGE, x + k, np.ceil(np.maximum(LARGE - x, 0)) + x)
+            for k in range(int(LARGE) + 1)]  # fmt: skip
+
+
+def series(x: Array, weights: Any) -> Array:
+    """``sum of weights[k] / x**(2k + 1)``."""
+    return np.polyval(np.append(np.array(weights)[::-1], 0.0), 1 / (x * x)) * x
+
+
+def log_gamma_of_positive(x: Array) -> Array:
+    """The logarithm of the gamma function of positive numbers."""
+    steps = raised(x)
+    top = steps[-1]
+    product = np.prod([np.where(s < top, s, 1.0) for s in steps[:-1]], 0)
+    tail = series(top, [b / ((2 * k + 2) * (2 * k + 1)) for k, b in enumerate(BERNOULLI)])
+    stirling = (top - 0.5) * np.log(top) - top + 0.5 * math.log(2 * math.pi) + tail
+    return stirling - np.log(product)
+
+
+@op(input=lambda g, input: g * digamma(input), cast="float", inplace=True)
+def lgamma(input: Array) -> Array:
+    """``log(abs(gamma(input)))``; infinite at 0 and the negative integers."""
+    x = input.astype(np.float64)
+    low = x < 0.5
+    values = log_gamma_of_positive(np.where(low, 1 - x, x))
+    sine = np.abs(np.sin(math.pi * (x - np.floor(x))))
+    values = np.where(low, math.log(math.pi) - np.log(sine) - values, values)
+    values = np.where((x <= 0) & (x == np.floor(x)) | np.isinf(x), math.inf, values)
+    return np.where(np.isnan(x), x, values).astype(input.dtype)
+
+
+@op(input=lambda g, input: g * polygamma(1, input), cast="float", inplace=True)
+def digamma(input: Array) -> Array:
+    """The derivative of `lgamma`; infinite at 0, nan at the negative integers."""
+    x = input.astype(np.float64)
+    low = x < 0
+    steps = raised(np.where(low, 1 - x, np.where(x == 0, 1.0, x)))
+    top = steps[-1]
+    tail = series(top, [b / (2 * k + 2) for k, b in enumerate(BERNOULLI)]) / top
+    values = np.log(top) - 0.5 / top - tail
+    values -= np.sum([np.where(s < top, 1 / s, 0.0) for s in steps[:-1]], 0)
+    values = np.where(low, values - math.pi / np.tan(math.pi * (x - np.floor(x))), values)
+    values = np.where(low & (x == np.floor(x)), math.nan, values)
+    values = np.where(x == 0, np.copysign(math.inf, -x), np.where(x == math.inf, x, values))
+    return np.where(np.isnan(x), x, values).astype(input.dtype)
+
+
+def zeta(s: int, x: Array) -> Array:
+    """``sum of (x + k)**-s`` over all k from 0, for an ``s`` above 1."""
+    shift = np.maximum(np.ceil(LARGE - x), 0.0)
+    total = np.zeros_like(x)
+    for k in range(int(shift.max(initial=0.0))):
+        total += np.where(k < shift, (x + k) ** -s, 0.0)
+    top = x + shift
+    total += top ** (1 - s) / (s - 1) + 0.5 * top**-s
+    factor, power = float(s), top ** -(s + 1)
+    for k, b in enumerate(BERNOULLI):
+        total += b / math.factorial(2 * k + 2) * factor * power
+        factor *= (s + 2 * k + 1) * (s + 2 * k + 2)
+        power = power / (top * top)
+    return total
+
+
+@op(
+    input=lambda g, input, n: g * polygamma(n + 1, input),
+    cast="float",
+    inplace=True,
+    method=False,
+    public=False,
+    node="PolygammaBackward0",
+)
+def digamma_slope(input: Array, n: int) -> Array:
+    """The ``n``-th derivative of `digamma`."""
+    if as_int(n) < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    if n == 0:
+        return np.asarray(digamma(input))
+    x = input.astype(np.float64)
+    # Many steps would lead from far below zero to large numbers: there the sum of the terms on
+    # either side of zero is known in closed form for n = 1.
+    low = x < 0.5 if n == 1 else np.zeros(x.shape, bool)
+    sound = np.isfinite(x) & ((x > 0) | (x != np.floor(x)))
+    values = zeta(n + 1, np.where(sound, np.where(low, 1 - x, x), 1.0))
+    sine = np.sin(math.pi * (x - np.floor(x)))
+    values = np.where(low, (math.pi / sine) ** 2 - values, values)
+    values = np.where(
+        sound, values, np.where(np.isinf(x), np.where(x > 0, 0.0, math.nan), math.inf)
+    )
+    values = (-1) ** (n + 1) * math.factorial(n) * values
+    return np.where(np.isnan(x), x, values).astype(input.dtype)
+
+
+@public
+def polygamma(n: int, input: Any) -> Any:
+    """The ``n``-th derivative of `digamma`.
+
+    Raises:
+        RuntimeError: for a negative ``n``.
+    """
+    return digamma_slope(input, n)
+
+
+digamma_slope_ = inplace_form("digamma_slope")
+
+
+@method(name="polygamma", public=False)
+def polygamma_of(self: Tensor, n: int) -> Tensor:
+    """The ``n``-th derivative of `digamma`."""
+    return polygamma(n, self)
+
+
+@method(public=False)
+def polygamma_(self: Tensor, n: int) -> Tensor:
+    """In-place `polygamma`."""
+    return digamma_slope_(self, n)
