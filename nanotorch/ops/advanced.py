@@ -222,6 +222,11 @@ def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
             shape = input[key].shape
             input += added_at(input.shape, key, np.broadcast_to(values, shape))
         else:
+            if values.ndim > 1 and values.shape[0] == 1:
+                # NumPy drops leading dimensions of size 1, PyTorch those of one value for a mask.
+                masked = only is not None and only.dtype.kind in "bu" and values.size == 1
+                place = picked(input, key).shape
+                values = values.reshape(()) if masked else np.broadcast_to(values, place)
             input[key] = values
     except (ValueError, IndexError, TypeError):
         raise cannot_put(values.shape, picked(input, key).shape) from None

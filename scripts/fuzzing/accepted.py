@@ -61,6 +61,11 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         "an index into nothing where the result has no elements",
     ),
     (
+        r"IndexError: index is out of bounds for dimension with size 0",
+        None,
+        "an index into nothing where the result has no elements",
+    ),
+    (
         None,
         r"IndexError: index .* is out of bounds for dimension .*",
         "PyTorch does not check indices where the result has no elements",
@@ -132,7 +137,7 @@ REFUSALS = [
     r"RuntimeError: (addmm|mat1|Index tensor|source tensor|Expected index).*",
     r"IndexError: Dimension out of range .*",
     r"IndexError: too many indices .*",
-    r"IndexError: index .* is out of bounds.*",
+    r"IndexError: index( .*)? is out of bounds.*",
     r"NotImplementedError: .*",
     r"IndexError: (select|slice).*",
     r"IndexError: am(ax|in).*",

@@ -35,6 +35,8 @@ def augmented(g: Scene) -> str:
     y = g.number() if g.chance(0.35) else g.fitting(x)
     symbol = g.pick(["+", "-", "*", "/", "+", "*", "**", "%", "&", "|"])
     where = f"{x}[{index(g, x)}]" if g.chance(0.3) else x
+    if where != x and y in g.machine.tensors():
+        y = f"{y}.clone()"  # what comes of reading the memory that is written to is not defined
     return f"{where} {symbol}= {y}"
 
 

@@ -292,6 +292,13 @@ CASES: dict[str, tuple[str, ...]] = {
         "t2 = torch.ones(1, 3).unbind(1)[0]",
         "t2.add_(t2.ravel())",
     ),
+    "values put at an index have no more dimensions than it": (
+        "t2 = torch.zeros(2, 2)",
+        "t2.index_put_((torch.tensor([0]),), torch.ones(1, 1, 2))",
+        "t3 = t2.index_put((torch.tensor([0]),), torch.ones(1, 1, 1))",
+        "t2.index_put_((t2 > -1,), torch.ones(1, 1, 1))",
+        "t2[torch.tensor([0])] = torch.full((1, 1, 2), 2.0)",
+    ),
     "limits that do not broadcast": (
         "t2 = t1.clamp(torch.zeros(1, 3), torch.ones(1, 6))",
         "t1.clamp_(torch.zeros(2, 2))",
