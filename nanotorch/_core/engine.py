@@ -14,6 +14,7 @@ from nanotorch._core.anomaly import check_gradients, report
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import AccumulateGrad, Edge, FreedValues, Node, anomaly
 from nanotorch._core.hook_calls import call_after_hooks, call_before_hooks, call_tensor_hooks
+from nanotorch._core.sums import sum_rows
 from nanotorch._core.tensor import Tensor
 
 ndarray = np.ndarray
@@ -27,8 +28,6 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
         g: ndarray or Tensor, of a shape that ``shape`` broadcasts to.
     """
     added = g.ndim - len(shape)
-    if g.__class__ is ndarray and g.shape[added:] == shape:  # the usual case: a bias
-        return np.add.reduce(g, 0 if added == 1 else tuple(range(added)))
     axes = tuple(range(added)) + tuple(
         added + i for i, size in enumerate(shape) if size == 1 and g.shape[added + i] != 1
     )
@@ -41,6 +40,8 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 def fit(g: Any, node: Node, position: int, shape: tuple[int, ...], dtype: Any) -> Any:
     """Hold the gradient for input ``position`` of ``node`` to that input's shape and dtype."""
+    if g.__class__ is ndarray and g.ndim == 2 and g.dtype is dtype and g.shape[1:] == shape:
+        return sum_rows(g)  # the usual case: a bias
     if g.shape != shape:
         sizes = zip(reversed(shape), reversed(g.shape), strict=False)
         if len(shape) > g.ndim or any(s not in (1, n) for s, n in sizes):
@@ -54,9 +55,15 @@ def fit(g: Any, node: Node, position: int, shape: tuple[int, ...], dtype: Any) -
     return g if g.dtype is dtype else g.astype(dtype)
 
 
-def is_own(g: Any) -> bool:
-    """Whether a gradient that nobody else holds may be written to: not what is a view."""
-    return g.__class__ is ndarray and g.base is None
+def add(held: list[Any], k: int, g: Any, mine: bool) -> None:
+    """Add a gradient to what waits at place ``k``, in its memory if nobody else has that."""
+    before = held[k]
+    if before is None:
+        held[k], held[k + 1] = g, mine
+    elif held[k + 1] and before.__class__ is ndarray and before.base is None:
+        before += g
+    else:
+        held[k], held[k + 1] = before + g, True
 
 
 def count_consumers(roots: Iterable[Node]) -> dict[Node, int]:
@@ -191,9 +198,6 @@ class Sweep:
         """
         self = cls([(root, None)], freed, False)
         self.waiting = {**waiting, **leaves}
-        for held in self.waiting.values():
-            for k in range(0, len(held), 2):
-                held[k + 1] = held[k + 1] and is_own(held[k])
         self.done = done
         return self
 
@@ -214,14 +218,7 @@ class Sweep:
         held = self.waiting.get(target)
         if held is None:
             held = self.waiting[target] = [None, False] * len(target._outputs)
-        k = 2 * number
-        before = held[k]
-        if before is None:
-            held[k], held[k + 1] = g, mine
-        elif held[k + 1] and before.__class__ is ndarray:
-            before += g
-        else:
-            held[k], held[k + 1] = before + g, True
+        add(held, 2 * number, g, mine)
 
     def run(self) -> dict[Edge, Any]:
         """Sweep to the end; the gradient of each captured edge, None where nothing arrived."""
@@ -294,7 +291,7 @@ class Sweep:
                 passed_through = g is arrived
                 if g.shape != shape or g.dtype is not dtype:
                     g = fit(g, node, position, shape, dtype)
-                mine = fresh and not passed_through and is_own(g)
+                mine = fresh and not passed_through
                 self.send(target, number, g, mine)
             left = consumers[target] = consumers[target] - 1
             if not left:

@@ -5,6 +5,7 @@ edge to a constant. A node's sequence number is higher than those of the nodes i
 """
 
 import itertools
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -172,7 +173,34 @@ class Node:
 # Held while a leaf's gradient is read and replaced, since other threads may add to the same leaf.
 # One for all leaves: an accumulator lives as short as its graph, too short to own a lock.
 accumulating = threading.Lock()
-acquire, release = accumulating.acquire, accumulating.release
+references = sys.getrefcount
+
+
+def accumulate_into(variable: Any, g: Any, mine: bool) -> None:
+    """Add a bare gradient to that of a leaf, which must be called with the lock held.
+
+    The first one is taken over if nobody else holds its memory and it lies there as the leaf does;
+    else it is copied so.
+    """
+    held = variable._grad
+    if held is not None:
+        array = held._array
+        np.add(array, g, out=array, casting="same_kind")
+        held._cell[0] += 1
+        return
+    array = variable._array
+    if mine and g.__class__ is np.ndarray and g.strides == array.strides:
+        whole = g.base
+        # Three hold a base that nobody else knows: its view, the local variable and the call.
+        if whole is None or (references(whole) == 3 and whole.nbytes == g.nbytes):
+            variable._grad = variable._lift(g)
+            return
+    if array.ndim < 2 or g.strides == array.strides:
+        copy = np.array(g)
+    else:
+        copy = np.empty_like(array)
+        copy[...] = g
+    variable._grad = variable._lift(copy)
 
 
 class AccumulateGrad(Node):
@@ -205,19 +233,9 @@ class AccumulateGrad(Node):
         variable = self.variable
         if not variable._requires_grad:  # it was when the graph was made
             return
-        acquire()  # half the price of a `with`
-        try:
-            held = variable._grad
-            if grad is None:
-                pass
-            elif held is None:
-                variable._grad = variable._lift(grad if mine else np.array(grad))
-            else:
-                array = held._array
-                np.add(array, grad, out=array, casting="same_kind")
-                held._cell[0] += 1
-        finally:
-            release()
+        with accumulating:
+            if grad is not None:
+                accumulate_into(variable, grad, mine)
         self.call_post_hooks()
 
     def accumulate_tensor(self, grad: "Tensor | None") -> None:
@@ -225,15 +243,12 @@ class AccumulateGrad(Node):
         variable = self.variable
         if not variable._requires_grad:
             return
-        acquire()
-        try:
+        with accumulating:
             held = variable._grad
             if grad is not None and held is None:
-                variable._grad = variable._lift(np.empty_like(grad._array)).copy_(grad)
+                variable._grad = variable._lift(np.empty_like(variable._array)).copy_(grad)
             elif grad is not None:
                 variable._grad = held + grad
-        finally:
-            release()
         self.call_post_hooks()
 
     def is_watched(self) -> bool:

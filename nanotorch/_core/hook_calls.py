@@ -23,13 +23,15 @@ def call_tensor_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
     """The hooks of each output's tensor in order, then its `retain_grad`."""
     hooks = node._hooks
     assert hooks is not None
-    for number, by_id in hooks.tensor.items():
-        for hook in list(by_id.values()):
+    # A hook may register others, which are not called in this pass.
+    listed = [(number, list(by_id.values())) for number, by_id in hooks.tensor.items()]
+    for number, functions in listed:
+        for hook in functions:
             result = hook(lift(arrived[number]))
             if result is not None:
                 check_replacement(hook, result, lift(arrived[number]))
                 arrived[number] = lower(result, graph)
-    for number, retain in hooks.retain.items():
+    for number, retain in list(hooks.retain.items()):
         if arrived[number] is not None:
             retain(lift(arrived[number]))
     return arrived

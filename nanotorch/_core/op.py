@@ -157,6 +157,8 @@ class Op:
                 kind = "static"
             elif name.endswith("_shape") and name.removesuffix("_shape") in self.inputs:
                 kind = "shape"
+            elif name.endswith("_strides") and name.removesuffix("_strides") in self.inputs:
+                kind = "strides"
             else:
                 raise TypeError(f"op {self.name}: a formula asks for '{name}', which it has not")
             recipe[name] = kind
@@ -168,9 +170,11 @@ class Op:
         for position, (kept, kind) in enumerate(self.recipe):
             if kept == wanted:
                 value = opened(node)[position]
-                if value is None or kind in ("static", "shape"):
+                if value is None or kind in ("static", "shape", "strides"):
                     return value
-                return (unpack_out if kind == "out" else unpack_input)(value, node, True)
+                tensor = (unpack_out if kind == "out" else unpack_input)(value, node, True)
+                # A Python number is one tensor for all operations.
+                return wrap(tensor._array.copy()) if tensor._is_number else tensor
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
 
 

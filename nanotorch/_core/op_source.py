@@ -23,6 +23,8 @@ For `mul` it reads, in short:
 
 from typing import TYPE_CHECKING
 
+from nanotorch._core.formula_source import apply
+
 if TYPE_CHECKING:
     from nanotorch._core.op import Op
 
@@ -42,7 +44,7 @@ def operator(o: "Op", name: str) -> str:
     """The operation as `a + b` calls it: with what is no operand Python may try other ways."""
     a, b = o.inputs
     lines = function(o, inplace=False).splitlines()
-    own, other = (b, a) if name.startswith("__r") else (a, b)
+    own, other = (b, a) if name == f"__r{o.dunder}__" else (a, b)
     statics = "".join(f", {n}=default_{n}" for n in o.statics)
     lines[0] = f"def {name}({own}, {other}{statics}):"
     promotion = lines.index("    else:")
@@ -339,6 +341,8 @@ def saved(o: "Op", *, inplace: bool) -> list[str]:
         elif kind == "shape":
             n = name.removesuffix("_shape")
             value = f"tuple([a.shape for a in a_{n}])" if n == o.variadic else f"a_{n}.shape"
+        elif kind == "strides":
+            value = f"a_{name.removesuffix('_strides')}.strides"
         elif kind == "out":
             value = "(r, out._cell, out._cell[0])"
         elif kind == "aux":
@@ -356,37 +360,3 @@ def saved(o: "Op", *, inplace: bool) -> list[str]:
                 value = f"{value} if {wanted} else None"
         values.append(value)
     return values
-
-
-def apply(o: "Op", *, graph: bool) -> str:
-    """Call the formulas of the inputs that need a gradient with what they name."""
-    lines = [f"def apply_{'recorded' if graph else 'bare'}(node, g):"]
-    if o.recipe:
-        lines += [
-            "    saved = node._saved",
-            "    if saved.__class__ is not tuple: saved = opened(node)",
-            f"    {', '.join(n for n, _ in o.recipe)}, = saved",
-        ]
-    for name, kind in o.recipe:
-        if kind in ("input", "aux"):
-            lines.append(f"    if {name} is not None: {name} = unpack_input({name}, node, {graph})")
-        elif kind == "out":
-            lines.append(f"    if out is not None: out = unpack_out(out, node, {graph})")
-        if kind in ("input", "out") and o.cast and len(o.inputs) > 1:  # as the kernel saw it
-            held, cast = (f"{name}._array", "_cast") if graph else (name, "astype")
-            kind_of_g = "g._array.dtype" if graph else "g.dtype"
-            lines.append(
-                f"    if {name} is not None and {held}.dtype is not {kind_of_g}: "
-                f"{name} = {name}.{cast}({kind_of_g})"
-            )
-    if o.variadic:
-        lines.append(f"    return grad_{o.variadic}({', '.join(o.needs[o.variadic])})")
-        return "\n".join(lines) + "\n"
-    calls = [f"grad_{n}({', '.join(needs)})" for n, needs in o.needs.items()]
-    if len(calls) == 1:
-        lines.append(f"    return ({calls[0]},)")
-    else:
-        lines.append("    edges = node.next_functions")
-        parts = [f"{c} if edges[{i}][0] is not None else None" for i, c in enumerate(calls)]
-        lines.append(f"    return ({', '.join(parts)})")
-    return "\n".join(lines) + "\n"

@@ -9,13 +9,8 @@ very state that it would be in by then.
 from heapq import heappop, heappush, heappushpop
 from typing import Any
 
-import numpy as np
-
-from nanotorch._core.engine import Sweep, fit
-from nanotorch._core.graph import Edge, FreedValues, acquire, release
-from nanotorch._core.tensor import wrap
-
-ndarray = np.ndarray
+from nanotorch._core.engine import Sweep, add, fit
+from nanotorch._core.graph import Edge, FreedValues, accumulate_into, accumulating
 
 
 def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
@@ -25,7 +20,8 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
         first: an ndarray or NumPy scalar; it is not written to.
         freed: what takes the place of saved values once they are used; None to keep them.
     """
-    following, number = root
+    following: Any = root[0]
+    number = root[1]
     waiting: dict[Any, list[Any]] = {following: start_of(following, number, first, False)}
     leaves: dict[Any, list[Any]] = {}
     others: list[tuple[int, Any]] = []  # what waits besides `following`: a heap
@@ -83,31 +79,10 @@ def start_of(target: Any, number: int, g: Any, mine: bool) -> list[Any]:
     return held
 
 
-def add(held: list[Any], k: int, g: Any, mine: bool) -> None:
-    """Add a gradient to what waits at place ``k``, in its memory if nobody else has that."""
-    before = held[k]
-    if before is None:
-        held[k], held[k + 1] = g, mine
-    elif held[k + 1] and before.__class__ is ndarray and before.base is None:
-        before += g
-    else:
-        held[k], held[k + 1] = before + g, True
-
-
 def settle(leaves: dict[Any, list[Any]]) -> None:
     """Add the sums to the gradients of the leaves."""
-    acquire()
-    try:
+    with accumulating:
         for leaf, (g, mine) in leaves.items():
             variable = leaf.variable
-            if not variable._requires_grad:  # it did when the graph was made
-                continue
-            held = variable._grad
-            if held is None:
-                owned = mine and g.__class__ is ndarray and g.base is None
-                variable._grad = wrap(g if owned else np.array(g))
-            else:
-                np.add(held._array, g, out=held._array, casting="same_kind")
-                held._cell[0] += 1
-    finally:
-        release()
+            if variable._requires_grad:  # it did when the graph was made
+                accumulate_into(variable, g, mine)

@@ -15,6 +15,7 @@ from nanotorch._core.engine import Sweep, sum_to
 from nanotorch._core.graph import Edge, FreedValues, anomaly
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.views import edge_of
 from nanotorch.autograd.edges import GradientEdge, place_of
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -113,7 +114,22 @@ def tensor_backward(
     Raises:
         RuntimeError: see `nanotorch.autograd.backward`.
     """
+    array = self._array
+    if (
+        gradient is None
+        and inputs is None
+        and not (create_graph or anomaly.enabled or array.ndim)
+        and array.dtype.kind == "f"
+    ):
+        root = edge_of(self)
+        if root[0] is not None:
+            quick.sweep(root, ONES[array.dtype.name], None if retain_graph else FreedValues())
+            return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+# The gradient of a scalar by itself, which nobody writes to.
+ONES = {name: np.ones((), name) for name in ("float16", "float32", "float64")}
 
 
 def grad(

@@ -7,22 +7,57 @@ import numpy as np
 from nanotorch._core.dtypes import as_dtype
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
+from nanotorch._core.op_runtime import number
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.elementwise import exp, refuse_bool
 from nanotorch.ops.reduction import sum
 
+SMALL = 4096  # elements
+BITS = {n: np.dtype(f"int{8 * n}") for n in (2, 4, 8)}  # integers of the sizes of floats
 
-@op(input=lambda g, out: g * (1.0 - out * out), cast="float", inplace=True)
+
+@op(input=lambda g, out: tanh_backward(g, out), cast="float", inplace=True)
 def tanh(input: Array) -> Array:
     """Hyperbolic tangent."""
     return np.tanh(input)
 
 
-@op(input=lambda g, out: g * ((1.0 - out) * out), cast="float", inplace=True)
+@op(
+    grad=lambda g, result: tanh_backward(g, result),
+    result=lambda g, grad, result: g * grad * (-2.0 * result),
+    method=False,
+    public=False,
+    node="TanhBackwardBackward0",
+)
+def tanh_backward(grad: Array, result: Array) -> Array:
+    """``grad * (1 - result²)``: the gradient of `tanh`, by its result."""
+    slope = np.multiply(result, result, out=...)
+    np.subtract(number(1, slope.dtype), slope, out=slope)
+    return np.multiply(grad, slope, out=slope)
+
+
+@op(input=lambda g, out: sigmoid_backward(g, out), cast="float", inplace=True)
 def sigmoid(input: Array) -> Array:
     """``1 / (1 + exp(-input))``."""
-    return 1 / (1 + np.exp(-input))
+    one, out = number(1, input.dtype), np.negative(input, out=...)
+    np.exp(out, out=out)
+    np.add(out, one, out=out)
+    return np.divide(one, out, out=out)
+
+
+@op(
+    grad=lambda g, result: sigmoid_backward(g, result),
+    result=lambda g, grad, result: g * grad * (1.0 - 2.0 * result),
+    method=False,
+    public=False,
+    node="SigmoidBackwardBackward0",
+)
+def sigmoid_backward(grad: Array, result: Array) -> Array:
+    """``grad * ((1 - result) * result)``: the gradient of `sigmoid`, by its result."""
+    slope = np.subtract(number(1, result.dtype), result, out=...)
+    np.multiply(slope, result, out=slope)
+    return np.multiply(grad, slope, out=slope)
 
 
 @op(input=lambda g, out: relu_backward(g, out), inplace=True)
@@ -33,7 +68,10 @@ def relu(input: Array) -> Array:
         NotImplementedError: for bools.
     """
     refuse_bool(input, "Boolean inputs not supported for relu")
-    return np.maximum(input, input.dtype.type(0))
+    if input.size < SMALL:
+        return np.maximum(input, number(0, input.dtype))
+    out = np.zeros_like(input)  # NumPy takes three times as long against a single number
+    return np.maximum(input, out, out=out)
 
 
 # The gradients of functions made of straight lines are operations of their own: they depend on
@@ -48,8 +86,17 @@ def relu(input: Array) -> Array:
     node="ThresholdBackwardBackward0",
 )
 def relu_backward(g: Array, result: Array) -> Array:
-    """The gradient of `relu`, by its result."""
-    return np.where(result > 0, g, 0)  # not a product: no nan comes of an infinite `g`
+    """The gradient of `relu`, by its result: ``g`` but where that is 0.
+
+    Not a product: no nan comes of an infinite ``g``. The bits are masked, since NumPy's `where`
+    takes several times as long.
+    """
+    bits = BITS.get(result.dtype.itemsize)
+    if bits is None or g.dtype is not result.dtype or g.__class__ is not np.ndarray:
+        return np.where(result <= 0, g.dtype.type(0), g)
+    mask = np.less_equal(result, number(0, result.dtype), out=...).astype(bits)
+    np.subtract(mask, number(1, bits), out=mask)  # all bits set where the gradient passes
+    return np.bitwise_and(mask, g.view(bits), out=mask).view(g.dtype)
 
 
 @op(

@@ -10,7 +10,7 @@ from nanotorch._core.op import Array, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.expanding import cannot_expand, expand_to
-from nanotorch.ops.matrix import C_NAMES, bmm, check_bmm, check_mm, matmul, mm, mv, product
+from nanotorch.ops.matrix import C_NAMES, across, bmm, check_bmm, check_mm, matmul, mv, product
 from nanotorch.ops.shape import reshape, t, transpose, unsafe_view, unsqueeze
 
 
@@ -53,8 +53,8 @@ def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
 
 @op(
     input=lambda g, beta: g if beta == 1 else scaled(g, beta),
-    mat1=lambda g, mat2, alpha: scaled(mm(g, t(mat2)), alpha),
-    mat2=lambda g, mat1, alpha: scaled(mm(t(mat1), g), alpha),
+    mat1=lambda g, mat2, mat1_strides, alpha: scaled(across(g, t(mat2), mat1_strides), alpha),
+    mat2=lambda g, mat1, mat2_strides, alpha: scaled(across(t(mat1), g, mat2_strides), alpha),
     inplace=True,
 )
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:

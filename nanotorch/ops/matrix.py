@@ -48,7 +48,15 @@ def check_mm(name: str, a: Array, b: Array) -> None:
         )
 
 
-@op(input=lambda g, mat2: mm(g, t(mat2)), mat2=lambda g, input: mm(t(input), g))
+def across(a: Any, b: Any, strides: tuple[int, ...]) -> Any:
+    """``a @ b``, laid out as the matrix whose ``strides`` are given."""
+    return t(mm(t(b), t(a))) if strides[0] < strides[1] else mm(a, b)
+
+
+@op(
+    input=lambda g, mat2, input_strides: across(g, t(mat2), input_strides),
+    mat2=lambda g, input, mat2_strides: across(t(input), g, mat2_strides),
+)
 def mm(input: Array, mat2: Array) -> Array:
     """The product of two matrices.
 

@@ -38,7 +38,7 @@ def select(input: Array, dim: int, index: int) -> Array:
 def select_backward(g: Array, shape: tuple[int, ...], dim: int, index: int) -> Array:
     """``g`` at ``index`` of zeros of ``shape``."""
     out = np.zeros(shape, g.dtype)
-    out[(*(WHOLE,) * (dim % len(shape)), index)] = g
+    out[index if dim == 0 else (*(WHOLE,) * (dim % len(shape)), index)] = g
     return out
 
 

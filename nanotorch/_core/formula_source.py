@@ -1,0 +1,54 @@
+"""The source of the functions that call an operation's formulas; see `op_source`."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nanotorch._core.op import Op
+
+
+def unpack(o: "Op", name: str, kind: str, *, graph: bool) -> list[str]:
+    """Open one saved value, if its memory is at the version that was saved."""
+    if kind == "out" and graph:
+        lines = ["out = unpack_out(out, node, True)"]
+    elif kind == "out":
+        lines = [
+            "_array, _cell, _version = out",
+            "out = _array if _cell[0] == _version else unpack_out(out, node, False)",
+        ]
+    else:
+        opened = "_tensor" if graph else "_tensor._array"
+        lines = [
+            f"_tensor, _version = {name}",
+            f"{name} = {opened} if _tensor._cell[0] == _version else "
+            f"unpack_input({name}, node, {graph})",
+        ]
+    if kind != "aux" and o.cast and len(o.inputs) > 1:  # as the kernel saw it
+        held, cast = (f"{name}._array", "_cast") if graph else (name, "astype")
+        other = "g._array.dtype" if graph else "g.dtype"
+        lines.append(f"if {held}.dtype is not {other}: {name} = {name}.{cast}({other})")
+    return [f"if {name} is not None:", *("    " + line for line in lines)]
+
+
+def apply(o: "Op", *, graph: bool) -> str:
+    """Call the formulas of the inputs that need a gradient with what they name."""
+    lines = [f"def apply_{'recorded' if graph else 'bare'}(node, g):"]
+    if o.recipe:
+        lines += [
+            "    saved = node._saved",
+            "    if saved.__class__ is not tuple: saved = opened(node)",
+            f"    {', '.join(n for n, _ in o.recipe)}, = saved",
+        ]
+    for name, kind in o.recipe:
+        if kind in ("input", "aux", "out"):
+            lines += ["    " + line for line in unpack(o, name, kind, graph=graph)]
+    if o.variadic:
+        lines.append(f"    return grad_{o.variadic}({', '.join(o.needs[o.variadic])})")
+        return "\n".join(lines) + "\n"
+    calls = [f"grad_{n}({', '.join(needs)})" for n, needs in o.needs.items()]
+    if len(calls) == 1:
+        lines.append(f"    return ({calls[0]},)")
+    else:
+        lines.append("    edges = node.next_functions")
+        parts = [f"{c} if edges[{i}][0] is not None else None" for i, c in enumerate(calls)]
+        lines.append(f"    return ({', '.join(parts)})")
+    return "\n".join(lines) + "\n"
