@@ -30,8 +30,7 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
     try:
         while following is not None and following.plain and not watched:
             node, following = following, None
-            held = waiting[node]
-            g = held[0]
+            g = (held := waiting[node])[0]
             grads = node.apply(held[0::2], False) if node.multi else node.apply_bare(g)
             if freed is not None and node.keeps_values:
                 node._saved = freed

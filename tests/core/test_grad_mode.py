@@ -77,7 +77,7 @@ SILENT: dict[str, Callable[[], object]] = {
     "narrower": lambda: INFINITE.float(),
     "integers": lambda: INFINITE.long(),
     "creation": lambda: torch.tensor([1e300]),
-    "filling": lambda: torch.full((2,), 1e300),
+    "filling": lambda: torch.full((2,), float("inf")),
     "copying": lambda: torch.ones(5).copy_(INFINITE),
     "nothing": lambda: torch.ones(0).mean(),
     "comparison": lambda: torch.isclose(INFINITE, INFINITE),
