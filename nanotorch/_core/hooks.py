@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 _ids = itertools.count()
+# How often a hook was added or an attribute of a module set. Who has looked at modules and seen a
+# number here need not look again until it is another.
+changes = [0]
 
 
 class RemovableHandle:
@@ -36,6 +39,7 @@ class HookDict(dict[int, Callable[..., Any]]):
 
 def add_hook(hooks: HookDict, hook: Callable[..., Any], *, first: bool = False) -> RemovableHandle:
     """Append ``hook`` to ``hooks``, or put it before the others."""
+    changes[0] += 1
     handle = RemovableHandle(hooks)
     if first:
         others = dict(hooks)

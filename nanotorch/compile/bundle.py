@@ -15,7 +15,8 @@ from nanotorch.compile.passes import PRODUCTS, Uses, moved, owned, substitute
 from nanotorch.compile.tape import CONSTANT, OUTSIDE, TEMPORARY, Entry, Ref, Tape, replaced
 
 Array = np.ndarray
-CHUNK = 1 << 16  # bytes of each operand
+CHUNK = 1 << 18  # bytes of each operand
+LONG = 1 << 22  # bytes from which on pieces pay
 Place = tuple[int, int]  # offset and size of a member
 
 
@@ -176,7 +177,7 @@ class Bundler:
             return []
         aside = [entry for run in runs for entry in run.aside]
         total = runs[-1].place[0] + runs[-1].place[1] - runs[0].place[0]
-        if len(runs) == 1 and total < 2 * CHUNK:
+        if len(runs) == 1 and total < LONG:
             return [*aside, *runs[0].entries]
         start = runs[0].place[0]
         count = -(-total // runs[0].dtype.itemsize)
@@ -209,7 +210,7 @@ class Bundler:
             args = replaced(entry.args, flat)
             outs = [flat(out) for out in entry.outs]
             entries.append(Entry("ufunc", entry.fn, args, {}, outs, entry.fresh))
-        if total >= 2 * CHUNK:
+        if total >= LONG:
             entries = [in_pieces(entries, self.tape)]
         return [*aside, *entries]
 
@@ -281,9 +282,7 @@ class Pieces:
 
     __name__ = "pieces"
 
-    def __init__(
-        self, entries: list[Entry], scratch: dict[int, Ref], size: int, step: int
-    ) -> None:
+    def __init__(self, entries: list[Entry], scratch: dict[int, Ref], size: int, step: int) -> None:
         self.entries, self.scratch, self.size, self.step = entries, scratch, size, step
 
     def __call__(self) -> None:

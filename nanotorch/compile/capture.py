@@ -10,15 +10,18 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import anomaly
+from nanotorch._core.random import Generator
 from nanotorch._core.saving import observers
 from nanotorch._core.tensor import Tensor
 from nanotorch.compile.effects import Count, Gradient, Result, is_used_up
 from nanotorch.compile.hyper import Conditions
 from nanotorch.compile.recorder import Recorder
+from nanotorch.compile.state import State
 from nanotorch.compile.survey import VALUES, Check, Survey, Unguardable
 from nanotorch.compile.tape import CONSTANT, OUTSIDE, SLOT, TEMPORARY, Ref, Storage, Tape
 from nanotorch.compile.tracing import MISSING, traced
 from nanotorch.compile.watch import Watcher, function_behind
+from nanotorch.ops.generator import default_generator
 
 META = ("_requires_grad", "_edge", "_view", "_retains_grad", "_leaf_hooks", "_past")
 NOT_REPLAYED = "the step cannot be replayed"
@@ -114,6 +117,7 @@ class Capture:
         self.known |= {id(tensor): tensor for _, tensor in self.arguments.free}
         self.returned: dict[int, Result] = {}
         self.retry = False
+        self.problem: str | None = None
 
     @property
     def tape(self) -> Tape:
@@ -137,8 +141,14 @@ class Capture:
         self.add_slots()
         before = {key: state_of(tensor) for key, tensor in self.known.items()}
         watcher = Watcher()
-        with traced(self.recorder), watcher.watching():
-            out = self.function(*args, **kwargs)
+        held = State(list(self.known.values()), self.generators())
+        try:
+            with traced(self.recorder), watcher.watching():
+                out = self.function(*args, **kwargs)
+        except Exception as error:  # the step's own error comes again
+            held.put_back()
+            self.problem = f"{place_of(self.function)}: tracing it failed: {error}"
+            return self.function(*args, **kwargs)
         self.problem = self.recorder.problem or watcher.problem
         if self.problem is None and not (
             watcher.codes <= self.codes and watcher.library <= self.library
@@ -152,6 +162,11 @@ class Capture:
             except (Refused, Unguardable) as reason:
                 self.problem = self.problem or f"{place_of(self.function)}: {reason}"
         return out
+
+    def generators(self) -> list[Any]:
+        """The generators in reach."""
+        found = [g for g in self.survey.kept if isinstance(g, Generator)]
+        return [default_generator, *found]
 
     def add_slots(self) -> None:
         """The memory of arguments and of gradients is looked up anew at every call."""
@@ -327,7 +342,7 @@ def holds(check: Check) -> bool:
             return vars(c)[k] is v
         if check.kind == "empty":
             return not c[k]
-        if check.kind == "grad":
+        if check.kind in ("grad", "group"):
             return True
         return getattr(c, k) is v
     except (KeyError, IndexError, AttributeError, ValueError):

@@ -6,7 +6,7 @@ from typing import Any
 
 from nanotorch._core.grad_mode import mode as grad_mode
 from nanotorch.compile.compiler import LIMIT, Compiler
-from nanotorch.compile.plan import MISS
+from nanotorch.compile.source import MISS
 from nanotorch.nn.module import Module
 
 BACKENDS = ("inductor", "eager", "aot_eager")  # of PyTorch's; the last two compile nothing

@@ -7,8 +7,9 @@ from typing import Any
 
 from nanotorch.compile.capture import Arguments, Capture, place_of, surroundings, survey_of
 from nanotorch.compile.home import settle
-from nanotorch.compile.plan import MISS, Plan
+from nanotorch.compile.plan import Plan
 from nanotorch.compile.report import Report
+from nanotorch.compile.source import MISS
 from nanotorch.compile.survey import Unguardable
 from nanotorch.compile.tracing import KNOWN_OPTIMIZERS, tracing
 from nanotorch.compile.verify import verified

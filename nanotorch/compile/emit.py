@@ -112,7 +112,8 @@ class Calls:
             return self.names.of(self.scalar_of(ref), "s")
         name = self.known.get(ref.key)
         if name is None:
-            name = self.known[ref.key] = f"u{len(self.reads)}_{len(self.known)}_{ref.storage.number}"
+            name = f"u{len(self.reads)}_{len(self.known)}_{ref.storage.number}"
+            self.known[ref.key] = name
             self.reads.append(f"{name} = {self.operand(ref)}[()]")
         return name
 
@@ -177,11 +178,12 @@ class Calls:
                 return self.operand(ref)
             if number not in names:
                 names[number] = f"p{len(names)}"
-                small = number in work.scratch
-                whole = self.array(work.scratch[number] if small else ref)
+                small = work.scratch.get(number)
+                whole = self.array(ref if small is None else small)
+                starts = range(0, work.size, work.step)
                 columns.append(
-                    [whole[: min(work.step, work.size - at)] if small else whole[at : at + work.step]
-                     for at in range(0, work.size, work.step)]
+                    [whole[at : at + work.step] for at in starts] if small is None
+                    else [whole[: min(work.step, work.size - at)] for at in starts]
                 )  # fmt: skip
             return names[number]
 

@@ -47,6 +47,8 @@ def check_guards(checks: list[Check], names: Names) -> list[str]:
 def source(check: Check, names: Names) -> str | None:
     """One check; None if there is nothing to see."""
     container, value = check.container, check.value
+    if check.kind == "group":
+        return None
     if check.kind == "len":
         return f"len({names.of(container, 'd')}) != {value}"
     if check.kind == "grad":

@@ -42,12 +42,12 @@ def piece(block: Array, at: int, like: Array) -> Array:
 
 def place_of(array: Array) -> tuple[Array, int, int, int] | None:
     """For an array that has moved: its block, the block's span, its role, and its offset there."""
-    memory = owner(array).base
+    memory: Any = owner(array).base
     if not isinstance(memory, memoryview):
         return None
-    block = memory.obj
+    block: Any = memory.obj
     known = spans.get(id(block))
-    if known is None or known[0]() is not block or not isinstance(block, np.ndarray):
+    if known is None or known[0]() is not block:
         return None
     at = address(array) - address(block)
     return block, known[1], at // known[1], at % known[1]
@@ -78,8 +78,7 @@ def settle(optimizers: Iterable[Any]) -> None:
                 if p._grad is None or not all(movable(t, p._array.dtype) for t in roles):
                     continue
                 if members and (
-                    len(roles) != len(members[0])
-                    or p._array.dtype != members[0][0]._array.dtype
+                    len(roles) != len(members[0]) or p._array.dtype != members[0][0]._array.dtype
                 ):
                     continue
                 members.append(roles)
@@ -91,7 +90,8 @@ def move(members: list[list[Tensor]]) -> None:
     """Give the tensors of each role one part of a new block, in the same places."""
     span = sum(aligned(roles[0]._array.nbytes) for roles in members)
     block = block_of(span * len(members[0]))
-    spans[id(block)] = (weakref.ref(block, lambda _, key=id(block): spans.pop(key, None)), span)  # type: ignore[misc]
+    key = id(block)
+    spans[key] = (weakref.ref(block, lambda _: spans.pop(key, None)), span)
     at = 0
     for roles in members:
         for number, tensor in enumerate(roles):

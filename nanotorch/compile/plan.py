@@ -2,34 +2,26 @@
 
 import linecache
 import threading
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
-from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import anomaly
-from nanotorch._core.saving import observers
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.hooks import changes
 from nanotorch.compile import home
 from nanotorch.compile.bundle import bundle
-from nanotorch.compile.capture import Arguments, Capture, Same, Slot
-from nanotorch.compile.effects import Count, Gradient, Result
+from nanotorch.compile.capture import Arguments, Capture, holds
 from nanotorch.compile.emit import Calls, Names
-from nanotorch.compile.guards import argument_guards, check_guards
-from nanotorch.compile.hyper import Leaf, leaves, text
 from nanotorch.compile.home import aligned, block_of
+from nanotorch.compile.lower import lower
 from nanotorch.compile.memory import Layout
 from nanotorch.compile.passes import simplify
 from nanotorch.compile.report import Figures
+from nanotorch.compile.source import MISS, Source
 from nanotorch.compile.survey import Survey
-from nanotorch.compile.tape import SLOT, TEMPORARY, Ref, address, owner
-
-MISS: Any = object()  # what a replay returns when a guard does not hold
+from nanotorch.compile.tape import TEMPORARY, Ref, owner
 
 
-class Plan:
+class Plan(Source):
     """The replay of one capture.
 
     Attributes:
@@ -52,6 +44,7 @@ class Plan:
         escaping += [result.ref for result in capture.returned.values()]
         simplify(tape, escaping)
         bundle(tape, self.gradients)
+        lower(tape)
         escaping = [g.ref for g in self.gradients if g.ref is not None]
         escaping += [result.ref for result in capture.returned.values()]
         numbers = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
@@ -70,8 +63,9 @@ class Plan:
     def bind(self) -> bool:
         """Allocate memory and write the source anew."""
         self.names = Names()
-        self.last: list[Any] = []
-        self.counted: list[list[int]] = []
+        self.last = []
+        self.seen = [changes[0]]
+        self.counted = []
         self.own = self.own_memory()
         block, array_of = self.layout.memory()
         self.block = block
@@ -80,13 +74,13 @@ class Plan:
             own = self.own.get(ref.storage.number)
             if own is None:
                 return array_of(ref)
-            return own if isinstance(own, np.ndarray) else piece(*own, ref)
+            return own if isinstance(own, np.ndarray) else piece(own[0], own[1], ref)
 
         self.calls = Calls(self.layout, self.names, place, {})
         for number, value in self.layout.preset.items():
             ref = Ref(self.layout.storages[number], self.layout.storages[number].base)
             place(ref)[...] = value.array if isinstance(value, Ref) else value
-        self.grad_names: list[tuple[str, str, str]] = []
+        self.grad_names = []
         lines = self.body()
         self.source = self.assemble(lines)
         filename = f"<nanotorch compiled {self.name} {id(self):#x}>"
@@ -132,88 +126,6 @@ class Plan:
             at += aligned(storage.base.nbytes)
         return own
 
-    # Source
-
-    def assemble(self, body: list[str]) -> str:
-        """The whole source."""
-        indent = " " * 8
-        guards = self.guards()
-        parts = ["    def replay(args, kwargs):"]
-        if guards:
-            parts += [f"{indent}try:", *[f"{indent}    {line}" for line in guards],
-                      f"{indent}except (KeyError, IndexError, AttributeError, ValueError, "
-                      "TypeError):", f"{indent}    return MISS"]  # fmt: skip
-        parts += [f"{indent}if not acquire(False): return MISS", f"{indent}try:"]
-        parts += [f"{indent}    {line}" for line in body or ["pass"]]
-        parts += [f"{indent}finally: release()", "", *self.refresh_source(), *self.count_source()]
-        parts.append("    return replay, refresh, counts")
-        names = ", ".join(self.names.objects)
-        return f"def make({names}):\n" + "\n".join(parts) + "\n"
-
-    def fixed(self, name: str, value: Any) -> str:
-        """A name of its own for something."""
-        self.names.objects[name] = value
-        return name
-
-    def guards(self) -> list[str]:
-        """Return `MISS` unless everything is as in the trace."""
-        capture, names = self.capture, self.names
-        for name, value in (
-            ("MISS", MISS), ("mode", mode), ("default", dtypes.default), ("anomaly", anomaly),
-            ("observers", observers), ("acquire", self.lock.acquire),
-            ("release", self.lock.release), ("last", self.last), ("plan", self),
-        ):  # fmt: skip
-            self.fixed(name, value)
-        enabled, kind, watched, observed = capture.surroundings
-        tests = [f"mode.enabled is not {enabled}", f"default.numpy is not {names.of(kind)}"]
-        tests += [f"anomaly.enabled is not {watched}", "not observers" if observed else "observers"]
-        tests += argument_guards(self.arguments, names)
-        tests += check_guards(self.checks, names)
-        lines = [f"if {test}: return MISS" for test in tests]
-        return lines + self.option_guards() + self.slot_guards() + self.hold_guards()
-
-    def option_guards(self) -> list[str]:
-        """Compute the optimizers' numbers anew where options have changed."""
-        tests = [
-            f"{self.leaf(leaf)} is not last[{position}]"
-            for position, leaf in enumerate(self.options())
-        ]
-        lines = [f"if ({' or '.join(tests)}) and not plan.refresh(): return MISS"] if tests else []
-        for name, leaf in self.counters().items():
-            lines.append(f"{name} = {self.names.of(leaf.container, 'a')}.item()")
-        for expression, answer in self.capture.conditions.asked:
-            if has_counter(expression):
-                lines.append(f"if ({self.text(expression)}) is not {answer}: return MISS")
-        return lines
-
-    def slot_guards(self) -> list[str]:
-        """Find the arrays of this call's arguments and gradients."""
-        lines = []
-        for slot in self.used_slots():
-            array = f"x{slot.storage.number}"
-            lines.append(f"{array} = {self.path(slot)}._array")
-            a = slot.array
-            kind = self.names.of(a.dtype, "t")
-            lines.append(
-                f"if {array}.shape != {a.shape} or {array}.dtype is not {kind} or "
-                f"{array}.strides != {a.strides}: return MISS"
-            )
-        return lines + self.calls.slot_lines
-
-    def hold_guards(self) -> list[str]:
-        """See that nobody else holds the gradients of the last step, which are overwritten."""
-        if not (self.owned and self.gradients):
-            return []
-        objects = self.names.objects
-        held: list[Any] = []
-        for _, grad, array in self.grad_names:
-            held += [objects[grad], objects[array], owner(objects[array])]
-        self.fixed("held", tuple(held))
-        self.fixed("counted", self.counted)
-        self.fixed("count", getrefcount)
-        self.fixed("map", map)
-        return ["if [*map(count, held)] not in counted and not plan.alone(): return plan.share()"]
-
     def expect(self) -> None:
         """Count who holds the gradients, before and after their leaves do."""
         self.counted.clear()
@@ -237,180 +149,24 @@ class Plan:
         self.bind()
         return MISS
 
-    def count_source(self) -> list[str]:
-        """The function that counts who holds the gradients."""
-        if not (self.owned and self.gradients):
-            return ["    def counts(): return []"]
-        return ["    def counts(): return [*map(count, held)]"]
+    def same_groups(self) -> bool:
+        """Whether groups of optimizers differ from those of the trace in numbers only."""
+        groups = {id(c.container): c.value for c in self.checks if c.kind == "group"}
+        for check in self.checks:
+            if id(check.container) in groups and not holds(check):
+                return False
+        for check in self.checks:
+            if check.kind == "group":
+                check.value.clear()
+                check.value.update(check.container)
+        return True
 
-    def refresh_source(self) -> list[str]:
-        """The function that reads the options and computes the numbers that depend on them."""
-        lines = ["    def refresh():"]
-        options = self.options()
-        for position, leaf in enumerate(options):
-            name = f"h{position}"
-            lines.append(f"        {name} = {self.leaf(leaf)}")
-            kinds = "(tuple,)" if type(leaf.container[leaf.key]) is tuple else "(int, float)"
-            lines.append(f"        if type({name}) not in {kinds}: return False")
-        for expression, answer in self.capture.conditions.asked:
-            if not has_counter(expression):
-                lines.append(f"        if ({self.text(expression)}) is not {answer}: return False")
-        for entry in self.capture.tape.entries:
-            if entry.kind == "number" and not has_counter(entry.args[0]):
-                lines.append(
-                    f"        {self.calls.operand(entry.outs[0])}[()] = {self.text(entry.args[0])}"
-                )
-        lines.append(f"        last[:] = [{', '.join(f'h{i}' for i in range(len(options)))}]")
-        return [*lines, "        return True"]
-
-    def body(self) -> list[str]:
-        """The calls and the effects."""
-        tape = self.capture.tape
-        for slot in self.used_slots():
-            self.calls.slot_names[slot.storage.number] = f"x{slot.storage.number}"
-        self.fixed("ndarray", np.ndarray)
-        self.fixed("wrap", wrap)
-        self.fixed("Tensor", Tensor)
-        self.fixed("new", object.__new__)
-        self.fixed("asarray", np.asarray)
-        for entry in tape.entries:
-            if entry.kind == "number" and has_counter(entry.args[0]):
-                number = entry.outs[0].storage.number
-                self.calls.numbers[number] = self.text(entry.args[0])
-        lines = [line for entry in self.layout.entries for line in self.calls.all_lines(entry)]
-        self.kernels = len(lines)
-        for count in self.capture.counts:
-            lines += self.count_lines(count)
-        for gradient in self.capture.gradients:
-            lines += self.gradient_lines(gradient)
-        self.made: dict[int, str] = {}
-        value = self.returned(self.capture.result, lines)
-        return [*lines, f"return {value}"]
-
-    def count_lines(self, count: Count) -> list[str]:
-        """A version cell moves on."""
-        if count.slot is None:
-            cell = self.names.of(count.cell, "c")
-        else:
-            cell = f"{self.path(count.slot)}._cell"
-        lines = [f"{cell}[0] += {count.times}"]
-        return lines + [
-            f"{cell}[{position}] = {self.names.of(value)}"
-            for position, value in enumerate(count.rest, 1)
-        ]
-
-    def gradient_lines(self, gradient: Gradient) -> list[str]:
-        """A leaf gets its gradient."""
-        leaf = self.names.of(gradient.leaf)
-        if gradient.ref is None:
-            return [f"{leaf}._grad = None"]
-        array = self.calls.array(gradient.ref)
-        name = self.names.of(array, "a")
-        if not self.owned or gradient.ref.storage.kind != TEMPORARY:
-            return [f"{leaf}._grad = wrap({name}.copy('K'))"]
-        grad = self.names.of(wrap(array), "g")
-        self.grad_names.append((leaf, grad, name))
-        return [f"{leaf}._grad = {grad}"]
-
-    def returned(self, result: Any, lines: list[str]) -> str:
-        """The source of what the step returns."""
-        if isinstance(result, Slot):
-            return self.path(result)
-        if isinstance(result, Same):
-            return self.names.of(result.tensor)
-        if isinstance(result, Result):
-            return self.result(result, lines)
-        if type(result) is tuple:
-            return "(" + "".join(self.returned(part, lines) + ", " for part in result) + ")"
-        if type(result) is list:
-            return "[" + ", ".join(self.returned(part, lines) for part in result) + "]"
-        if type(result) is dict:
-            parts = [f"{k!r}: {self.returned(v, lines)}" for k, v in result.items()]
-            return "{" + ", ".join(parts) + "}"
-        return self.names.of(result)
-
-    def result(self, result: Result, lines: list[str]) -> str:
-        """A new tensor of what was computed."""
-        name = self.made.get(id(result))
-        if name is not None:
-            return name
-        name = self.made[id(result)] = f"r{len(self.made)}"
-        value = self.calls.operand(result.ref)
-        local = self.calls.is_local(result.ref)
-        made = f"asarray({value})" if local else f"{value}.copy('K')"
-        cell = list(wrap(result.ref.array)._cell)
-        kind = f"{self.names.of(result.cell)}()" if result.cell is not list else repr(cell)
-        lines += [f"{name} = new(Tensor)", f"{name}._array = {made}", f"{name}._cell = {kind}"]
-        if result.edge is not None:
-            lines.append(f"{name}._requires_grad = True")
-            lines.append(f"{name}._edge = {self.names.of(result.edge)}")
-        return name
-
-    # Names of things
-
-    def path(self, slot: Slot) -> str:
-        """How to find the tensor of a slot."""
-        if slot.leaf is not None:
-            return f"{self.names.of(slot.leaf)}._grad"
-        return str(slot.path)
-
-    def used_slots(self) -> list[Slot]:
-        """Those whose memory the replay reads or writes."""
-        used = {
-            ref.storage.number
-            for entry in self.capture.tape.entries
-            for ref in (*entry.inputs(), *entry.outs)
-            if ref.storage.kind == SLOT
-        }
-        return [slot for slot in self.capture.slots if slot.storage.number in used]
-
-    def numbers(self) -> list[Any]:
-        """All expressions that a replay computes or asks."""
-        asked = [expression for expression, _ in self.capture.conditions.asked]
-        made = [e.args[0] for e in self.capture.tape.entries if e.kind == "number"]
-        return asked + made
-
-    def options(self) -> list[Leaf]:
-        """The options of optimizers that matter, each once."""
-        found = {
-            (id(leaf.container), leaf.key): leaf
-            for expression in self.numbers()
-            for leaf in leaves(expression)
-            if leaf.key is not None
-        }
-        return list(found.values())
-
-    def counters(self) -> dict[str, Leaf]:
-        """The 0-d arrays whose values matter, by the local variable that has them."""
-        found: dict[str, Leaf] = {}
-        for expression in self.numbers():
-            for leaf in leaves(expression):
-                if leaf.key is None:
-                    found.setdefault(f"k{address(leaf.container)}", leaf)
-        return found
-
-    def leaf(self, leaf: Leaf) -> str:
-        """An option as the source reads it."""
-        return f"{self.names.of(leaf.container, 'd')}[{leaf.key!r}]"
-
-    def text(self, expression: Any) -> str:
-        """An expression in terms of local variables."""
-        options = {(id(leaf.container), leaf.key): f"h{n}" for n, leaf in enumerate(self.options())}
-
-        def name_of(part: Any) -> str:
-            if not isinstance(part, Leaf):
-                return repr(part)
-            if part.key is None:
-                return f"k{address(part.container)}"
-            name = options[(id(part.container), part.key)]
-            return name if not has_counter(expression) else f"last[{name[1:]}]"
-
-        return text(expression, name_of)
-
-
-def has_counter(expression: Any) -> bool:
-    """Whether an expression depends on the value of an array."""
-    return any(leaf.key is None for leaf in leaves(expression))
+    def unchanged(self) -> bool:
+        """Whether modules are as they were, though some module or hook has been changed."""
+        now = changes[0]
+        same = all(holds(check) for check in self.checks if check.counted)
+        self.seen[0] = now if same else -1
+        return same
 
 
 def piece(block: np.ndarray, at: int, ref: Ref) -> np.ndarray:

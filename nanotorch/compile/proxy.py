@@ -6,6 +6,7 @@ reach into one for its values ends the trace, for the tape could not follow what
 """
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +15,49 @@ import numpy as np
 Array = np.ndarray
 
 
+class Nobody:
+    """Notes nothing: what `Traced` objects ask while no trace is on."""
+
+    def ufunc(self, ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        return function(*real(inputs), **real(kwargs))
+
+    def function(self, function: Any, args: Any, kwargs: Any) -> Any:
+        return function(*real(tuple(args)), **real(kwargs))
+
+    def effect(self, function: Any, args: Any, kwargs: Any, target: Any) -> Any:
+        return function(*real(tuple(args)), **real(kwargs))
+
+    def read(self, what: str) -> None:
+        pass
+
+    def item(self, traced: Any, *args: Any) -> Any:
+        return traced.value.item(*args)
+
+
+class Current:
+    """Who notes what is done with traced arrays."""
+
+    recorder: Any = Nobody()
+
+
+current = Current()
+
+
 class Traced:
     """Stands for an ndarray, also for `isinstance`; see the module."""
 
-    __slots__ = ("recorder", "value")
+    __slots__ = ("value",)
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 500.0
 
-    def __init__(self, value: Array, recorder: Any) -> None:
-        self.value, self.recorder = value, recorder
+    def __init__(self, value: Array) -> None:
+        self.value = value
+
+    @property
+    def recorder(self) -> Any:
+        """Who notes what is done now; a `Traced` that has survived its trace is a constant."""
+        return current.recorder
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -65,6 +100,14 @@ class Traced:
         self.recorder.effect(operator.ipow, (self, other), {}, self)
         return self
 
+    @property
+    def __array_interface__(self) -> Any:
+        # NumPy itself must not read the values past the recorder.
+        caller = sys._getframe(1).f_code
+        if "__array_interface__" not in caller.co_names:
+            raise AttributeError("__array_interface__")
+        return self.value.__array_interface__
+
     def item(self, *args: Any) -> Any:
         return self.recorder.item(self, *args)
 
@@ -100,7 +143,6 @@ def layout_attribute(name: str) -> property:
 
 for _name in (
     "shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "flags", "base",
-    "__array_interface__",
 ):  # fmt: skip
     setattr(Traced, _name, layout_attribute(_name))
 

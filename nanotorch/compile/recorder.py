@@ -104,7 +104,7 @@ class Recorder:
         elif not (id(tensor) in self.made or id(tensor) in self.known or tensor._is_number):
             self.refuse(UNKNOWN)
             return array
-        return Traced(array, self)
+        return Traced(array)
 
     def given(self, tensor: Any, value: Any) -> Array:
         """A tensor is given an array: the real one."""
@@ -159,7 +159,7 @@ class Recorder:
             return target[0]
         fresh = np.asarray(result)
         self.note(Entry(kind, function, args, noted, [self.tape.new(fresh)], True))
-        return Traced(fresh, self)
+        return Traced(fresh)
 
     def note(self, entry: Entry) -> None:
         """Put an entry on the tape."""
@@ -192,7 +192,7 @@ class Recorder:
         out = self.tape.new(result)
         noted = self.operand(tuple(args))
         self.note(Entry("ufunc", WITH_OUT[function], noted, {}, [out], True))
-        return Traced(result, self)
+        return Traced(result)
 
     def results(
         self, kind: str, function: Any, args: Any, kwargs: Any, result: Any, opaque: bool = False
@@ -213,7 +213,7 @@ class Recorder:
                 self.tape.new(a) if self.tape.find(a) is None else self.tape.ref(a) for a in arrays
             ]
             self.note(Entry(kind, function, held, named, outs, True, opaque))
-        traced = [Traced(array, self) for array in arrays]
+        traced = [Traced(array) for array in arrays]
         return type(result)(traced) if several else traced[0]
 
     def effect(self, function: Any, args: Sequence[Any], kwargs: Any, target: Any) -> Any:
@@ -234,7 +234,7 @@ class Recorder:
         out = self.tape.new(array)
         if value is not None:
             self.note(Entry("effect", np.copyto, (out, self.operand(value)), {}, [out], False))
-        return Traced(array, self)
+        return Traced(array)
 
     def item(self, traced: Traced, *args: Any) -> Any:
         """The value of a 0-d array; in an optimizer's step, a number to be computed anew."""
@@ -274,10 +274,18 @@ class Recorder:
             if any(out.storage.number < known for out in done):
                 self.refuse(f"`{kernel.__name__}` depends on values after it has written some")
             self.tape.rollback(mark)
-            result = kernel(*real(args), **real(kwargs))
+            result = self.plainly(kernel, args, kwargs)
             return self.results("call", kernel, args, kwargs, result, opaque=True)
 
         return traced
+
+    def plainly(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Call a function on plain arrays, noting nothing."""
+        before, self.paused = self.paused, True
+        try:
+            return real(function(*real(args), **real(kwargs)))
+        finally:
+            self.paused = before
 
     def draw(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """A generator's method that gives random numbers."""
@@ -286,12 +294,8 @@ class Recorder:
         def drawn(generator: Any, *args: Any, **kwargs: Any) -> Any:
             if threading.get_ident() != self.thread or not self.live:
                 return method(generator, *real(args), **real(kwargs))
-            self.paused = True
-            try:
-                result = method(generator, *real(args), **real(kwargs))
-            finally:
-                self.paused = False
             bound = method.__get__(generator)
+            result = self.plainly(bound, args, kwargs)
             return self.results("draw", bound, args, kwargs, result, opaque=True)
 
         return drawn

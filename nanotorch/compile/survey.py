@@ -53,12 +53,19 @@ class Unguardable(Exception):  # noqa: N818 - not an error: the step then runs a
 
 
 class Check:
-    """One comparison that a replay makes: ``container[key] is value`` and the like."""
+    """One comparison that a replay makes: ``container[key] is value`` and the like.
 
-    __slots__ = ("container", "key", "kind", "value")
+    Attributes:
+        counted: whether `changes` tells when to look again.
+    """
 
-    def __init__(self, kind: str, container: Any, key: Any, value: Any) -> None:
+    __slots__ = ("container", "counted", "key", "kind", "value")
+
+    def __init__(
+        self, kind: str, container: Any, key: Any, value: Any, counted: bool = False
+    ) -> None:
         self.kind, self.container, self.key, self.value = kind, container, key, value
+        self.counted = counted
 
 
 class Survey:
@@ -208,7 +215,6 @@ class Survey:
 
     def visit_function(self, function: FunctionType, path: str) -> None:
         """Its closure, and what a user's function reads of its globals."""
-        self.checks.append(Check("attr", function, "__code__", function.__code__))
         self.signature.append(id(function.__code__))
         cells = function.__closure__ or ()
         for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
@@ -262,11 +268,17 @@ class Survey:
         for group in optimizer.param_groups if free else ():
             self.seen.add(id(group))
             self.kept.append(group)
+            plain = all(is_number(part) or isinstance(part, VALUES) or key == "params"
+                        for key, part in group.items())  # fmt: skip
+            if plain:
+                self.checks.append(Check("group", group, None, dict(group)))
             for key, part in group.items():
                 if key in OPTIONS and is_number(part):
                     self.signature.append((key, type(part).__name__ == "tuple"))
-                else:
-                    self.entry("item", group, key, part, f"{path}.param_groups[{key!r}]")
+                    continue
+                place = f"{path}.param_groups[{key!r}]"
+                self.checks.append(Check("item", group, key, part, counted=plain))
+                self.hold(part, place)
         if type(optimizer) not in KNOWN_OPTIMIZERS:
             for name in own:
                 self.entry("item", own, name, own[name], f"{path}.{name}")
@@ -275,18 +287,22 @@ class Survey:
         """Parameters, buffers, children, hooks, and attributes in reach."""
         own = vars(module)
         self.hold(type(module), path)
-        self.checks.append(Check("len", own, None, len(own)))
+        counted = type(module).__setattr__ is Module.__setattr__
+        self.checks.append(Check("len", own, None, len(own), counted))
         for name, value in own.items():
             if self.all_names or name in self.names | self.library_names | OF_MODULES:
-                self.attribute(own, name, value, f"{path}.{name}")
+                self.attribute(own, name, value, f"{path}.{name}", counted)
 
-    def attribute(self, own: dict[str, Any], name: str, value: Any, path: str) -> None:
+    def attribute(
+        self, own: dict[str, Any], name: str, value: Any, path: str, counted: bool = False
+    ) -> None:
         """An attribute of a module; of hooks it is enough to see that there are none."""
         if isinstance(value, (dict, set)) and not value and name.startswith("_"):
-            self.checks.append(Check("empty", own, name, None))
+            self.checks.append(Check("empty", own, name, None, counted))
             self.signature.append((name, 0))
         else:
-            self.entry("item", own, name, value, path)
+            self.checks.append(Check("item", own, name, value, counted))
+            self.hold(value, path)
 
     def visit_object(self, value: Any, path: str) -> None:
         """What the step's code may ask of an object of a user's class."""

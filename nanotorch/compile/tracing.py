@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from nanotorch._core.op import OPS
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.twister import Twister
 from nanotorch.compile.hyper import Hyper, Leaf
-from nanotorch.compile.proxy import Traced, real
+from nanotorch.compile.proxy import Nobody, Traced, current, real
 from nanotorch.compile.recorder import Recorder
 from nanotorch.optim.adam import Adam, AdamW
 from nanotorch.optim.optimizer import Optimizer
@@ -106,7 +107,7 @@ class Numpy:
             return self.recorder.function(np.array, (object,), kwargs)
         if isinstance(object, Hyper) and self.mine:
             ref = self.recorder.number(object, np.dtype(dtype or np.float64))
-            return Traced(ref.array, self.recorder)
+            return Traced(ref.array)
         return np.array(object, dtype, **kwargs)
 
     def asarray(self, a: Any, dtype: Any = None, **kwargs: Any) -> Any:
@@ -164,10 +165,11 @@ def traced(recorder: Recorder) -> Iterator[None]:
     try:
         kind, inner = holder_of("_array")
         changes.attribute(kind, "_array", ArrayAttribute(inner, recorder))
-        for name, module in list(sys.modules.items()):
-            own = getattr(module, "__dict__", {})
-            if not name.startswith("nanotorch.") or name.startswith(UNTOUCHED):
-                continue
+        current.recorder = recorder
+        for name, own in library():
+            for key, value in list(own.items()):
+                if holds_arrays(value):  # whose own methods nobody could trace
+                    changes.item(own, key, {k: Traced(held) for k, held in value.items()})
             if own.get("np") is np:
                 changes.item(own, "np", shim)
             if name.startswith("nanotorch.optim.") and "scalar" in own:
@@ -187,7 +189,42 @@ def traced(recorder: Recorder) -> Iterator[None]:
         changes.attribute(Twister, "manual_seed", refusing(Twister.manual_seed, recorder))
         yield
     finally:
+        current.recorder = Nobody()
+        forget_traced()
         changes.put_back()
+
+
+def library() -> list[tuple[str, dict[str, Any]]]:
+    """The library's modules, as far as they compute on tensors, by name."""
+    return [
+        (name, vars(module))
+        for name, module in list(sys.modules.items())
+        if name.startswith("nanotorch.")
+        and not name.startswith(UNTOUCHED)
+        and isinstance(module, ModuleType)
+    ]
+
+
+def holds_arrays(value: Any) -> bool:
+    """Whether a variable of a module is a dict of arrays."""
+    return (
+        type(value) is dict
+        and bool(value)
+        and all(isinstance(held, np.ndarray) for held in value.values())
+    )
+
+
+def forget_traced() -> None:
+    """Take traced arrays out of the library's caches."""
+    for _, own in library():
+        for value in list(own.values()):
+            if type(value) is dict and any(type(held) is Traced for held in value.values()):
+                for key, held in value.items():
+                    value[key] = real(held)
+            elif hasattr(value, "cache_clear") and getattr(value, "__module__", "") == own.get(
+                "__name__"
+            ):
+                value.cache_clear()
 
 
 def refusing(function: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
@@ -205,7 +242,9 @@ def scalar_of(scalar: Callable[..., Any], shim: Numpy) -> Callable[..., Any]:
     """The optimizers' numbers as arrays, of which those that may change are not kept."""
 
     def made(value: Any, dtype: np.dtype) -> Any:
-        return shim.array(value, dtype) if isinstance(value, Hyper) else scalar(value, dtype)
+        if type(value) is Traced or isinstance(value, Hyper):
+            return shim.array(value, dtype)
+        return scalar(value, dtype)
 
     return made
 

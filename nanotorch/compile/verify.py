@@ -6,36 +6,11 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.tensor import Tensor
-from nanotorch.compile.plan import MISS, Plan
+from nanotorch.compile.plan import Plan
+from nanotorch.compile.source import MISS
+from nanotorch.compile.state import State
 
 Array = np.ndarray
-
-
-class State:
-    """The values of all that a step can change: tensors, gradients, versions, generators."""
-
-    def __init__(self, plan: Plan, tensors: list[Tensor]) -> None:
-        self.tensors = tensors
-        self.grads = [tensor._grad for tensor in tensors]
-        held = [t for t in (*tensors, *self.grads) if t is not None]
-        self.arrays = {id(t._array): t._array for t in held}
-        self.values = {key: array.copy("K") for key, array in self.arrays.items()}
-        self.cells = {id(t._cell): (t._cell, list(t._cell)) for t in held}
-        self.generators = generators(plan)
-        self.drawn = [generator.get_state() for generator in self.generators]
-
-    def put_back(self) -> None:
-        """As it was."""
-        for key, array in self.arrays.items():
-            if array.flags.writeable:
-                np.copyto(array, self.values[key])
-        for cell, content in self.cells.values():
-            list.__setitem__(cell, slice(None), content)
-        for tensor, grad in zip(self.tensors, self.grads, strict=True):
-            if tensor._grad is not grad:
-                tensor._grad = grad
-        for generator, state in zip(self.generators, self.drawn, strict=True):
-            generator.set_state(state)
 
 
 def generators(plan: Plan) -> list[Any]:
@@ -59,15 +34,16 @@ def verified(
     tensors = list(plan.capture.survey.tensors.values())
     tensors += [tensor for _, tensor in plan.capture.arguments.free]
     tensors += arguments_of(args, kwargs)
-    before = State(plan, list({id(t): t for t in tensors}.values()))
+    drawn = generators(plan)
+    before = State(list({id(t): t for t in tensors}.values()), drawn)
     result = function(*args, **kwargs)
-    after = State(plan, before.tensors)
+    after = State(before.tensors, drawn)
     before.put_back()
     replayed = plan.call(args, kwargs)
     if replayed is MISS:
         difference: str | None = "a guard"
     else:
-        replay = State(plan, before.tensors)
+        replay = State(before.tensors, drawn)
         difference = compare(after, replay) or compare_results(result, replayed)
     if difference is not None:
         after.put_back()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from nanotorch._core.hooks import changes
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.typename import typename
 from nanotorch.nn.parameter import Buffer, Parameter
@@ -32,6 +33,7 @@ class ModuleTree:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
+        changes[0] += 1
         own = self.__dict__
         if isinstance(value, Parameter):
             if "_parameters" not in own:
@@ -79,6 +81,7 @@ class ModuleTree:
         self.register_buffer(name, value, persistent)
 
     def __delattr__(self, name: str) -> None:
+        changes[0] += 1
         for members in (self._parameters, self._buffers, self._modules):
             if name in members:
                 del members[name]
@@ -113,6 +116,7 @@ class ModuleTree:
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
             )
+        changes[0] += 1
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -145,6 +149,7 @@ class ModuleTree:
                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "
                 "the value in the forward() method."
             )
+        changes[0] += 1
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Any) -> None:
@@ -157,6 +162,7 @@ class ModuleTree:
         if module is not None and not isinstance(module, ModuleTree):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name(name, "module", self._modules)
+        changes[0] += 1
         self._modules[name] = module
 
     def register_module(self, name: str, module: Any) -> None:
