@@ -44,8 +44,10 @@ from nanotorch.ops import reduction as reduction
 from nanotorch.ops import robust_loss as robust_loss
 from nanotorch.ops import rounding as rounding
 from nanotorch.ops import scalar as scalar
+from nanotorch.ops import searching as searching
 from nanotorch.ops import shape as shape
 from nanotorch.ops import slicing as slicing
+from nanotorch.ops import sorting as sorting
 from nanotorch.ops import special as special
 from nanotorch.ops import subscript as subscript
 from nanotorch.ops import units as units

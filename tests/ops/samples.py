@@ -12,6 +12,7 @@ from tests.ops.samples_linalg import LINALG
 from tests.ops.samples_nn import NN
 from tests.ops.samples_reduction import REDUCTION
 from tests.ops.samples_shape import SHAPE
+from tests.ops.samples_sorting import SORTING
 from tests.ops.samples_special import SPECIAL_FUNCTIONS, SPECIAL_WRITES
 from tests.ops.sampling import Table
 
@@ -25,6 +26,7 @@ TABLE: Table = {
     **WRITES,
     **LINALG,
     **NN,
+    **SORTING,
     **SPECIAL_FUNCTIONS,
     **SPECIAL_WRITES,
 }

@@ -21,7 +21,16 @@ from tests.ops.sampling import is_inplace
 # Why an operation has no row and stands in no row's graph.
 NO_DERIVATIVE = "PyTorch has no derivative of it: tests/core/situations_engine.py"
 ELSEWHERE = dict.fromkeys(
-    ["floor_divide", "heaviside", "number_floor_divided", "number_remainder"], NO_DERIVATIVE
+    [
+        "floor_divide",
+        "heaviside",
+        "number_floor_divided",
+        "number_remainder",
+        "unique_runs",
+        "unique_slices",
+        "unique_values",
+    ],
+    NO_DERIVATIVE,
 )
 
 # Why an exported function or a method has no row.
