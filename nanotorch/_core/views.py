@@ -77,6 +77,9 @@ class View:
         return (*undone, *self.steps)
 
 
+new_view = object.__new__
+
+
 def make_view(out: "Tensor", source: "Tensor", step: Step) -> None:
     """Declare ``out`` a view of ``source``, which `step` makes."""
     view = source._view
@@ -84,17 +87,16 @@ def make_view(out: "Tensor", source: "Tensor", step: Step) -> None:
         origin = TRACKED if step[2] is None else MULTI_OUTPUT
     else:
         origin = INFERENCE if mode.enabled is None else NO_GRAD
-    base: Tensor = source
-    shaped = source._array
-    steps: tuple[Step, ...] = (step,)
-    if view is not None:
-        base, steps, shaped = view.base, (*view.steps, step), view.shaped
-        if origin is TRACKED:
-            origin = view.origin
     out._cell = cell = source._cell
-    if isinstance(cell, InferenceCell):  # an inference tensor has no history to follow
+    if cell.__class__ is InferenceCell:  # an inference tensor has no history to follow
         return
-    out._view = View(base, steps, cell[0], origin, shaped)
+    out._view = made = new_view(View)  # without the call of its `__init__`
+    made.version = cell[0]
+    if view is None:
+        made.base, made.steps, made.shaped, made.origin = source, (step,), source._array, origin
+    else:
+        made.base, made.steps, made.shaped = view.base, (*view.steps, step), view.shaped
+        made.origin = view.origin if origin is TRACKED else origin
 
 
 def replay(steps: Sequence[Step], start: Any) -> Any:

@@ -8,14 +8,8 @@ import numpy as np
 from nanotorch._core.origins import here
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.optim.arrays import number, scalar
-from nanotorch.optim.optimizer import (
-    Closure,
-    Group,
-    Optimizer,
-    check_learning_rate,
-    evaluate,
-    refuse_differentiable,
-)
+from nanotorch.optim.checks import check_one_number
+from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate, refuse_differentiable
 
 Array = np.ndarray
 
@@ -74,7 +68,9 @@ class SGD(Optimizer):
             "differentiable": differentiable,
             "fused": fused,
         }
-        check_learning_rate(lr)
+        check_one_number(lr)
+        if number(lr) < 0.0:
+            raise ValueError(f"Invalid learning rate: {lr}")
         if momentum < 0.0:
             raise ValueError(f"Invalid momentum value: {momentum}")
         if number(weight_decay) < 0.0:
@@ -99,15 +95,19 @@ class SGD(Optimizer):
         loss = evaluate(closure)
         writer = ("SGD.step", here())
         for group in self.param_groups:
-            lr = number(group["lr"])
+            lr, kind = number(group["lr"]), None
             plain = not (group["momentum"] or group["weight_decay"] or group["maximize"])
             for p in group["params"]:
                 if p._grad is not None:
                     array = p._array
                     g = p._grad._array if plain else self._direction(p, group)
-                    array -= g * scalar(lr, array.dtype)
-                    p._cell[0] += 1
-                    p._cell[1] = writer
+                    if array.dtype is not kind:
+                        kind = array.dtype
+                        rate = scalar(lr, kind)
+                    np.subtract(array, g * rate, out=array)
+                    cell = p._cell
+                    cell[0] += 1
+                    cell[1] = writer
         return loss
 
     def _direction(self, p: Tensor, group: Group) -> Array:
