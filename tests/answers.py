@@ -31,6 +31,8 @@ FILES = {
     "nn_random": "tests.nn.situations_random",
     "optim": "tests.optim.situations_optim",
     "optim_state": "tests.optim.situations_state",
+    "optim_elementwise": "tests.optim.situations_elementwise",
+    "optim_lbfgs": "tests.optim.situations_lbfgs",
     "data": "tests.utils.data.situations_data",
     "data_order": "tests.utils.data.situations_order",
 }

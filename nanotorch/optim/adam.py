@@ -7,15 +7,14 @@ import numpy as np
 
 from nanotorch._core.origins import here
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.optim.arrays import number
-from nanotorch.optim.optimizer import (
-    Closure,
-    Group,
-    Optimizer,
+from nanotorch.optim.arrays import count, counter, number
+from nanotorch.optim.checks import (
+    check_betas,
     check_learning_rate,
-    evaluate,
-    refuse_differentiable,
+    refuse_capturable,
+    refuse_negative,
 )
+from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate, refuse_differentiable
 
 Array = np.ndarray
 # What states from before these options do not have.
@@ -48,7 +47,8 @@ class Adam(Optimizer):
         weight_decay: strength of the L2 penalty, at least 0. Default: 0.
         amsgrad: see above. Default: False.
         maximize: ascend instead of descend.
-        foreach, fused, capturable: accepted; PyTorch's choice of implementation.
+        foreach, fused: accepted; PyTorch's choice of implementation.
+        capturable: only for accelerators: steps refuse it.
         differentiable: only False.
         decoupled_weight_decay: see above; this is `AdamW`. Default: False.
 
@@ -78,6 +78,10 @@ class Adam(Optimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         check_learning_rate(lr)
+        if isinstance(lr, Tensor) and foreach and not capturable:
+            raise ValueError(
+                "lr as a Tensor is not supported for capturable=False and foreach=True"
+            )
         check_moments(betas, eps, weight_decay)
         defaults = {
             "lr": lr,
@@ -103,7 +107,7 @@ class Adam(Optimizer):
             for p in group["params"]:
                 held = self.state.get(p)
                 if held and not isinstance(held["step"], Tensor):
-                    held["step"] = wrap(np.array(float(held["step"]), np.float32))
+                    held["step"] = counter(held["step"])
 
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters that have a gradient.
@@ -129,8 +133,10 @@ class Adam(Optimizer):
 
     def _start(self, p: Tensor, group: Group) -> dict[str, Tensor]:
         """The state before the first step."""
+        if group["capturable"]:
+            refuse_capturable()
         state: dict[str, Tensor] = self.state[p]
-        state["step"] = wrap(np.zeros((), np.float32))
+        state["step"] = counter(0.0)
         for name in ("exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])):
             state[name] = wrap(np.zeros_like(p._array))
         return state
@@ -183,13 +189,9 @@ class AdamW(Adam):
 
 def check_moments(betas: Any, eps: float, weight_decay: float) -> None:
     """Refuse options of Adam that are out of their range."""
-    if not eps >= 0.0:
-        raise ValueError(f"Invalid epsilon value: {eps}")
-    for position, beta in enumerate(betas):
-        if not 0.0 <= number(beta) < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
-    if not number(weight_decay) >= 0.0:
-        raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+    refuse_negative(epsilon=eps)
+    check_betas(betas)
+    refuse_negative(weight_decay=weight_decay)
     if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
         raise ValueError("betas must be either both floats or both Tensors")
     for position, beta in enumerate(betas):
@@ -247,10 +249,3 @@ def update(p: Array, g: Array, state: dict[str, Tensor], group: Group, numbers: 
     scale /= root
     scale += eps
     p += m * step / scale
-
-
-def count(step: Array) -> float:
-    """Add one to the step count and return it."""
-    t: float = step.item() + 1
-    step[()] = t
-    return t

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.dtypes import get_default_dtype
+from nanotorch._core.tensor import Tensor, wrap
 
 
 def number(option: Any) -> Any:
@@ -17,3 +18,16 @@ def number(option: Any) -> Any:
 def scalar(value: float, dtype: np.dtype) -> np.ndarray:
     """A number as a 0-d array, with which NumPy computes faster than with a Python number."""
     return np.array(value, dtype)
+
+
+def counter(value: float) -> Tensor:
+    """A number of an optimizer's state: 0-d, float32 unless the default dtype is float64."""
+    kind = np.float64 if get_default_dtype().itemsize == 8 else np.float32
+    return wrap(np.full((), float(value), kind))
+
+
+def count(step: np.ndarray) -> float:
+    """Add one to a step count and return it."""
+    t: float = step.item() + 1
+    step[()] = t
+    return t

@@ -17,7 +17,6 @@ from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.typename import typename
 from nanotorch._core.watching import watch
-from nanotorch.optim.arrays import number
 from nanotorch.optim.watched import watched_step
 
 Group = dict[str, Any]
@@ -348,23 +347,18 @@ def evaluate(closure: Closure | None) -> Any:
         return closure()
 
 
-def check_learning_rate(lr: Any) -> None:
-    """Refuse a learning rate that is negative or several."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    if number(lr) < 0.0:
-        raise ValueError(f"Invalid learning rate: {lr}")
-
-
 def refuse_differentiable(optimizer: Optimizer) -> None:
     """Refuse options under which PyTorch records the update, or that contradict each other."""
     asked = optimizer.defaults
+    fused = asked.get("fused")
+    if fused and asked["differentiable"]:
+        raise RuntimeError("`fused` does not support `differentiable`")
     if asked["differentiable"]:
         raise NotImplementedError(
             f"{type(optimizer).__name__} updates parameters in place, unrecorded; "
             "differentiable=True is not available"
         )
-    if asked["fused"] and asked["foreach"]:
+    if fused and asked["foreach"]:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 

@@ -4,3 +4,5 @@ from tests.asking import as_pytorch
 
 test_optimizers = as_pytorch("optim")
 test_state = as_pytorch("optim_state")
+test_elementwise = as_pytorch("optim_elementwise")
+test_lbfgs = as_pytorch("optim_lbfgs")

@@ -1,0 +1,272 @@
+"""L-BFGS."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.origins import here
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.optim.arrays import number, scalar
+from nanotorch.optim.checks import check_learning_rate
+from nanotorch.optim.line_search import Number, Point, strong_wolfe
+from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate
+
+Array = np.ndarray
+LEAST_CURVATURE = 1e-10  # of what is worth remembering
+
+
+class LBFGS(Optimizer):
+    """L-BFGS: Newton's method with a Hessian guessed from the gradients of the last iterations.
+
+    A step is up to ``max_iter`` iterations on the whole of the parameters as one vector x,
+
+        x ← x - t H g
+
+    with the gradient g and an approximation H of the inverse Hessian, built from the last
+    ``history_size`` changes of x and g. The first iteration's H is 1 and its t is at most
+    lr / Σ|g|; later, t is lr, or what a line search finds from there.
+
+    Args:
+        params: see `Optimizer`; one group only.
+        lr: the learning rate, at least 0; a number or a tensor of one element. Default: 1.
+        max_iter: iterations per step. Default: 20.
+        max_eval: evaluations of the closure per step. Default: max_iter · 5 / 4.
+        tolerance_grad: a step ends where no element of the gradient is larger. Default: 1e-7.
+        tolerance_change: a step ends where the loss or the parameters change less than this.
+            Default: 1e-9.
+        history_size: how many changes to remember. Default: 100.
+        line_search_fn: "strong_wolfe", or None for no search. Default: None.
+        maximize: ascend instead of descend.
+
+    Raises:
+        ValueError: for an option out of its range, or several groups.
+
+    Reference:
+        Nocedal and Wright, Numerical Optimization, 2006, algorithms 7.4 and 7.5.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        check_learning_rate(lr)
+        defaults = {
+            "lr": lr,
+            "max_iter": max_iter,
+            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad,
+            "tolerance_change": tolerance_change,
+            "history_size": history_size,
+            "line_search_fn": line_search_fn,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    def step(self, closure: Closure) -> Any:  # type: ignore[override]
+        """Do up to ``max_iter`` iterations.
+
+        Args:
+            closure: evaluates the model anew, with its gradients, and returns the loss.
+
+        Returns:
+            The loss before the first iteration.
+
+        Raises:
+            RuntimeError: if there is no line search of the wanted name.
+        """
+        (group,) = self.param_groups
+        if not group["params"]:
+            return evaluate(closure)
+        state = self.state[group["params"][0]]
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+        objective = Objective(group, closure)
+        first = objective.evaluate()
+        state["func_evals"] += 1
+        if np.abs(objective.g).max() > group["tolerance_grad"]:
+            self._iterate(group, state, objective)
+        return first
+
+    def _iterate(self, group: Group, state: dict[str, Any], objective: "Objective") -> None:
+        """All iterations of a step."""
+        memory = Memory(state, group["history_size"])
+        t, d = bare(state.get("t")), bare(state.get("d"))
+        before_g, before_loss = bare(state.get("prev_flat_grad")), state.get("prev_loss")
+        evaluations, lr = 1, number(group["lr"])
+        for iteration in range(1, group["max_iter"] + 1):
+            state["n_iter"] += 1
+            g = objective.g
+            if state["n_iter"] == 1:
+                d, t = -g, min(1.0, 1.0 / np.abs(g).sum()) * lr
+                memory.forget()
+            else:
+                memory.learn(g - before_g, d * t)
+                d, t = memory.direction(g), lr
+            before_g, before_loss = g, objective.loss
+            slope = g.dot(d)
+            if slope > -group["tolerance_change"]:
+                break
+            t, evaluated = self._advance(group, objective, t, d, slope, iteration, evaluations)
+            evaluations += evaluated
+            state["func_evals"] += evaluated
+            if (
+                evaluations >= group["max_eval"]
+                or np.abs(objective.g).max() <= group["tolerance_grad"]
+                or np.abs(d * t).max() <= group["tolerance_change"]
+                or abs(objective.loss - before_loss) < group["tolerance_change"]
+            ):
+                break
+        state.update(d=kept(d), t=kept(t), **memory.kept())
+        state.update(prev_flat_grad=kept(before_g), prev_loss=before_loss)
+
+    def _advance(
+        self,
+        group: Group,
+        objective: "Objective",
+        t: Number,
+        d: Array,
+        slope: Number,
+        iteration: int,
+        evaluations: int,
+    ) -> tuple[Number, int]:
+        """Move along ``d``; how far, and how often the closure was called."""
+        search = group["line_search_fn"]
+        if search is None:
+            objective.move(t, d)
+            if iteration == group["max_iter"]:  # nothing would be done with the loss
+                return t, 0
+            objective.evaluate()
+            return t, 1
+        if search != "strong_wolfe":
+            raise RuntimeError("only 'strong_wolfe' is supported")
+        values = [p._array.copy() for p in group["params"]]
+        start = Point(0, objective.loss, objective.g, slope)
+
+        def at(t: Number) -> Point:
+            objective.move(t, d)
+            objective.evaluate()
+            objective.put_back(values)
+            return Point(t, objective.loss, objective.g, objective.g.dot(d))
+
+        point, evaluated = strong_wolfe(
+            at, start, t, np.abs(d).max(), 1e-9, group["max_eval"] - evaluations
+        )
+        objective.loss, objective.g = point.f, point.g
+        objective.move(point.t, d)
+        return point.t, evaluated
+
+
+class Objective:
+    """What is minimized, as a function of one vector: its value and gradient where it stands."""
+
+    loss: float
+    g: Array
+
+    def __init__(self, group: Group, closure: Closure) -> None:
+        self.params: list[Tensor] = group["params"]
+        self.closure = closure
+        self.maximize = group.get("maximize", False)
+        self.writer = ("LBFGS.step", here())
+
+    def evaluate(self) -> Any:
+        """Call the closure, note the loss and the gradient, return what the closure does."""
+        loss = evaluate(self.closure)
+        self.loss = -float(loss) if self.maximize else float(loss)
+        parts = [
+            np.zeros(p._array.size, p._array.dtype) if p._grad is None else p._grad._array.ravel()
+            for p in self.params
+        ]
+        self.g = np.concatenate(parts)
+        if self.maximize:
+            np.negative(self.g, out=self.g)
+        return loss
+
+    def move(self, t: Number, d: Array) -> None:
+        """Go a distance along a direction."""
+        start = 0
+        for p in self.params:
+            array = p._array
+            part = d[start : start + array.size].reshape(array.shape)
+            array += part * scalar(t, array.dtype)
+            start += array.size
+            self._wrote(p)
+
+    def put_back(self, values: list[Array]) -> None:
+        """Give the parameters former values."""
+        for p, value in zip(self.params, values, strict=True):
+            p._array[...] = value
+            self._wrote(p)
+
+    def _wrote(self, p: Tensor) -> None:
+        p._cell[0] += 1
+        p._cell[1] = self.writer
+
+
+class Memory:
+    """The last changes of gradient (y) and position (s), which stand for the Hessian."""
+
+    def __init__(self, state: dict[str, Any], size: int) -> None:
+        self.state, self.size = state, size
+        self.y: list[Array] = [bare(y) for y in state.get("old_dirs") or ()]
+        self.s: list[Array] = [bare(s) for s in state.get("old_stps") or ()]
+        self.ro: list[Number] = [bare(ro) for ro in state.get("ro") or ()]
+        self.scale: Number = bare(state.get("H_diag"))
+
+    def forget(self) -> None:
+        """As before the first iteration."""
+        self.y, self.s, self.ro, self.scale = [], [], [], 1
+
+    def learn(self, y: Array, s: Array) -> None:
+        """Remember a change, if the function is curved along it."""
+        curvature = y.dot(s)
+        if not curvature > LEAST_CURVATURE:
+            return
+        for held, new in ((self.y, y), (self.s, s), (self.ro, 1.0 / curvature)):
+            if len(held) == self.size:
+                held.pop(0)
+            held.append(new)
+        self.scale = curvature / y.dot(y)
+
+    def direction(self, g: Array) -> Array:
+        """``-H g``, by two loops over the memory."""
+        al = self.state.setdefault("al", [None] * self.size)
+        weights: dict[int, Number] = {}
+        d = -g
+        for i in reversed(range(len(self.y))):
+            weights[i] = self.s[i].dot(d) * self.ro[i]
+            al[i] = kept(weights[i])
+            d -= self.y[i] * weights[i]
+        d *= self.scale
+        for i in range(len(self.y)):
+            d += self.s[i] * (weights[i] - self.y[i].dot(d) * self.ro[i])
+        return d
+
+    def kept(self) -> dict[str, Any]:
+        """As entries of the optimizer's state."""
+        lists = {"old_dirs": self.y, "old_stps": self.s, "ro": self.ro}
+        entries: dict[str, Any] = {
+            name: [kept(value) for value in values] for name, values in lists.items()
+        }
+        return {**entries, "H_diag": kept(self.scale)}
+
+
+def bare(value: Any) -> Any:
+    """An entry of the state as an array or, of no dimension, a NumPy scalar."""
+    return value._array[()] if isinstance(value, Tensor) else value
+
+
+def kept(value: Any) -> Any:
+    """An array or NumPy scalar as an entry of the state, a tensor; Python numbers stay."""
+    return wrap(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
