@@ -11,7 +11,8 @@ import numpy as np
 
 from nanotorch.compile.effects import Gradient
 from nanotorch.compile.home import aligned, place_of
-from nanotorch.compile.passes import PRODUCTS, Uses, moved, owned, substitute
+from nanotorch.compile.passes import PRODUCTS
+from nanotorch.compile.rewriting import Uses, moved, owned, substitute
 from nanotorch.compile.tape import CONSTANT, OUTSIDE, TEMPORARY, Entry, Ref, Tape, replaced
 
 Array = np.ndarray

@@ -332,6 +332,8 @@ def holds(check: Check) -> bool:
     try:
         if check.kind == "item":
             return c[k] is v
+        if check.kind == "state":
+            return c[k[0]][k[1]] is v
         if check.kind == "len":
             return len(c) == v
         if check.kind == "cell":

@@ -91,15 +91,11 @@ def check_choices(backend: Any, mode: str | None, options: dict[str, Any] | None
 
 def compiled_function(compiler: Compiler) -> Callable[..., Any]:
     """The function that users call in place of theirs."""
-    slow = compiler.call
+    slow, replay = compiler.call, compiler.replay
 
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        plan = compiler.plan
-        if plan is not None:
-            result = plan.call(args, kwargs)
-            if result is not MISS:
-                return result
-        return slow(args, kwargs)
+        result = replay[0](args, kwargs)
+        return slow(args, kwargs) if result is MISS else result
 
     functools.update_wrapper(compiled, compiler.function)
     compiled.__wrapped__ = compiler.function  # type: ignore[attr-defined]

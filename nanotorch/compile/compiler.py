@@ -20,6 +20,11 @@ FALLBACK = "nanotorch.compile runs `{name}` as it is, uncompiled. {problem}"
 NOT_AGAIN = "it would have to be compiled anew at almost every call: {what}"
 
 
+def no_plan(args: Any, kwargs: Any) -> Any:
+    """The replay of a function that has none."""
+    return MISS
+
+
 class Compiler:
     """What there is for one compiled function.
 
@@ -29,6 +34,7 @@ class Compiler:
 
     Attributes:
         plan: the one of the last call.
+        replay: its function, for a quick look.
         problem: why the function runs as it is; None as long as it does not.
     """
 
@@ -36,13 +42,24 @@ class Compiler:
         self.function, self.fullgraph, self.limit = function, fullgraph, limit
         self.name = getattr(function, "__name__", type(function).__name__)
         self.plans: list[Plan] = []
-        self.plan: Plan | None = None
+        self.replay: list[Callable[..., Any]] = [no_plan]
+        self.plan = None
         self.codes: set[CodeType] = set()
         self.library: set[CodeType] = set()
         self.problem: str | None = None
         self.watched = False
         self.attempts = 0
         self.made = 0  # plans so far
+
+    @property
+    def plan(self) -> Plan | None:
+        """See the class."""
+        return self._plan
+
+    @plan.setter
+    def plan(self, plan: Plan | None) -> None:
+        self._plan = plan
+        self.replay[0] = no_plan if plan is None else plan.call
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call for which the plan at hand is not the right one."""

@@ -62,6 +62,10 @@ def source(check: Check, names: Names) -> str | None:
         if value is MISSING:
             return None
         return f"{names.of(container, 'c')}.cell_contents is not {name}"
+    if check.kind == "state":
+        owner, key = check.key
+        state = f"{names.of(container, 'd')}[{names.of(owner)}]"
+        return f"{state}[{key!r}] is not {name}"
     if check.kind == "item":
         key = check.key
         place = repr(key) if isinstance(key, (str, int)) else names.of(key)

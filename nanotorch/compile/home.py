@@ -45,9 +45,11 @@ def place_of(array: Array) -> tuple[Array, int, int, int] | None:
     memory: Any = owner(array).base
     if not isinstance(memory, memoryview):
         return None
-    block: Any = memory.obj
-    known = spans.get(id(block))
-    if known is None or known[0]() is not block:
+    known = spans.get(id(memory.obj))
+    if known is None:
+        return None
+    block, holder = known[0](), memory.obj
+    if block is None or id(block) != id(holder):
         return None
     at = address(array) - address(block)
     return block, known[1], at // known[1], at % known[1]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch.compile.passes import Uses
+from nanotorch.compile.rewriting import Uses
 from nanotorch.compile.tape import CONSTANT, TEMPORARY, Entry, Ref, Storage, address, refs_in
 
 Array = np.ndarray

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from nanotorch.compile.hyper import Leaf
+from nanotorch.compile.rewriting import Uses, alike, moved, owned, split_writes, substitute
 from nanotorch.compile.tape import (
     CONSTANT,
-    SLOT,
     TEMPORARY,
     Entry,
     Ref,
-    Storage,
     Tape,
-    address,
     covers,
     replaced,
 )
@@ -34,27 +32,6 @@ NEUTRAL: dict[Any, float] = {
 }
 COPIES = (np.positive,)
 COPY_CALLS = (np.ndarray.copy, np.array, np.ndarray.__getitem__)
-
-
-class Uses:
-    """Which entries write and read each storage."""
-
-    def __init__(self, entries: list[Entry]) -> None:
-        self.writers: defaultdict[int, list[int]] = defaultdict(list)
-        self.readers: defaultdict[int, list[int]] = defaultdict(list)
-        for position, entry in enumerate(entries):
-            for ref in entry.reads():
-                self.readers[ref.storage.number].append(position)
-            for out in entry.outs:
-                self.writers[out.storage.number].append(position)
-
-    def last_read(self, storage: Storage) -> int:
-        """The last entry that reads it; -1 for none."""
-        return self.readers[storage.number][-1] if self.readers[storage.number] else -1
-
-    def written_in(self, storage: Storage, start: int, stop: int) -> bool:
-        """Whether an entry after ``start`` and before ``stop`` writes to it."""
-        return any(start < position < stop for position in self.writers[storage.number])
 
 
 def simplify(tape: Tape, escaping: list[Ref]) -> None:
@@ -98,42 +75,6 @@ def name_of(expression: Any) -> Any:
     if isinstance(expression, tuple):
         return tuple(name_of(part) for part in expression)
     return (type(expression), expression)
-
-
-def split_writes(tape: Tape, escaping: list[Ref]) -> set[int]:
-    """Give the result of a computation in place a memory of its own, as far as the tape goes.
-
-    Whether it is in place in the end, the planning of the memory decides.
-
-    Args:
-        escaping: changed to what escapes now.
-
-    Returns:
-        The numbers of the storages that escape.
-    """
-    for position, entry in enumerate(tape.entries):
-        if entry.fresh or entry.kind != "ufunc" or entry.kwargs or len(entry.outs) != 1:
-            continue
-        (out,) = entry.outs
-        old = out.storage
-        if old.kind != TEMPORARY or not out.whole or not owned(out):
-            continue
-        base = np.empty_like(old.base)
-        if base.strides != old.base.strides:
-            continue
-        before, after = Ref(old, old.base), Ref(tape.add_storage(base, TEMPORARY), base)
-        entry.outs, entry.fresh = (after,), True
-        for later in tape.entries[position + 1 :]:
-            later.outs = tuple(
-                [moved(ref, before, after) if ref.storage is old else ref for ref in later.outs]
-            )
-        substitute(tape.entries[position + 1 :], before, after)
-        for n, ref in enumerate(escaping):
-            if ref.storage is old:
-                new = moved(ref, before, after)
-                ref.storage, ref.array = new.storage, new.array
-                escaping[n] = ref
-    return {ref.storage.number for ref in escaping}
 
 
 def compute_in_copies(tape: Tape, kept: set[int]) -> None:
@@ -194,43 +135,6 @@ def fold_constants(tape: Tape, kept: set[int]) -> None:
     tape.entries = [e for n, e in enumerate(tape.entries) if n not in dropped]
 
 
-def moved(ref: Ref, before: Ref, after: Ref) -> Ref:
-    """A view of ``before`` as the same view of ``after``, which lies in memory alike."""
-    shift = address(ref.array) - address(before.array)
-    base = after.array
-    array = np.ndarray.__new__(
-        np.ndarray, ref.array.shape, ref.array.dtype, flat_bytes(after.storage.base),
-        address(base) - address(after.storage.base) + shift, ref.array.strides,
-    )  # fmt: skip
-    return Ref(after.storage, array)
-
-
-def flat_bytes(base: Array) -> Array:
-    """The memory of an owner, from its first element on."""
-    flat = base.ravel("K")
-    if address(flat) != address(base):
-        raise ValueError("an array that does not own its memory from its first element on")
-    return flat.view(np.uint8)
-
-
-def substitute(entries: list[Entry], before: Ref, after: Ref) -> None:
-    """Let everything that reads ``before`` read ``after``."""
-
-    def change(ref: Ref) -> Ref:
-        return moved(ref, before, after) if ref.storage is before.storage else ref
-
-    for entry in entries:
-        if any(ref.storage is before.storage for ref in entry.inputs()):
-            entry.args = replaced(entry.args, change)
-            entry.kwargs = replaced(entry.kwargs, change)
-
-
-def alike(a: Ref, b: Ref) -> bool:
-    """Whether two arrays have one shape, dtype and layout."""
-    x, y = a.array, b.array
-    return x.shape == y.shape and x.strides == y.strides and x.dtype == y.dtype
-
-
 def replaceable(out: Ref, entry: Entry, position: int, uses: Uses, kept: set[int]) -> bool:
     """Whether ``entry`` alone defines a temporary that nobody sees later."""
     return (
@@ -241,12 +145,6 @@ def replaceable(out: Ref, entry: Entry, position: int, uses: Uses, kept: set[int
         and uses.writers[out.storage.number] == [position]
         and out.whole
     )
-
-
-def owned(ref: Ref) -> bool:
-    """Whether views of an array's memory can be made anew."""
-    base = ref.storage.base
-    return ref.storage.kind != SLOT and (base.flags.c_contiguous or base.flags.f_contiguous)
 
 
 def drop_repetitions(tape: Tape, kept: set[int]) -> None:

@@ -74,7 +74,9 @@ class Source:
             self.fixed(name, value)
         enabled, kind, watched, observed = capture.surroundings
         tests = [f"mode.enabled is not {enabled}", f"default.numpy is not {names.of(kind)}"]
-        tests += [f"anomaly.enabled is not {watched}", "not observers" if observed else "observers"]
+        if observed:  # anomaly mode is an observer
+            tests.append(f"anomaly.enabled is not {watched}")
+        tests.append("not observers" if observed else "observers")
         tests += argument_guards(self.arguments, names)
         tests += check_guards([c for c in self.checks if not c.counted], names)
         tests.append("changes[0] != seen[0] and not plan.unchanged()")
@@ -128,6 +130,11 @@ class Source:
         self.fixed("counted", self.counted)
         self.fixed("count", getrefcount)
         self.fixed("map", map)
+        if len(self.grad_names) == 1:
+            _, grad, array = self.grad_names[0]
+            base = self.names.of(owner(objects[array]), "a")
+            found = f"[count({grad}), count({array}), count({base})]"
+            return [f"if {found} not in counted and not plan.alone(): return plan.share()"]
         return ["if [*map(count, held)] not in counted and not plan.alone(): return plan.share()"]
 
     def count_source(self) -> list[str]:

@@ -262,8 +262,9 @@ class Survey:
         self.optimizers.append(optimizer)
         own = vars(optimizer)
         hooks = [name for name in own if name.endswith(("step_pre_hooks", "step_post_hooks"))]
-        for name in ("param_groups", "state", *hooks):
+        for name in ("param_groups", *hooks):
             self.attribute(own, name, own[name], f"{path}.{name}")
+        self.visit_state(optimizer, path)
         free = type(optimizer) in KNOWN_OPTIMIZERS and not self.ordinary
         for group in optimizer.param_groups if free else ():
             self.seen.add(id(group))
@@ -282,6 +283,29 @@ class Survey:
         if type(optimizer) not in KNOWN_OPTIMIZERS:
             for name in own:
                 self.entry("item", own, name, own[name], f"{path}.{name}")
+
+    def visit_state(self, optimizer: Optimizer, path: str) -> None:
+        """What an optimizer keeps for each parameter, which nobody else changes the flags of."""
+        own = vars(optimizer)
+        self.checks.append(Check("item", own, "state", optimizer.state))
+        self.kept.append(optimizer.state)
+        self.checks.append(Check("len", optimizer.state, None, len(optimizer.state)))
+        self.signature.append((id(optimizer.state), len(optimizer.state)))
+        for key, entry in optimizer.state.items():
+            self.hold(key, path)
+            if not isinstance(entry, dict):
+                self.hold(entry, f"{path}.state")
+                continue
+            for name, value in entry.items():
+                self.checks.append(Check("state", optimizer.state, (key, name), value))
+                if type(value) is Tensor and value._edge is None and not value.requires_grad:
+                    self.tensors[id(value)] = value
+                    self.kept.append(value)
+                    self.checks.append(Check("item", vars(value), "_array", value._array))
+                    self.signature += [id(value), id(value._array)]
+                else:
+                    self.hold(value, f"{path}.state[{name!r}]")
+            self.signature.append(tuple(entry))
 
     def visit_module(self, module: Module, path: str) -> None:
         """Parameters, buffers, children, hooks, and attributes in reach."""
