@@ -37,7 +37,7 @@ class Exchange:
         return self._array.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The values as an ndarray on the same memory.
+        """The values as an ndarray on the same memory, with a shape and flags of its own.
 
         Args:
             force: detach first if need be.
@@ -50,7 +50,7 @@ class Exchange:
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."
             )
-        return self._array
+        return self._array.view()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()

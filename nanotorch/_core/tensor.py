@@ -32,8 +32,8 @@ USE_DETACH = (
 class Tensor(Layout, Exchange):
     """An n-dimensional array whose operations can be recorded for differentiation.
 
-    Made by `tensor`, `zeros`, `randn`, ...; `Tensor(*sizes)` gives an uninitialised one of the
-    default dtype and `Tensor(sequence)` one of that sequence's values.
+    Made by `tensor`, `zeros`, `randn`, ...; `Tensor(*sizes)` gives one of the default dtype with
+    arbitrary values and `Tensor(sequence)` one of that sequence's values.
     """
 
     # Class attributes are the defaults: a new tensor sets only what differs.
@@ -56,6 +56,7 @@ class Tensor(Layout, Exchange):
 
         def __getattr__(self, name: str) -> Any: ...
 
+        def __new__(cls, *given: Any, device: Any = None) -> Any: ...
         def __add__(self, other: Any) -> "Tensor": ...
         def __radd__(self, other: Any) -> "Tensor": ...
         def __sub__(self, other: Any) -> "Tensor": ...
@@ -75,19 +76,6 @@ class Tensor(Layout, Exchange):
         def __ge__(self, other: Any) -> "Tensor": ...
         def __getitem__(self, index: Any) -> "Tensor": ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
-
-    def __new__(cls, *sizes: Any) -> Any:
-        self = object.__new__(cls)
-        if not sizes:
-            sizes = (0,)
-        if len(sizes) == 1 and not isinstance(sizes[0], int):
-            given = sizes[0]
-            array = given._array if isinstance(given, Tensor) else np.array(given)
-            self._array = array.astype(dtypes.default.numpy, copy=not isinstance(given, Tensor))
-        else:
-            self._array = np.empty(sizes, dtypes.default.numpy)
-        self._cell = [0, None]
-        return self
 
     # Its place in the graph
 

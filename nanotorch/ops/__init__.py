@@ -10,6 +10,7 @@ from nanotorch.ops import advanced as advanced
 from nanotorch.ops import affine as affine
 from nanotorch.ops import blending as blending
 from nanotorch.ops import comparison as comparison
+from nanotorch.ops import constructor as constructor
 from nanotorch.ops import conversion as conversion
 from nanotorch.ops import creation as creation
 from nanotorch.ops import einstein as einstein

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import kind_of, refused
+from nanotorch._core.arguments import Place, kind_of, refused
 from nanotorch._core.tensor import Tensor
 
 
@@ -46,8 +46,11 @@ def given_tensors(given: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
-def as_number(value: Any) -> Any:
+def as_number(value: Any, place: Place | None = None) -> Any:
     """An argument that is a number: Python's, NumPy's, or that of a 0-d tensor.
+
+    Args:
+        place: whose argument it is; default: see `place_of`.
 
     Raises:
         TypeError: for anything else.
@@ -56,4 +59,4 @@ def as_number(value: Any) -> Any:
         return value
     if isinstance(value, np.generic) or (isinstance(value, Tensor) and value._array.ndim == 0):
         return value.item()
-    raise refused(value, "Number")
+    raise refused(value, "Number", place)

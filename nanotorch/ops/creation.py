@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, named
+from nanotorch._core.arguments import as_int, combination, integer, kind_of, named, refused
 from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
@@ -15,12 +15,19 @@ from nanotorch._core.inference import InferenceCell
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import as_number, need_tensors
+from nanotorch.ops.inplace import number_in
 from nanotorch.ops.sizes import shape_of
+from nanotorch.ops.values import array_of, shared
 
 COPY_WARNING = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
     "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
 )
+OPTIONS = (
+    "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, "
+    "bool pin_memory = False, bool requires_grad = False"
+)
+EYE = tuple(f"{sizes}, *, Tensor out = None, {OPTIONS}" for sizes in ("int n", "int n, int m"))
 
 
 def leaf(array: np.ndarray, requires_grad: bool = False, on: Any = None) -> Tensor:
@@ -41,73 +48,6 @@ def numpy_dtype(dtype: DType | None) -> np.dtype:
 
 
 # From values
-
-
-def check_values(data: Any) -> None:
-    """Refuse what cannot become a tensor, in PyTorch's words; without recursion."""
-    waiting = [(data, 0)]
-    while waiting:
-        value, depth = waiting.pop()
-        if isinstance(value, (str, bytes)):
-            raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
-        if isinstance(value, (list, tuple)):
-            check_lengths(value, depth)
-            waiting += [(v, depth + 1) for v in reversed(value)]
-        elif not isinstance(value, (bool, int, float, np.ndarray, np.generic, Tensor)):
-            raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
-
-
-def check_lengths(values: Sequence[Any], depth: int) -> None:
-    """All elements must be sequences of one length, or none of them a sequence."""
-    for v in values:
-        nested = isinstance(v, (list, tuple))
-        if nested and not isinstance(values[0], (list, tuple)):
-            raise TypeError(
-                f"must be real number, not {type(v).__name__}"
-                if isinstance(values[0], float)
-                else f"'{type(v).__name__}' object cannot be interpreted as an integer"
-            )
-        if not nested and isinstance(values[0], (list, tuple)):
-            raise TypeError("not a sequence")
-        if nested and len(v) != len(values[0]):
-            raise ValueError(
-                f"expected sequence of length {len(values[0])} at dim {depth + 1} (got {len(v)})"
-            )
-
-
-def array_of(data: Any, dtype: DType | None) -> np.ndarray:
-    """A new array of the values; Python floats give the default dtype.
-
-    Raises:
-        TypeError, ValueError, RuntimeError: for what is no regular array of numbers.
-    """
-    mode.quiet()
-    if isinstance(data, (np.ndarray, np.generic)):
-        array = np.array(data)
-        if dtype is None:
-            dtypes.of_array(array)
-            return array
-        return array.astype(numpy_dtype(dtype))
-    first = data
-    while isinstance(first, (list, tuple)) and first:
-        first = first[0]
-    if not isinstance(data, (bool, int, float)):
-        check_values(data)
-        if isinstance(first, Tensor):
-            data = bare_values(data)
-    array = np.array(data)
-    if dtype is not None:
-        return array.astype(numpy_dtype(dtype))
-    if array.dtype.kind == "f" and not isinstance(first, (np.ndarray, np.generic, Tensor)):
-        return array.astype(dtypes.default.numpy)
-    return array
-
-
-def bare_values(data: Any) -> Any:
-    """Nested sequences with the tensors among them as arrays."""
-    if isinstance(data, Tensor):
-        return data._array
-    return [bare_values(v) for v in data] if isinstance(data, (list, tuple)) else data
 
 
 @public
@@ -138,8 +78,11 @@ def tensor(
 
 
 @public
-def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """``data`` as a tensor, on the same memory where its type allows."""
+def as_tensor(data: Any, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """``data`` as a tensor, on the same memory where its type allows.
+
+    Raises, warns: as `tensor` and `from_numpy`.
+    """
     require_cpu(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
@@ -150,11 +93,34 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
 
 @public
 def asarray(
-    obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None
+    obj: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
-    """``obj`` as a tensor; with ``copy``, on memory of its own."""
-    out = as_tensor(obj, dtype, device)
-    return out.clone() if copy else out
+    """``obj`` as a tensor.
+
+    Args:
+        copy: True: on memory of its own; False: on that of ``obj``.
+        requires_grad: whether operations on it are recorded.
+
+    Raises:
+        ValueError: if there should be no copy and must be one.
+        TypeError, RuntimeError: as `tensor`.
+    """
+    out = as_tensor(obj, dtype=dtype, device=device)
+    if copy is False:
+        if not isinstance(obj, (Tensor, np.ndarray)):
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        own = obj.dtype if isinstance(obj, Tensor) else dtypes.of_array(obj)
+        if own is not out.dtype:
+            raise ValueError(
+                f"can't alias tensor with dtype '{own.char}' into dtype '{out.dtype.char}'."
+            )
+    out = out.clone() if copy else out
+    return out.requires_grad_() if requires_grad else out
 
 
 @public
@@ -163,11 +129,14 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
     Raises:
         TypeError: for anything else, and for types that tensors do not have.
+        ValueError: for negative strides, and for a byte order that is not the machine's.
+
+    Warns:
+        UserWarning: once, if the memory is read-only; a write to the tensor is an error then.
     """
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    dtypes.of_array(ndarray)
-    return wrap(ndarray)
+        raise TypeError(f"expected np.ndarray (got {kind_of(ndarray)})")
+    return wrap(shared(ndarray))
 
 
 # From shapes
@@ -175,26 +144,38 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 @public
 def zeros(
-    *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    *sizes: Any,
+    size: Sequence[int] | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of zeros of shape ``size``."""
-    return leaf(np.zeros(shape_of("zeros", size), numpy_dtype(dtype)), requires_grad, device)
+    """A tensor of zeros, of a shape given as one sequence or as several numbers."""
+    return leaf(np.zeros(shape_of("zeros", sizes, size), numpy_dtype(dtype)), requires_grad, device)
 
 
 @public
 def ones(
-    *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    *sizes: Any,
+    size: Sequence[int] | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of ones of shape ``size``."""
-    return leaf(np.ones(shape_of("ones", size), numpy_dtype(dtype)), requires_grad, device)
+    """A tensor of ones, of a shape given as one sequence or as several numbers."""
+    return leaf(np.ones(shape_of("ones", sizes, size), numpy_dtype(dtype)), requires_grad, device)
 
 
 @public
 def empty(
-    *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    *sizes: Any,
+    size: Sequence[int] | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of shape ``size`` with arbitrary values."""
-    return leaf(np.empty(shape_of("empty", size), numpy_dtype(dtype)), requires_grad, device)
+    """A tensor with arbitrary values, of a shape given as one sequence or as several numbers."""
+    return leaf(np.empty(shape_of("empty", sizes, size), numpy_dtype(dtype)), requires_grad, device)
 
 
 @public
@@ -206,11 +187,19 @@ def full(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of shape ``size`` filled with one number, whose type is the default for dtype."""
+    """A tensor of shape ``size`` filled with one number, whose type is the default for dtype.
+
+    Raises:
+        TypeError: for a size that is no sequence of integers, or a value that is no number.
+        RuntimeError: for a number beyond the limits of the dtype.
+    """
+    if not isinstance(size, (tuple, list)):
+        raise refused(size, "tuple of ints")
     value = as_number(fill_value)
     kind = dtypes.of_number(value).numpy if dtype is None else numpy_dtype(dtype)
     mode.quiet()
-    return leaf(np.full(shape_of("full", (size,)), value, kind), requires_grad, device)
+    shape = shape_of("full", (size,))
+    return leaf(np.full(shape, number_in(value, kind), kind), requires_grad, device)
 
 
 def like(name: str, make: Any) -> Any:
@@ -273,7 +262,10 @@ def eye(
 
     Raises:
         RuntimeError: for a negative size.
+        TypeError: for what is no integer.
     """
+    if m is not None and integer(m) is None:
+        raise combination("eye", (n, m), EYE)
     n, m = as_int(n), None if m is None else as_int(m)
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
@@ -301,37 +293,43 @@ def new_tensor(
 @method(public=False)
 def new_zeros(
     self: Tensor,
-    *size: Any,
+    *sizes: Any,
+    size: Sequence[int] | None = None,
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Zeros of shape ``size`` with the dtype of this tensor."""
-    return zeros(*size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+    """Zeros of a given shape with the dtype of this tensor."""
+    shape = shape_of("new_zeros", sizes, size)
+    return zeros(shape, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
 @method(public=False)
 def new_ones(
     self: Tensor,
-    *size: Any,
+    *sizes: Any,
+    size: Sequence[int] | None = None,
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Ones of shape ``size`` with the dtype of this tensor."""
-    return ones(*size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+    """Ones of a given shape with the dtype of this tensor."""
+    shape = shape_of("new_ones", sizes, size)
+    return ones(shape, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
 @method(public=False)
 def new_empty(
     self: Tensor,
-    *size: Any,
+    *sizes: Any,
+    size: Sequence[int] | None = None,
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Arbitrary values of shape ``size`` with the dtype of this tensor."""
-    return empty(*size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+    """Arbitrary values of a given shape with the dtype of this tensor."""
+    shape = shape_of("new_empty", sizes, size)
+    return empty(shape, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
 @method(public=False)

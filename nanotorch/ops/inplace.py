@@ -103,7 +103,10 @@ def number_in(value: Number, kind: np.dtype) -> Any:
 
     Raises:
         RuntimeError: for a number beyond the limits of the type.
+        OverflowError: for an integer that no type holds.
     """
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert")
     if kind.kind == "f":
         fits = abs(value) <= LARGEST[kind] or not math.isfinite(value)
     elif kind.kind == "b":

@@ -6,12 +6,29 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int
+from nanotorch._core.arguments import as_int, combination, integer
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number, given_tensors
-from nanotorch.ops.creation import leaf, numpy_dtype
+from nanotorch.ops.creation import OPTIONS, leaf, numpy_dtype
+from nanotorch.ops.inplace import number_in
+
+NUMBERS = ("Number end", "Number start, Number end", "Number start, Number end, Number step = 1")
+ARANGE = tuple(
+    f"{numbers}, *, {'' if 'step' not in numbers and 'start' in numbers else 'Tensor out = None, '}"
+    f"{OPTIONS}"
+    for numbers in NUMBERS
+)
+
+
+def spaced(more: str) -> tuple[str, ...]:
+    """The forms of `linspace` and its kin, as messages list them."""
+    return tuple(
+        f"{start} start, {end} end, int steps, {more}*, Tensor out = None, {OPTIONS}"
+        for end in ("Tensor", "Number")
+        for start in ("Tensor", "Number")
+    )
 
 
 @public
@@ -31,26 +48,42 @@ def arange(
         dtype: default: int64 if all three are integers, else the default dtype.
 
     Raises:
-        RuntimeError: if ``step`` is 0 or leads away from ``end``.
+        RuntimeError: if ``step`` is 0 or leads away from ``end``, or a number is beyond the limits.
+        TypeError: for what are no numbers.
+        NotImplementedError: for bool.
     """
-    if len(bounds) == 1:
+    if not bounds and end is None:
+        raise combination("arange", (), ARANGE)
+    if len(bounds) == 1 and end is not None:
+        start = bounds[0]
+    elif len(bounds) == 1:
         end = bounds[0]
     elif bounds:
         start, end, step = (*bounds, step)[:3]
-    start, end, step = as_number(start), as_number(end), as_number(step)
+    place = ("arange", "end", 1) if len(bounds) == 1 else None
+    start, end, step = as_number(start), as_number(end, place), as_number(step)
+    whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
+    kind = numpy_dtype(dtype) if dtype is not None or not whole else np.dtype(np.int64)
+    if kind.kind == "b":
+        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
-    kind = numpy_dtype(dtype) if dtype is not None or not whole else np.dtype(np.int64)
-    number = math.ceil((end - start) / step)
-    if whole:
-        values = np.arange(start, start + number * step, step) if number else np.arange(0)
+    if whole and kind == np.int64:
+        for value in (start, end, step):
+            if not -(2**63) <= value < 2**63:
+                number_in(value, kind)
+        number = -((start - end) // step)
+    else:  # the number of values is found in float64, whatever they are
+        number = math.ceil((float(end) - float(start)) / float(step))
+    at = np.arange(number)
+    if kind.kind == "f":
+        values = start + at * float(step)
     else:
-        values = start + np.arange(number) * float(step)
+        values = int(start) + at * int(step)
     return leaf(values.astype(kind), requires_grad, device)
 
 
@@ -67,13 +100,20 @@ def linspace(
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included.
 
     Raises:
-        RuntimeError: if ``steps`` is negative.
+        RuntimeError: if ``steps`` is negative, or an end beyond the limits of the dtype.
+        TypeError: if it is no integer.
+        NotImplementedError: for bool.
     """
+    if integer(steps) is None:
+        raise combination("linspace", (start, end, steps), spaced(""))
     start, end, steps = as_number(start), as_number(end), as_int(steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     kind = numpy_dtype(dtype)
+    if kind.kind == "b":
+        raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     if kind.kind != "f":
+        number_in(start, kind), number_in(end, kind)
         return leaf(np.linspace(start, end, steps).astype(kind), requires_grad, device)
     # Counted from the nearer end, so that both ends are exact in float32 too.
     step = kind.type((end - start) / (steps - 1)) if steps > 1 else kind.type(0)
@@ -96,6 +136,8 @@ def logspace(
     requires_grad: bool = False,
 ) -> Tensor:
     """``steps`` powers of ``base`` with exponents at equal distances."""
+    if integer(steps) is None:
+        raise combination("logspace", (start, end, steps), spaced("float base = 10.0, "))
     exponents = linspace(start, end, steps, dtype=dtypes.float64)._array
     return leaf((base**exponents).astype(numpy_dtype(dtype)), requires_grad, device)
 

@@ -2,19 +2,26 @@
 
 from typing import Any
 
-from nanotorch._core.arguments import as_ints
+from nanotorch._core.arguments import as_ints, refused
 
 
-def shape_of(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+def shape_of(name: str, size: tuple[Any, ...], keyword: Any = None) -> tuple[int, ...]:
     """The shape that a function was given as one sequence or as several numbers.
 
     Args:
         name: the function's, for messages.
+        keyword: the sequence, where it was given by its name.
 
     Raises:
         TypeError: for anything but integers.
         RuntimeError: for a negative one.
     """
+    if keyword is not None:
+        if size:
+            raise TypeError(f"{name}() got multiple values for argument 'size'")
+        if not isinstance(keyword, (tuple, list)):
+            raise refused(keyword, "tuple of ints", (name, "size", 0))
+        size = (keyword,)
     if not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     shape = as_ints(size[0] if len(size) == 1 else size, (name, "size", 1))

@@ -15,7 +15,6 @@ from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.watching import look, watch
 from nanotorch.ops.advanced import Index, check_masks, index, put_into
-from nanotorch.ops.creation import array_of
 from nanotorch.ops.expanding import expand_to
 from nanotorch.ops.indexing import index_fill_
 from nanotorch.ops.inplace import copy_, fill_, number_in
@@ -23,6 +22,7 @@ from nanotorch.ops.masking import masked_fill_
 from nanotorch.ops.memory import alias
 from nanotorch.ops.shape import unsqueeze, view
 from nanotorch.ops.slicing import part, select, slice_along
+from nanotorch.ops.values import array_of
 
 NOT_AN_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
