@@ -183,12 +183,14 @@ def accumulate_into(variable: Any, g: Any, mine: bool) -> None:
     else it is copied so.
     """
     held = variable._grad
+    array = (variable if held is None else held)._array
+    if g.shape != array.shape:  # `t_` or its kin has reshaped the leaf since
+        add_reshaped(variable, variable._lift(g))
+        return
     if held is not None:
-        array = held._array
         np.add(array, g, out=array, casting="same_kind")
         held._cell[0] += 1
         return
-    array = variable._array
     if mine and g.__class__ is np.ndarray and g.strides == array.strides:
         whole = g.base
         # Three hold a base that nobody else knows: its view, the local variable and the call.
@@ -201,6 +203,18 @@ def accumulate_into(variable: Any, g: Any, mine: bool) -> None:
         copy = np.empty_like(array)
         copy[...] = g
     variable._grad = variable._lift(copy)
+
+
+def add_reshaped(variable: Any, grad: Any) -> None:
+    """Add a gradient to that of a leaf of another shape, broadcasting.
+
+    Raises:
+        RuntimeError: if the shapes do not fit.
+    """
+    if variable._grad is None:
+        variable._grad = variable._lift(np.empty_like(variable._array)).copy_(grad)
+    else:
+        variable._grad.add_(grad)
 
 
 class AccumulateGrad(Node):
@@ -246,7 +260,7 @@ class AccumulateGrad(Node):
         with accumulating:
             held = variable._grad
             if grad is not None and held is None:
-                variable._grad = variable._lift(np.empty_like(variable._array)).copy_(grad)
+                add_reshaped(variable, grad)
             elif grad is not None:
                 variable._grad = held + grad
         self.call_post_hooks()

@@ -56,6 +56,8 @@ class OpNode(Node):
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
         if self.op.multi:
             g: Any = self._materialize(grads, graph)
+        elif self.op.results:
+            g = tuple(grads)
         else:
             g = grads[0]
             if g is None:
@@ -88,6 +90,7 @@ class Op:
         formulas: by input name; the edges of the node are in this order.
         recipe: names of what the formulas need, in the order of `Node._saved`.
         aux: names of further outputs, which have no gradient.
+        results: names of the outputs, if there are several that have a gradient.
         namespace: the globals of the op's generated functions, `kernel` among them: what stands
             there is what is called.
         functions: the generated functions, by name; those of methods begin with `Tensor.`.
@@ -121,6 +124,7 @@ class Op:
         self.view: bool = options.pop("view", False)
         self.multi: bool = options.pop("multi", False)
         self.aux: tuple[str, ...] = options.pop("aux", ())
+        self.results: tuple[str, ...] = options.pop("results", ())
         self.cast: str | None = options.pop("cast", None)
         self.dunder: str | None = options.pop("dunder", None)
         self.refuse_bool: str | None = options.pop("refuse_bool", None)
@@ -147,7 +151,7 @@ class Op:
     def _read_recipe(self) -> list[tuple[str, str]]:
         recipe: dict[str, str] = {}
         for name in [n for needs in self.needs.values() for n in needs if n != "g"]:
-            if name == "out":
+            if name == "out" or name in self.results:
                 kind = "out"
             elif name in self.inputs:
                 kind = "input"
@@ -164,6 +168,10 @@ class Op:
             recipe[name] = kind
         return list(recipe.items())
 
+    def number_of(self, name: str) -> int:
+        """Which of the outputs goes by this name."""
+        return self.results.index(name) if self.results else 0
+
     def saved_value(self, node: OpNode, name: str) -> Any:
         """What the node keeps under ``name`` (PyTorch's `_saved_<name>`; its `self` is `input`)."""
         wanted = {"self": "input", "result": "out"}.get(name, name)
@@ -172,7 +180,9 @@ class Op:
                 value = opened(node)[position]
                 if value is None or kind in ("static", "shape", "strides"):
                     return value
-                tensor = (unpack_out if kind == "out" else unpack_input)(value, node, True)
+                if kind == "out":
+                    return unpack_out(value, node, True, self.number_of(kept))
+                tensor = unpack_input(value, node, True)
                 # A Python number is one tensor for all operations.
                 return wrap(tensor._array.copy()) if tensor._is_number else tensor
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
@@ -201,6 +211,8 @@ def op(
         dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
         view: the result shares the input's memory; with ``multi``, each of several results does.
         aux: names of outputs after the first that have no gradient.
+        results: names of the outputs, if several have a gradient. Then `g` is a tuple of as many
+            gradients, None where none arrived.
         cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
             "float" besides turns integers to the default floating-point dtype.
         refuse_bool: the error for a bool tensor beside an operand of another dtype.
@@ -257,7 +269,7 @@ def build(o: Op) -> Callable[..., Any]:
         OpNode,
         op=o,
         together=bool(o.variadic),
-        multi=o.multi,
+        multi=o.multi or bool(o.results),
         keeps_values=o.keeps_values,
     )
     inplace_kind = kind
@@ -312,6 +324,7 @@ def generated(o: Op, name: str) -> Any:
     rest of the import. The function stays the same object: it is given its code by then.
     """
     function = FunctionType(uncompiled.__code__, o.namespace, name.removeprefix(METHOD))
+    function.__qualname__ = function.__name__
     function.__kwdefaults__ = {"which": (o, name)}
     function.__module__, function.__doc__ = o.kernel.__module__, o.kernel.__doc__
     function.__signature__ = o.plain_signature  # type: ignore[attr-defined]

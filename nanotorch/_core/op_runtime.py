@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import refused
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
@@ -64,7 +65,7 @@ def promote(
     if len(kinds) == 1 and None not in kinds and not (to_float or o.refuse_bool):
         return list(operands), [x._array for x in operands]
     held: list[Any] = []
-    for position, x in enumerate(operands):
+    for x in operands:
         if isinstance(x, Tensor):
             held.append(x._array)
         elif isinstance(x, np.generic):
@@ -72,7 +73,7 @@ def promote(
         elif isinstance(x, (bool, int, float)):
             held.append(x)
         else:
-            raise not_a_tensor(o, position, x, inplace)
+            raise not_a_tensor(x)
     if o.refuse_bool:
         bools = [np.asarray(h).dtype.kind == "b" for h in held]
         if any(bools) and not all(bools):
@@ -89,29 +90,25 @@ def promote(
     ]
 
 
-def not_a_tensor(o: "Op", position: int, value: Any, inplace: bool = False) -> TypeError:
-    """PyTorch's message for an argument that should be a tensor; methods do not count `self`."""
-    name = list(o.signature.parameters)[position]
-    kind = type(value)
-    where = f"{kind.__module__}." if kind.__module__ == "numpy" else ""
-    called, counted = (f"{o.name}_", position) if inplace else (o.name, position + 1)
-    return TypeError(
-        f"{called}(): argument '{name}' (position {counted}) must be Tensor, "
-        f"not {where}{kind.__name__}"
-    )
+def not_a_tensor(value: Any) -> TypeError:
+    """PyTorch's message for an argument that should be a tensor."""
+    return refused(value, "Tensor")
 
 
 def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
     """The kernel on bare arrays, as formulas call it outside a recorded pass."""
     if not any(isinstance(x, (np.ndarray, np.generic, list, tuple)) for x in arguments):
-        raise not_a_tensor(o, 0, arguments[0])
+        raise not_a_tensor(arguments[0])
     return o.namespace["kernel"](*arguments, **named)
 
 
 def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:
     """An error of a kernel in PyTorch's words, with the origins of tensors that do not fit."""
     told = in_words(o, operands, error, inplace)
-    tensors = {n: x for n, x in zip(o.inputs, operands, strict=False) if isinstance(x, Tensor)}
+    named = list(zip(o.inputs, operands, strict=False))
+    if o.variadic:
+        named = [(f"{o.variadic}[{k}]", x) for k, x in enumerate(operands[0])]
+    tensors = {n: x for n, x in named if isinstance(x, Tensor)}
     if isinstance(told, RuntimeError) and len(tensors) > 1:
         told.args = (str(told) + about_operands(tensors),)
     return told
@@ -122,7 +119,7 @@ def in_words(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) 
     for name, x in zip(o.inputs, operands, strict=True):
         absent = name == o.variadic or (x is None and name in o.optional)
         if not absent and not isinstance(x, Tensor):
-            return not_a_tensor(o, list(o.signature.parameters).index(name), x, inplace)
+            return not_a_tensor(x)
     if isinstance(error, ValueError) and o.cast and not o.variadic:
         shapes = [x._array.shape for x in operands]
         for i in range(1, max(map(len, shapes)) + 1):

@@ -60,7 +60,7 @@ def function(o: "Op", *, inplace: bool) -> str:
     call = ", ".join(call_arguments(o, "{}"))
     several = len(o.inputs) > 1 and o.cast
     if inplace:
-        lines += ["    " + line for line in tensors_only(o, inplace=True)]
+        lines += ["    " + line for line in tensors_only(o)]
         if o.formulas:  # what has no gradient is not recorded, and may be written to leaves
             lines.append("    if recording: refuse_history(input)")
         lines.append(f"    {'refuse_write(input._cell)' if o.overlap else 'check_memory(input)'}")
@@ -78,7 +78,7 @@ def function(o: "Op", *, inplace: bool) -> str:
         if not several:
             tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
             lines.append(f"    if {tests}: return bare(this_op, {call})")
-        lines += ["    " + line for line in tensors_only(o, inplace=False)]
+        lines += ["    " + line for line in tensors_only(o)]
     lines += ["    " + line for line in arrays(o, inplace)]
     if inplace:
         lines += [
@@ -92,7 +92,8 @@ def function(o: "Op", *, inplace: bool) -> str:
         lines += ["    " + line for line in record(o, inplace=inplace)]
     if not inplace and not o.view and not o.multi:
         test = "elif recording" if o.formulas else "if mode.enabled"
-        new = "".join(f"{n}._cell = " for n in ("out", *(f"o_{n}" for n in o.aux)))
+        names = [f"out[{k}]" for k in range(len(o.results))] or ["out", *(f"o_{n}" for n in o.aux)]
+        new = "".join(f"{n}._cell = " for n in names)
         lines.append(f"    {test} is None: {new}InferenceCell()")
     lines.append(
         f"    return {'(out, ' + ', '.join('o_' + n for n in o.aux) + ')' if o.aux else 'out'}"
@@ -100,15 +101,11 @@ def function(o: "Op", *, inplace: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def tensors_only(o: "Op", *, inplace: bool) -> list[str]:
+def tensors_only(o: "Op") -> list[str]:
     """Refuse Python numbers where PyTorch does."""
     if o.numbers or not o.cast:
         return []
-    return [
-        f"if not isinstance({n}, (Tensor, ndarray)): "
-        f"raise not_a_tensor(this_op, {position}, {n}, {inplace})"
-        for position, n in enumerate(o.inputs)
-    ]
+    return [f"if not isinstance({n}, (Tensor, ndarray)): raise not_a_tensor({n})" for n in o.inputs]
 
 
 def signature(o: "Op") -> str:
@@ -176,7 +173,9 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
         "except (ValueError, AttributeError, IndexError, RuntimeError) as error:",
         f"    raise explain(this_op, {operands}, error, {inplace}) from None",
     ]
-    if not o.multi:
+    if o.results:
+        lines.append("r = tuple([asarray(part) for part in r])")
+    elif not o.multi:
         lines.append("if r.__class__ is not ndarray: r = asarray(r)")
         if o.in_order:
             lines.append("elif r.ndim > 1 and not r.flags.c_contiguous: r = r.copy()")
@@ -203,6 +202,8 @@ def no_tensors(o: "Op") -> list[str]:
 
 def outputs(o: "Op") -> list[str]:
     """Wrap what the kernel returned."""
+    if o.results:
+        return ["out = tuple([wrap(part) for part in r])"]
     if o.multi:
         statics = "".join(f"{n}, " for n in o.statics)
         return [
@@ -315,7 +316,7 @@ def record_variadic(o: "Op") -> list[str]:
 
 
 def out_metadata(o: "Op") -> str:
-    if o.multi:
+    if o.multi or o.results:
         return "tuple([(part.shape, part.dtype) for part in r])"
     return "((r.shape, r.dtype),)"
 
@@ -324,7 +325,7 @@ def attach(o: "Op", *, inplace: bool) -> list[str]:
     """Give the outputs their history."""
     if inplace:
         return ["rebase(input, node)"]
-    if o.multi:
+    if o.multi or o.results:
         return [
             "for number, part in enumerate(out):",
             "    part._requires_grad = True; part._edge = (node, number)",
@@ -344,7 +345,8 @@ def saved(o: "Op", *, inplace: bool) -> list[str]:
         elif kind == "strides":
             value = f"a_{name.removesuffix('_strides')}.strides"
         elif kind == "out":
-            value = "(r, out._cell, out._cell[0])"
+            part = f"[{o.number_of(name)}]" if o.results else ""
+            value = f"(r{part}, out{part}._cell, out{part}._cell[0])"
         elif kind == "aux":
             value = f"(o_{name}, 0)"
         elif inplace and name == "input":

@@ -28,6 +28,7 @@ import numpy as np
 from nanotorch._core.grad_mode import is_grad_enabled, mode, no_grad
 from nanotorch._core.graph import Edge, Node, next_sequence
 from nanotorch._core.op_runtime import unpack_input, unpack_out
+from nanotorch._core.origins import here
 from nanotorch._core.saving import opened
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of
@@ -243,7 +244,7 @@ class Function(metaclass=FunctionMeta):
         before = mode.enabled
         recording = bool(before) and True in node.needs_input_grad
         if recording:
-            node._sequence = next_sequence()
+            node._sequence, node._site = next_sequence(), here()
             # Before `forward`, which may write to its arguments.
             node.next_functions = tuple([edge_of(t) for t in inputs])
         if before:
@@ -287,7 +288,7 @@ class Error(Node):
     """The node of gradients that cannot be differentiated."""
 
     def __init__(self, edges: tuple[Edge, ...], results: Sequence[Tensor]) -> None:
-        self._sequence = next_sequence()
+        self._sequence, self._site = next_sequence(), here()
         self.next_functions = edges
         self._outputs = tuple((t._array.shape, t._array.dtype) for t in results)
 

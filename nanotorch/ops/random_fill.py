@@ -14,7 +14,7 @@ import numpy as np
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import Edge, Node, next_sequence
 from nanotorch._core.op import method
-from nanotorch._core.origins import wrote
+from nanotorch._core.origins import here, wrote
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import check_write, edge_of, rebase
@@ -42,7 +42,7 @@ def zero_gradient(name: str) -> type[ZeroGradient]:
 def zero_node(kind: type[ZeroGradient], inputs: Sequence[Tensor], edges: tuple[Edge, ...]) -> Node:
     """A node of that class on the inputs, whose result has the first one's shape and dtype."""
     node = kind()
-    node._sequence = next_sequence()
+    node._sequence, node._site = next_sequence(), here()
     node.next_functions = edges
     node.shapes = tuple((t._array.shape, t._array.dtype) for t in inputs)
     node._outputs = node.shapes[:1]

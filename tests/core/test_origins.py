@@ -1,0 +1,81 @@
+"""Messages that end the search: after PyTorch's text, who did what to a value, and where."""
+
+import inspect
+import re
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+from nanotorch._core.origins import WHERE, climb, ours
+from tests import answers
+from tests.core import situations_origins
+from tests.core.asking import as_pytorch
+from tests.core.casebook import situations
+
+test_as_pytorch = as_pytorch("origins")
+
+SITUATIONS = situations("origins")
+# What follows PyTorch's text; @word stands for the line of the situation that ends in `# word`.
+TOLD = {
+    "result_changed": ["exp saved it as its result@saved", "add_ changed it@changed"],
+    "input_changed_by_a_view": ["sin saved it as `input`@saved", "fill_ changed it@changed"],
+    "changed_without_a_graph": ["mul saved it as `other`@saved", "zero_ changed it@changed"],
+    "weights_stepped": ["addmm saved it as `mat2`@saved", "SGD.step changed it@changed"],
+    "saved_in_a_users_module": ["mul saved it as `other`@saved", "mul_ changed it@changed"],
+    "index_changed": ["zero_ changed it@changed"],
+    "saved_by_a_users_function": [
+        "CubeBackward saved it as a value@saved",
+        "add_ changed it@changed",
+    ],
+    "second_backward": [
+        "mul saved values@saved",
+        "a backward pass used and freed them@freed",
+    ],
+    "backward_after_grad": ["exp saved values@saved", "a backward pass used and freed them@freed"],
+    "state_kept_over_steps": [
+        "tanh saved values@saved",
+        "a backward pass used and freed them@freed",
+    ],
+    "freed_values_asked_for": [
+        "exp saved values@saved",
+        "a backward pass used and freed them@freed",
+    ],
+    "shapes_that_do_not_broadcast": [
+        "input has shape [2, 3], made by exp@made",
+        "other has shape [4], not made by a recorded operation",
+    ],
+    "matrices_that_do_not_fit": [
+        "input has shape [3, 2], made by mul@made",
+        "mat2 has shape [3, 2], made by mul@made",
+    ],
+    "a_layer_of_another_size": [
+        "input has shape [1], a leaf",
+        "mat1 has shape [2, 4], made by addmm@made",
+        "mat2 has shape [5, 1], made by t@call",
+    ],
+    "tensors_that_cannot_be_joined": [
+        "tensors[0] has shape [2, 3], made by mul@made",
+        "tensors[1] has shape [2, 4], not made by a recorded operation",
+    ],
+}
+
+
+def located(name: str, part: str) -> str:
+    """A line of a message, with its place in the source of the situation."""
+    text, at, marker = part.partition("@")
+    if not at:
+        return f"\n  {text}"
+    lines, first = inspect.getsourcelines(SITUATIONS[name])
+    number = next(k for k, line in enumerate(lines) if line.rstrip().endswith(f"# {marker}"))
+    file = "tests/core/situations_origins.py"
+    return f"\n  {text} at {file}:{first + number}\n      {lines[number].strip()}"
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_where(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "BEYOND", re.compile("$^"))  # leave the message whole
+    message = SITUATIONS[name](torch)
+    monkeypatch.undo()
+    expected = WHERE + "".join(located(name, part) for part in TOLD[name])
+    assert message[message.index(WHERE) :] == expected
