@@ -13,6 +13,7 @@ from nanotorch import cuda as cuda
 from nanotorch import nn as nn
 from nanotorch import ops as ops
 from nanotorch import optim as optim
+from nanotorch import return_types as return_types
 from nanotorch import utils as utils
 from nanotorch._core.device import device as device
 from nanotorch._core.dtypes import Size as Size

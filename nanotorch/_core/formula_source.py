@@ -9,11 +9,12 @@ if TYPE_CHECKING:
 def unpack(o: "Op", name: str, kind: str, *, graph: bool) -> list[str]:
     """Open one saved value, if its memory is at the version that was saved."""
     if kind == "out" and graph:
-        lines = ["out = unpack_out(out, node, True)"]
+        lines = [f"{name} = unpack_out({name}, node, True, {o.number_of(name)})"]
     elif kind == "out":
         lines = [
-            "_array, _cell, _version = out",
-            "out = _array if _cell[0] == _version else unpack_out(out, node, False)",
+            f"_array, _cell, _version = {name}",
+            f"{name} = _array if _cell[0] == _version else "
+            f"unpack_out({name}, node, False, {o.number_of(name)})",
         ]
     else:
         opened = "_tensor" if graph else "_tensor._array"

@@ -61,10 +61,15 @@ def observe(node: Node, out: Any) -> None:
     if anomaly.enabled:
         note_origin(node)
     if hooks.stack:
-        kinds = [kind for _, kind in node.op.recipe]  # type: ignore[attr-defined]
-        saved = node._saved
+        op: Any = node.op  # type: ignore[attr-defined]
+        kinds, saved = [kind for _, kind in op.recipe], node._saved
         assert not isinstance(saved, FreedValues)
-        node._saved, node.plain = pack_all(saved, kinds, [out]), False
+        outs = [
+            out[op.number_of(name)] if op.results else out
+            for name, kind in op.recipe
+            if kind == "out"
+        ]
+        node._saved, node.plain = pack_all(saved, kinds, outs), False
 
 
 def pack_all(values: Sequence[Any], kinds: Sequence[str], outputs: Sequence[Any]) -> Packed:

@@ -1,7 +1,6 @@
 """Maxima and minima, where they are, and whether any or all elements are true."""
 
 import math
-from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.layout import normal_dim
+from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.comparison import zero_where
@@ -16,24 +16,10 @@ from nanotorch.ops.elementwise import maximum, minimum
 from nanotorch.ops.reduction import NOT_GIVEN, Dims, normal_dims, spread, sum_along
 from nanotorch.ops.shape import reshape
 
-
-class _Pair:
-    """How PyTorch prints what `max(dim)` and its like return."""
-
-    def __repr__(self) -> str:
-        fields: Any = self
-        values = ",\n".join(f"{n}={getattr(self, n)!r}" for n in fields._fields)
-        return f"torch.return_types.{type(self).__name__}(\n{values})"
-
-
-def pair(name: str) -> Any:
-    """A named tuple of ``values`` and ``indices``."""
-    return type(name, (_Pair, namedtuple(name, ["values", "indices"])), {"__slots__": ()})
-
-
 maximum_of_all: Callable[..., Any] = np.maximum.reduce
 minimum_of_all: Callable[..., Any] = np.minimum.reduce
-max_result, min_result = pair("max"), pair("min")
+max_result = named_tuple("max", "values", "indices")
+min_result = named_tuple("min", "values", "indices")
 
 
 def shared(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -239,7 +225,7 @@ def max(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = False, *, other: Any =
         return maximum(input, second)
     if dim is NOT_GIVEN:
         return max_all(input)
-    return max_result(*max_along(input, normal_dim(dim, input.ndim), keepdim))
+    return max_result(max_along(input, normal_dim(dim, input.ndim), keepdim))
 
 
 @method
@@ -257,7 +243,7 @@ def min(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = False, *, other: Any =
         return minimum(input, second)
     if dim is NOT_GIVEN:
         return min_all(input)
-    return min_result(*min_along(input, normal_dim(dim, input.ndim), keepdim))
+    return min_result(min_along(input, normal_dim(dim, input.ndim), keepdim))
 
 
 def index_of(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:

@@ -10,14 +10,16 @@ import numpy as np
 
 from nanotorch._core.arguments import as_int
 from nanotorch._core.layout import normal_dim
+from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.extremum import chosen_slope, pair, put_along, require_elements, shares
+from nanotorch.ops.extremum import chosen_slope, put_along, require_elements, shares
 from nanotorch.ops.reduction import NOT_GIVEN, spread
 
-sort_result, topk_result = pair("sort"), pair("topk")
-kthvalue_result, mode_result = pair("kthvalue"), pair("mode")
-median_result, nanmedian_result = pair("median"), pair("nanmedian")
+sort_result, topk_result, kthvalue_result, mode_result, median_result, nanmedian_result = (
+    named_tuple(name, "values", "indices")
+    for name in ("sort", "topk", "kthvalue", "mode", "median", "nanmedian")
+)
 
 
 def order_along(input: Array, dim: int, descending: bool = False) -> Array:
@@ -78,7 +80,7 @@ def sort(
         IndexError: for a dimension out of range.
     """
     sorting = sort_along if stable is NOT_GIVEN else sort_stably
-    return sort_result(*sorting(input, normal_dim(dim, input.ndim), descending))
+    return sort_result(sorting(input, normal_dim(dim, input.ndim), descending))
 
 
 @method
@@ -132,7 +134,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     Raises:
         RuntimeError: if there are fewer than ``k``.
     """
-    return topk_result(*top_along(input, as_int(k), normal_dim(dim, input.ndim), largest))
+    return topk_result(top_along(input, as_int(k), normal_dim(dim, input.ndim), largest))
 
 
 def at_rank(input: Array, rank: Any, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -179,7 +181,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     Raises:
         RuntimeError: if there are fewer than ``k``.
     """
-    return kthvalue_result(*kth_along(input, as_int(k), normal_dim(dim, input.ndim), keepdim))
+    return kthvalue_result(kth_along(input, as_int(k), normal_dim(dim, input.ndim), keepdim))
 
 
 # Medians: of an even number of elements, the smaller of the two in the middle
@@ -280,7 +282,7 @@ def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = False) -> Any:
     """
     if dim is NOT_GIVEN:
         return median_all(input)
-    return median_result(*median_along(input, normal_dim(dim, input.ndim), keepdim))
+    return median_result(median_along(input, normal_dim(dim, input.ndim), keepdim))
 
 
 @method
@@ -288,7 +290,7 @@ def nanmedian(input: Any, dim: int = NOT_GIVEN, keepdim: bool = False) -> Any:
     """`median` of the elements that are not nan."""
     if dim is NOT_GIVEN:
         return nanmedian_all(input)
-    return nanmedian_result(*nanmedian_along(input, normal_dim(dim, input.ndim), keepdim))
+    return nanmedian_result(nanmedian_along(input, normal_dim(dim, input.ndim), keepdim))
 
 
 # By number
@@ -333,4 +335,4 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     Raises:
         IndexError: along a dimension without elements.
     """
-    return mode_result(*mode_along(input, normal_dim(dim, input.ndim), keepdim))
+    return mode_result(mode_along(input, normal_dim(dim, input.ndim), keepdim))

@@ -14,6 +14,7 @@ from tests.ops.samples_reduction import REDUCTION
 from tests.ops.samples_shape import SHAPE
 from tests.ops.samples_sorting import SORTING
 from tests.ops.samples_special import SPECIAL_FUNCTIONS, SPECIAL_WRITES
+from tests.ops.samples_statistics import STATISTICS
 from tests.ops.sampling import Table
 
 TABLE: Table = {
@@ -27,6 +28,7 @@ TABLE: Table = {
     **LINALG,
     **NN,
     **SORTING,
+    **STATISTICS,
     **SPECIAL_FUNCTIONS,
     **SPECIAL_WRITES,
 }

@@ -1,0 +1,289 @@
+"""Running products and extrema along a dimension, differences and integrals."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.layout import normal_dim
+from nanotorch._core.named import named_tuple
+from nanotorch._core.op import Array, method, op, public
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.comparison import logical_xor
+from nanotorch.ops.creation import zeros_like
+from nanotorch.ops.elementwise import sub
+from nanotorch.ops.gathering import gather_backward
+from nanotorch.ops.hidden import inplace_form
+from nanotorch.ops.joining import cat
+from nanotorch.ops.reduction import (
+    cumsum,
+    reverse_cumsum,
+    rows_without_one,
+    sum,
+    sum_along,
+    sum_dtype,
+)
+from nanotorch.ops.shape import reshape, transpose, unsqueeze
+from nanotorch.ops.slicing import narrow, select, triu
+
+# Products
+
+
+def product_slope(g: Any, input: Any, out: Any, dim: int) -> Any:
+    """The gradient of running products."""
+    if not input.ndim:
+        return g * 1.0
+    if not bool((input == 0).any()):
+        return reverse_cumsum(g * out, dim) / input
+    g, rows = transpose(g, dim, -1), rows_without_one(transpose(input, dim, -1))
+    # Row i: how each product depends on element i, as those from there on do.
+    slopes = triu(cumprod_along(rows, rows.ndim - 1))
+    return transpose(sum_along(unsqueeze(g, -2) * slopes, (slopes.ndim - 1,), False), dim, -1)
+
+
+@op(
+    input=lambda g, input, out, dim: product_slope(g, input, out, dim),
+    inplace=True,
+    method=False,
+    public=False,
+    node="CumprodBackward0",
+    in_order=True,
+)
+def cumprod_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
+    """The kernel of `cumprod`."""
+    kind = sum_dtype(input, dtype)
+    return np.cumprod(input, dim, kind) if input.ndim else input.astype(kind)
+
+
+@method
+def cumprod(input: Any, dim: int, *, dtype: DType | None = None) -> Any:
+    """Running products along ``dim``; integers give int64."""
+    return cumprod_along(input, normal_dim(dim, input.ndim), dtype)
+
+
+cumprod_along_ = inplace_form("cumprod_along")
+
+
+@method(public=False)
+def cumprod_(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """In-place `cumprod`."""
+    return cumprod_along_(self, normal_dim(dim, self.ndim), dtype or self.dtype)
+
+
+# Extrema
+
+
+def running(input: Array, dim: int, best: Callable[..., Any]) -> tuple[Array, Array]:
+    """Running extrema, and where each was met last; from the first nan on all are nan."""
+    if not input.ndim:
+        return input.copy(), np.zeros((), np.int64)
+    values = best.accumulate(input, dim)  # type: ignore[attr-defined]
+    shape = [1] * input.ndim
+    shape[dim] = input.shape[dim]
+    place = np.arange(input.shape[dim]).reshape(shape)
+    met = (input == values) | (input != input)
+    return values, np.maximum.accumulate(np.where(met, place, 0), dim)
+
+
+def met_slope(g: Any, indices: Any, input_shape: tuple[int, ...], dim: int) -> Any:
+    """The gradient of running extrema, added where each was met."""
+    return gather_backward(g, input_shape, dim, indices) if input_shape else g * 1.0
+
+
+@op(
+    input=lambda g, indices, input_shape, dim: met_slope(g, indices, input_shape, dim),
+    aux=("indices",),
+    method=False,
+    public=False,
+    node="CummaxBackward0",
+)
+def cummax_along(input: Array, dim: int) -> tuple[Array, Array]:
+    """The kernel of `cummax`."""
+    return running(input, dim, np.maximum)
+
+
+@op(
+    input=lambda g, indices, input_shape, dim: met_slope(g, indices, input_shape, dim),
+    aux=("indices",),
+    method=False,
+    public=False,
+    node="CumminBackward0",
+)
+def cummin_along(input: Array, dim: int) -> tuple[Array, Array]:
+    """The kernel of `cummin`."""
+    return running(input, dim, np.minimum)
+
+
+cummax_result = named_tuple("cummax", "values", "indices")
+cummin_result = named_tuple("cummin", "values", "indices")
+
+
+@method
+def cummax(input: Any, dim: int) -> Any:
+    """The greatest element so far along ``dim``: the named tuple ``(values, indices)``.
+
+    The index is that of its last occurrence.
+    """
+    return cummax_result(cummax_along(input, normal_dim(dim, input.ndim)))
+
+
+@method
+def cummin(input: Any, dim: int) -> Any:
+    """The smallest element so far along ``dim``: the named tuple ``(values, indices)``.
+
+    The index is that of its last occurrence.
+    """
+    return cummin_result(cummin_along(input, normal_dim(dim, input.ndim)))
+
+
+# Sums of exponentials. With s the running sums of exp(x) in logarithm, the adjoint is
+# h_i = sum of g_j exp(x_i - s_j) over all j from i on, whose own adjoint runs the other way.
+
+
+def scaled_sums(weights: Array, exponents: Array, scale: Array, dim: int) -> Array:
+    """``exp(scale)`` times the running sums of ``weights * exp(exponents)``, without overflow."""
+    if not weights.ndim:
+        return weights * np.exp(exponents + scale)
+    parts = []
+    for sign in (1, -1):
+        logs = np.log(np.maximum(sign * weights, 0)) + exponents
+        parts.append(np.exp(np.logaddexp.accumulate(logs, dim) + scale))
+    return np.asarray(parts[0] - parts[1])
+
+
+@op(
+    weights=lambda g, input, sums, dim: weighted_forwards(g, input, sums, dim),
+    input=lambda g, out: g * out,
+    sums=lambda g, weights, input, sums, dim: -weights * weighted_forwards(g, input, sums, dim),
+    method=False,
+    public=False,
+)
+def weighted_backwards(weights: Array, input: Array, sums: Array, dim: int) -> Array:
+    """``h_i = sum of weights_j exp(input_i - sums_j)`` over all j from i on."""
+    if not weights.ndim:
+        return scaled_sums(weights, -sums, input, dim)
+    weights, sums, input = (np.flip(a, dim) for a in (weights, sums, input))
+    return np.flip(scaled_sums(weights, -sums, input, dim), dim).copy()
+
+
+@op(
+    weights=lambda g, input, sums, dim: weighted_backwards(g, input, sums, dim),
+    input=lambda g, weights, input, sums, dim: weights * weighted_backwards(g, input, sums, dim),
+    sums=lambda g, out: -g * out,
+    method=False,
+    public=False,
+)
+def weighted_forwards(weights: Array, input: Array, sums: Array, dim: int) -> Array:
+    """``f_j = sum of weights_i exp(input_i - sums_j)`` over all i up to j."""
+    return scaled_sums(weights, input, -sums, dim)
+
+
+@op(
+    input=lambda g, input, out, dim: weighted_backwards(g, input, out, dim),
+    method=False,
+    public=False,
+    node="LogcumsumexpBackward0",
+    in_order=True,
+)
+def logcumsumexp_along(input: Array, dim: int) -> Array:
+    """The kernel of `logcumsumexp`."""
+    if input.dtype.kind != "f":
+        kind = dtypes.of_array(input).char
+        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{kind}'")
+    return np.logaddexp.accumulate(input, dim) if input.ndim else input.copy()
+
+
+@method
+def logcumsumexp(input: Any, dim: int) -> Any:
+    """The logarithm of the running sums of ``exp(input)`` along ``dim``, without overflow."""
+    return logcumsumexp_along(input, normal_dim(dim, input.ndim))
+
+
+# Differences
+
+
+@method
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The differences of neighbours along ``dim``.
+
+    Args:
+        n: how many times to take them.
+        prepend, append: what to join to the input before.
+
+    Raises:
+        RuntimeError: for a tensor of no dimension, or a negative ``n``.
+    """
+    if not input.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = normal_dim(dim, input.ndim)
+    parts = [part for part in (prepend, input, append) if part is not None]
+    if n == 0:
+        return zeros_like(input).copy_(input)
+    out = cat(parts, dim) if len(parts) > 1 else input
+    minus: Any = logical_xor if out.dtype is dtypes.bool_ else sub
+    for _ in range(min(n, out.shape[dim])):
+        size = out.shape[dim] - 1
+        out = minus(narrow(out, dim, 1, size), narrow(out, dim, 0, size))
+    return out
+
+
+# Integrals by the trapezoidal rule
+
+
+def neighbours(y: Any, dim: int) -> tuple[Any, Any]:
+    """All but the last, and all but the first along ``dim``."""
+    size = max(y.shape[dim] - 1, 0)
+    return narrow(y, dim, 0, size), narrow(y, dim, min(1, y.shape[dim]), size)
+
+
+def steps(name: str, y: Any, x: Any, dim: int) -> Any:
+    """The distances of the places where ``y`` was taken, to be multiplied along ``dim``."""
+    if x.ndim == 1:
+        if x.shape[0] != y.shape[dim]:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        x, along = reshape(x, (x.shape[0], *(1,) * (y.ndim - dim - 1))), 0
+    else:
+        x = reshape(x, ((1,) * (y.ndim - x.ndim) + tuple(x.shape)))
+        along = dim
+    left, right = neighbours(x, along)
+    return right - left
+
+
+@public
+def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
+    """The integral of ``y`` along ``dim`` by the trapezoidal rule.
+
+    Args:
+        x: where ``y`` was taken, ``(n,)`` or of its shape.
+        dx: without ``x``: the distance of neighbours.
+
+    Raises:
+        RuntimeError: if the two do not fit.
+    """
+    dim = normal_dim(dim, y.ndim)
+    left, right = neighbours(y, dim)
+    if x is not None:
+        return sum((left + right) * steps("trapezoid", y, x, dim), dim) / 2.0
+    if not y.shape[dim]:
+        return sum(y.detach(), dim)
+    return (sum(y, dim) - (select(y, dim, 0) + select(y, dim, -1)) * 0.5) * dx
+
+
+@public
+def trapz(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
+    """`trapezoid` by its former name."""
+    return trapezoid(y, x, dx=dx, dim=dim)
+
+
+@public
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
+    """The integral up to each place but the first: see `trapezoid`."""
+    dim = normal_dim(dim, y.ndim)
+    left, right = neighbours(y, dim)
+    if x is not None:
+        return cumsum((left + right) * steps("cumulative_trapezoid", y, x, dim), dim) / 2.0
+    return cumsum((left + right) * (dx / 2.0), dim)
