@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.copying import deep_copy, reduced
 from nanotorch._core.printing import format_tensor
 
 
@@ -131,33 +132,8 @@ class Exchange:
             return [f"grad_fn=<{type(node).__name__}>"]
         return ["requires_grad=True"] if self.requires_grad else []
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        if self.grad_fn is not None:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
-                "because of a torch.nn.utils.weight_norm usage, see "
-                "https://github.com/pytorch/pytorch/pull/103001"
-            )
-        if id(self) in memo:
-            return memo[id(self)]
-        copy = object.__new__(type(self))
-        memo[id(self)] = copy
-        copy._array = self._array.copy()
-        copy._cell = [0, None]
-        copy._requires_grad = self.requires_grad
-        if self._grad is not None:
-            copy._grad = self._grad.__deepcopy__(memo)
-        return copy
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        return deep_copy(self, memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if self.grad_fn is not None:
-            raise RuntimeError("only leaf tensors can be pickled; use detach() first")
-        return (_rebuild, (type(self), self._array, self.requires_grad))
-
-
-def _rebuild(kind: type[Any], array: np.ndarray, requires_grad: bool) -> Any:
-    out = object.__new__(kind)
-    out._array, out._cell = array, [0, None]
-    out._requires_grad = requires_grad
-    return out
+        return reduced(self)

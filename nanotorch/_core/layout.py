@@ -43,6 +43,29 @@ def strides_of(array: np.ndarray) -> tuple[int, ...]:
     return tuple(strides)
 
 
+class layout:  # noqa: N801 - PyTorch's name
+    """How the elements of a tensor are stored: `strided` always."""
+
+    __slots__ = ()
+
+    def __new__(cls) -> "layout":
+        raise TypeError("cannot create 'torch.layout' instances")
+
+    def __repr__(self) -> str:
+        return "torch.strided"
+
+    def __reduce__(self) -> str:
+        return "strided"
+
+
+strided = object.__new__(layout)
+# What other kinds of tensors and devices PyTorch's tensors can be of, asked as a property.
+KINDS = (
+    "is_cuda", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested",
+    "is_quantized", "is_sparse", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu",
+)  # fmt: skip
+
+
 class Layout:
     """The part of `Tensor` that describes its array."""
 
@@ -79,9 +102,14 @@ class Layout:
         return self._array.nbytes
 
     @property
-    def is_cuda(self) -> bool:
-        """Always False."""
-        return False
+    def is_cpu(self) -> bool:
+        """Always True."""
+        return True
+
+    @property
+    def layout(self) -> "layout":
+        """Always `strided`."""
+        return strided
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or one of its sizes.
@@ -118,7 +146,7 @@ class Layout:
         """The address of the first element."""
         return int(self._array.__array_interface__["data"][0])
 
-    def is_contiguous(self) -> bool:
+    def is_contiguous(self, memory_format: Any = None) -> bool:
         """Whether the elements lie in memory in the order of the dimensions."""
         return bool(self._array.flags.c_contiguous)
 
@@ -126,10 +154,30 @@ class Layout:
         """Whether the dtype is one of the floating-point types."""
         return self._array.dtype.kind == "f"
 
-    def is_complex(self) -> bool:
-        """Always False."""
-        return False
+    def is_signed(self) -> bool:
+        """Whether the dtype has negative values."""
+        return self.dtype.is_signed
+
+    def is_same_size(self, other: Any) -> bool:
+        """Whether the shape is that of another tensor."""
+        return bool(self._array.shape == other._array.shape)
+
+    def dim_order(self) -> tuple[int, ...]:
+        """The dimensions in the order in which they lie in memory, the slowest first."""
+        strides = strides_of(self._array)
+        return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
 
     def get_device(self) -> int:
         """-1, the number of the CPU."""
         return -1
+
+
+def never(self: Layout) -> bool:
+    """Always False."""
+    return False
+
+
+for _name in KINDS:
+    setattr(Layout, _name, property(never, doc=never.__doc__))
+for _name in ("is_complex", "is_conj", "is_neg", "is_shared", "is_pinned"):
+    setattr(Layout, _name, never)

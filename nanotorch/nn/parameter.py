@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.copying import attributes_of, like
 from nanotorch._core.tensor import Tensor, require_float, wrap
 
 
@@ -40,11 +41,20 @@ class Parameter(Tensor):
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Parameter":
-        """A parameter of copied values; unlike a plain tensor's, its gradient is not copied."""
+        """A parameter of copied values; its gradient and attributes are not copied."""
         if id(self) not in memo:
-            memo[id(self)] = type(self)(wrap(self._array.copy()), self._requires_grad)
+            memo[id(self)] = type(self)(wrap(like(self._array)), self._requires_grad)
         copy: Parameter = memo[id(self)]
         return copy
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        attributes = attributes_of(self) or None
+        return rebuilt, (type(self), self.data, self._requires_grad), attributes
+
+
+def rebuilt(kind: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:
+    """A parameter from a pickle, or a copy on the same memory."""
+    return kind(data, requires_grad)
 
 
 class _BufferType(type):

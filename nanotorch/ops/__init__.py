@@ -18,6 +18,7 @@ from nanotorch.ops import elementwise as elementwise
 from nanotorch.ops import erf as erf
 from nanotorch.ops import expanding as expanding
 from nanotorch.ops import extremum as extremum
+from nanotorch.ops import factoring as factoring
 from nanotorch.ops import gamma as gamma
 from nanotorch.ops import gathering as gathering
 from nanotorch.ops import generator as generator
@@ -42,6 +43,7 @@ from nanotorch.ops import quantiles as quantiles
 from nanotorch.ops import random as random
 from nanotorch.ops import random_fill as random_fill
 from nanotorch.ops import ranges as ranges
+from nanotorch.ops import real as real
 from nanotorch.ops import reduction as reduction
 from nanotorch.ops import robust_loss as robust_loss
 from nanotorch.ops import rounding as rounding
@@ -50,6 +52,7 @@ from nanotorch.ops import scalar as scalar
 from nanotorch.ops import searching as searching
 from nanotorch.ops import shape as shape
 from nanotorch.ops import slicing as slicing
+from nanotorch.ops import solving as solving
 from nanotorch.ops import sorting as sorting
 from nanotorch.ops import special as special
 from nanotorch.ops import statistics as statistics

@@ -2,29 +2,50 @@
 
 from typing import Any
 
+import numpy as np
+
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import combination
+from nanotorch._core.device import device as Device
 from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
+from nanotorch.ops.memory import contiguous, contiguous_format, preserve_format
+
+FLAGS = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None"
+FORMS = (
+    f"torch.device device = None, torch.dtype dtype = None, {FLAGS}",
+    f"torch.dtype dtype, {FLAGS}",
+    f"Tensor tensor, {FLAGS}",
+)
 
 
 @op(input=lambda g: g, method=False, public=False, node="ToCopyBackward0")
 def to_copy(input: Array, dtype: DType) -> Array:
     """A copy in a floating-point dtype; the sweep casts its gradient back."""
-    return input.astype(dtype.numpy)
+    return cast(input, dtype.numpy)
 
 
-def convert(input: Tensor, dtype: DType, copy: bool = False) -> Tensor:
+def convert(
+    input: Tensor, dtype: DType, copy: bool = False, memory_format: Any = preserve_format
+) -> Tensor:
     """``input`` itself if it has the dtype already, else a copy."""
     if dtype.numpy is input._array.dtype and not copy:
         return input
+    if memory_format is contiguous_format:
+        input = contiguous(input)
     if dtype.is_floating_point:
         return to_copy(input, dtype)
     mode.quiet()
-    return wrap(input._array.astype(dtype.numpy))
+    return wrap(cast(input._array, dtype.numpy))
+
+
+def cast(input: Array, kind: np.dtype) -> Array:
+    """A copy in another type, with the dimensions in the same order in memory."""
+    return input.astype(kind, order="C" if 0 in input.strides else "K")
 
 
 @method(public=False)
@@ -35,28 +56,43 @@ def to(
     device: Any = None,
     non_blocking: bool = False,
     copy: bool = False,
-    memory_format: Any = None,
+    memory_format: Any = preserve_format,
 ) -> Tensor:
     """This tensor with another dtype; itself if nothing changes.
 
     Args:
-        target: a dtype, a device (the CPU is the only one), or a tensor to be like.
+        target: a device (the CPU is the only one) and a dtype; or a dtype; or a tensor to be like;
+            behind them, by position, ``non_blocking`` and ``copy``.
         copy: copy in any case.
+        memory_format: `contiguous_format` for a copy that lies in memory in order.
 
     Raises:
         AssertionError, RuntimeError: for a device that is not the CPU.
+        TypeError: for anything else.
     """
-    for t in target:
-        if isinstance(t, Tensor):
-            dtype = t.dtype
-        elif isinstance(t, DType) or t in (float, int, bool):
-            dtype = dtypes.as_dtype(t)
-        elif isinstance(t, bool):
-            continue  # non_blocking and copy by position
-        else:
-            require_cpu(t)
+    rest = list(target)
+    if rest and isinstance(rest[0], Tensor):
+        dtype = rest.pop(0).dtype
+    elif rest and is_dtype(rest[0]):
+        dtype = dtypes.as_dtype(rest.pop(0))
+    elif rest:
+        device = rest.pop(0)
+        if rest and (rest[0] is None or is_dtype(rest[0])):
+            given = rest.pop(0)
+            dtype = given if given is None else dtypes.as_dtype(given)
+    if len(rest) > 2 or not all(isinstance(flag, bool) for flag in rest):
+        raise combination("to", target, FORMS)
+    if not (device is None or isinstance(device, (str, int, Device))):
+        raise combination("to", target, FORMS)
     require_cpu(device)
-    return convert(self, self.dtype if dtype is None else dtypes.as_dtype(dtype), copy)
+    copy = rest[1] if len(rest) == 2 else copy
+    kind = self.dtype if dtype is None else dtypes.as_dtype(dtype)
+    return convert(self, kind, copy, memory_format)
+
+
+def is_dtype(value: Any) -> bool:
+    """Whether it is a dtype, or a type of Python's that stands for one."""
+    return isinstance(value, DType) or value in (float, int, bool)
 
 
 @method(public=False)
@@ -85,11 +121,11 @@ def type(self: Tensor, dtype: Any = None) -> Any:
 def cast_method(name: str, dtype: DType) -> None:
     """`Tensor.float()` and its kin."""
 
-    def cast(self: Tensor) -> Tensor:
+    def convert_to(self: Tensor) -> Tensor:
         return convert(self, dtype)
 
-    cast.__name__, cast.__doc__ = name, f"This tensor with dtype {dtype.name}."
-    method(cast, public=False)
+    convert_to.__name__, convert_to.__doc__ = name, f"This tensor with dtype {dtype.name}."
+    method(convert_to, public=False)
 
 
 for _name, _dtype in {

@@ -282,6 +282,12 @@ def flip(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tenso
     return flip_along(input, ints("flip", "dims", order if dims is None else (dims,)))
 
 
+@method(name="__reversed__", public=False)
+def reversed_(self: Tensor) -> Tensor:
+    """``reversed(tensor)``: in reverse along the first dimension."""
+    return flip_along(self, (0,)) if self.ndim else self
+
+
 @method
 def fliplr(input: Tensor) -> Tensor:
     """In reverse along the second dimension."""

@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import as_int, as_ints
+from nanotorch._core.copying import address, whole_memory
+from nanotorch._core.device import CPU, device
+from nanotorch._core.layout import layout, strided
 from nanotorch._core.op import PUBLIC, Array, method, op, public
 from nanotorch._core.tensor import Tensor
 
@@ -25,6 +28,8 @@ _names: dict[str, Any] = {
     "memory_format": memory_format,
     "contiguous_format": contiguous_format,
     "preserve_format": preserve_format,
+    "layout": layout,
+    "strided": strided,
 }
 PUBLIC.update(_names)
 
@@ -61,13 +66,6 @@ def contiguous(self: Tensor, memory_format: Any = contiguous_format) -> Tensor:
 Layout = tuple[tuple[int, ...], tuple[int, ...], int]  # sizes, strides and offset, in elements
 
 
-def whole_memory(array: Array) -> np.ndarray:
-    """All bytes of the memory that ``array`` is a view of."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array.ravel("K").view(np.uint8)
-
-
 def layout_of(array: Array) -> Layout:
     """Where the elements of ``array`` lie in its memory."""
     start = address(array) - address(whole_memory(array))
@@ -75,9 +73,52 @@ def layout_of(array: Array) -> Layout:
     return array.shape, strides, start // array.itemsize
 
 
-def address(array: Array) -> int:
-    """Where the first element lies."""
-    return int(array.__array_interface__["data"][0])
+class UntypedStorage:
+    """The memory that a tensor is a view of, byte by byte."""
+
+    def __init__(self, memory: np.ndarray) -> None:
+        self._memory = memory
+
+    device: device = CPU
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return address(self._memory)
+
+    def __len__(self) -> int:
+        return self._memory.size
+
+    size = nbytes = __len__
+
+    def element_size(self) -> int:
+        """Always 1."""
+        return 1
+
+    def __getitem__(self, index: int) -> int:
+        return int(self._memory[index])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, UntypedStorage):
+            return NotImplemented
+        return self.data_ptr() == other.data_ptr()
+
+    def __hash__(self) -> int:
+        return hash(self.data_ptr())
+
+
+PUBLIC["UntypedStorage"] = UntypedStorage
+
+
+@method(public=False)
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory that the tensor and others are views of."""
+    return UntypedStorage(whole_memory(self._array))
+
+
+@method(public=False)
+def storage_offset(self: Tensor) -> int:
+    """Where in its memory the first element lies, counted in elements."""
+    return layout_of(self._array)[2]
 
 
 def places(layout: Layout) -> np.ndarray:

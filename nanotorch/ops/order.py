@@ -121,7 +121,17 @@ def adjoint(input: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: for a tensor of one dimension.
+
+    Warns:
+        UserWarning: for a tensor without dimensions, which is returned.
     """
+    if input.ndim == 0:
+        warnings.warn(
+            "adjoint() is deprecated on 0-D tensors. Consider using x.conj().",
+            UserWarning,
+            stacklevel=2,
+        )
+        return input
     if input.ndim == 1:
         raise RuntimeError(
             "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."

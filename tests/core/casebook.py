@@ -11,6 +11,7 @@ from tests.answers import Situation, situations_in, told
 # Each is a module `situations_<name>` here and a file `<name>.json` among the golden ones.
 FILES = [
     "arguments",
+    "copying",
     "creation",
     "device",
     "dtypes",
@@ -26,6 +27,7 @@ FILES = [
     "random",
     "random_engine",
     "tensor",
+    "traits",
     "views",
 ]
 

@@ -1,15 +1,13 @@
 """The tensor: attributes, conversions, operators."""
 
 import copy
-import pickle
 
 import numpy as np
-import pytest
 
 import nanotorch as torch
 from tests.core.asking import as_pytorch
 
-test_as_pytorch = as_pytorch("tensor")
+test_as_pytorch = as_pytorch("tensor", "traits")
 
 
 def test_the_array_is_always_an_ndarray() -> None:
@@ -17,15 +15,6 @@ def test_the_array_is_always_an_ndarray() -> None:
     for result in (x.sum(), x[0], x.max(), x.mean() * 2, torch.tensor(1.0), x @ x, -x.sum()):
         assert type(result._array) is np.ndarray
         assert result.shape == ()
-
-
-def test_pickling_keeps_leaves_and_refuses_others() -> None:
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    again = pickle.loads(pickle.dumps(x))
-    assert again.requires_grad
-    assert again.tolist() == [1.0, 2.0]
-    with pytest.raises(RuntimeError, match=r"detach\(\)"):
-        pickle.dumps(x * 2)
 
 
 def test_deepcopy_copies_the_gradient_and_the_memory() -> None:

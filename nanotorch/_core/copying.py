@@ -1,0 +1,126 @@
+"""Copies and pickles of tensors: what lies in the same memory stays together, strides are kept."""
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+
+# What the engine keeps in a tensor; everything else is its user's.
+OWN = frozenset(
+    (
+        "_array", "_cell", "_requires_grad", "_edge", "_grad", "_view", "_past", "_accumulator_ref",
+        "_leaf_hooks", "_post_accumulate_hooks", "_retains_grad", "_is_number",
+    )
+)  # fmt: skip
+LEAVES_ONLY = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
+    "the moment.  If you were attempting to deepcopy a module, this may be because of a "
+    "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
+)
+HOOK_LOST = (
+    "backward hook {!r} on tensor will not be serialized.  If this is expected, you can decorate "
+    "the function with @torch.utils.hooks.unserializable_hook to suppress this warning"
+)
+MEMORY = "nanotorch memory"  # in a memo, with the identity of the array that owns it
+
+
+def attributes_of(tensor: Any) -> dict[str, Any]:
+    """What its user has set on a tensor."""
+    return {name: value for name, value in vars(tensor).items() if name not in OWN}
+
+
+def address(array: np.ndarray) -> int:
+    """Where the first element lies."""
+    return int(array.__array_interface__["data"][0])
+
+
+def owner_of(array: np.ndarray) -> np.ndarray:
+    """The array whose memory ``array`` is a view of."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def whole_memory(array: np.ndarray) -> np.ndarray:
+    """All bytes of the memory that ``array`` is a view of."""
+    return owner_of(array).ravel("K").view(np.uint8)
+
+
+def copied(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
+    """A copy of an array together with all the memory it lies in, which is copied once."""
+    owner = owner_of(array)
+    if owner is not array and not (owner.flags.c_contiguous or owner.flags.f_contiguous):
+        return like(array)  # no array owns this memory
+    place = (MEMORY, id(owner))
+    if place not in memo:
+        memo[place] = (owner.copy("K"), owner)  # the owner lives as long as its identity is used
+    memory: np.ndarray = memo[place][0]
+    if owner is array:
+        return memory
+    start = address(array) - address(owner)
+    return np.ndarray(array.shape, array.dtype, whole_memory(memory), start, array.strides)
+
+
+def like(array: np.ndarray) -> np.ndarray:
+    """A copy without gaps, with the dimensions in the same order in memory."""
+    return array.copy("C" if 0 in array.strides else "K")
+
+
+def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
+    """A copy with a gradient and attributes of its own, and with those that share its memory.
+
+    Raises:
+        RuntimeError: for a tensor that an operation made.
+    """
+    if id(tensor) in memo:
+        return memo[id(tensor)]
+    if tensor.grad_fn is not None:
+        raise RuntimeError(LEAVES_ONLY)
+    out = memo[id(tensor)] = object.__new__(type(tensor))
+    out._array, out._cell = copied(tensor._array, memo), [1, None]
+    out._requires_grad = tensor.requires_grad
+    if tensor._grad is not None:
+        out._grad = copy.deepcopy(tensor._grad, memo)
+    vars(out).update(copy.deepcopy(attributes_of(tensor), memo))
+    return out
+
+
+def reduced(tensor: Any) -> tuple[Any, ...]:
+    """A tensor for `copy.copy`, which shares its memory, and for pickles, which hold that.
+
+    Warns:
+        UserWarning: of hooks, which are lost.
+    """
+    for hook in (tensor._leaf_hooks or {}).values():
+        warnings.warn(HOOK_LOST.format(hook), UserWarning, stacklevel=4)
+    array: np.ndarray = tensor._array
+    memory = whole_memory(array)
+    strides = array.strides if array.size and np.may_share_memory(memory, array) else None
+    if strides is None:
+        segment = array.reshape(-1)
+    else:
+        start = address(array) - address(memory)
+        steps = zip(array.shape, array.strides, strict=True)
+        reach = 1 + sum((n - 1) * step for n, step in steps) // array.itemsize
+        segment = np.ndarray((reach,), array.dtype, memory, start)
+    args = (type(tensor), segment, array.shape, strides, tensor.requires_grad)
+    return rebuilt, args, attributes_of(tensor) or None
+
+
+def rebuilt(
+    kind: type[Any],
+    segment: np.ndarray,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+    requires_grad: bool,
+) -> Any:
+    """The tensor that `reduced` describes."""
+    out = object.__new__(kind)
+    if strides is None:
+        out._array = segment.reshape(shape)
+    else:
+        out._array = np.ndarray(shape, segment.dtype, segment, 0, strides)
+    out._cell = [1, None]  # PyTorch counts the filling
+    out._requires_grad = requires_grad
+    return out
