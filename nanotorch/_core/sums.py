@@ -4,22 +4,51 @@ import numpy as np
 
 Array = np.ndarray
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-ROWS: dict[tuple[int, np.dtype], Array] = {}
+ONES: dict[tuple[int, np.dtype], Array] = {}
 
 
 def sum_rows(matrix: Array) -> Array:
-    """The sum of the rows of a matrix."""
+    """The sum of the rows of a matrix: the same bits however it lies in memory."""
     kind = matrix.dtype
-    if (kind is not SINGLE and kind is not DOUBLE) or not matrix.flags.forc:
+    if kind is not SINGLE and kind is not DOUBLE:
         total: Array = np.add.reduce(matrix, 0)
         return total
-    key = (len(matrix), kind)
-    ones = ROWS.get(key)
-    if ones is None:
-        if len(ROWS) > 100:
-            ROWS.clear()
-        ones = ROWS[key] = np.ones(len(matrix), kind)
-    return ones.dot(matrix)
+    return ones(len(matrix), kind).dot(np.ascontiguousarray(matrix))
+
+
+def sum_columns(matrix: Array) -> Array:
+    """The sum of the columns of a matrix: the same bits however it lies in memory."""
+    kind = matrix.dtype
+    if kind is not SINGLE and kind is not DOUBLE:
+        total: Array = np.add.reduce(matrix, 1)
+        return total
+    return np.ascontiguousarray(matrix).dot(ones(matrix.shape[1], kind))
+
+
+def total_along(values: Array, dim: int) -> Array:
+    """The sum along a dimension, which is kept."""
+    if values.ndim == 2:
+        return sum_columns(values)[:, None] if dim else sum_rows(values)[None]
+    total: Array = np.add.reduce(values, dim, keepdims=True)
+    return total
+
+
+def ones(count: int, kind: np.dtype) -> Array:
+    """A vector of ones, kept; it is not to be written to."""
+    found = ONES.get((count, kind))
+    if found is None:
+        if len(ONES) > 100:
+            ONES.clear()
+        found = ONES[count, kind] = np.ones(count, kind)
+    return found
+
+
+def maximum_along(values: Array, dim: int) -> Array:
+    """The greatest along a dimension, which is kept."""
+    if values.ndim == 2 and dim == 1 and values.shape[1] < 64:
+        # Along short rows NumPy goes number by number; over rows it takes many at once.
+        return np.maximum.reduce(values.T.copy(), 0, initial=-np.inf)[:, None]
+    return np.maximum.reduce(values, dim, keepdims=True, initial=-np.inf)
 
 
 def sum_of_squares(values: Array) -> Array:

@@ -8,6 +8,7 @@ from nanotorch._core.dtypes import as_dtype
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.op_runtime import number
+from nanotorch._core.sums import maximum_along, total_along
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.elementwise import exp, refuse_bool
@@ -155,8 +156,8 @@ def softmax_along(input: Array, dim: int) -> Array:
         raise float_only("softmax_lastdim_kernel_impl", input)
     if input.ndim == 0:
         return np.exp(input - input)  # nan for nan and infinity
-    e = np.exp(input - np.maximum.reduce(input, dim, keepdims=True, initial=-np.inf))
-    return e / np.add.reduce(e, dim, keepdims=True)
+    e = np.exp(input - maximum_along(input, dim))
+    return e / total_along(e, dim)
 
 
 @op(
@@ -172,8 +173,8 @@ def log_softmax_along(input: Array, dim: int) -> Array:
         raise float_only("log_softmax_lastdim_kernel_impl", input)
     if input.ndim == 0:
         return input - input
-    shifted = input - np.maximum.reduce(input, dim, keepdims=True, initial=-np.inf)
-    return shifted - np.log(np.add.reduce(np.exp(shifted), dim, keepdims=True))
+    shifted = input - maximum_along(input, dim)
+    return shifted - np.log(total_along(np.exp(shifted), dim))
 
 
 def float_only(name: str, input: Array) -> NotImplementedError:

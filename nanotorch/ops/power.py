@@ -106,6 +106,9 @@ def pow(input: Any, exponent: Any) -> Any:
     Raises:
         RuntimeError: for negative integer powers of integers.
     """
+    kind = exponent.__class__
+    if (kind is int or kind is float) and isinstance(input, Tensor):
+        return pow_number(input, exponent)
     if isinstance(exponent, (Tensor, np.ndarray, np.generic)):
         if isinstance(input, (Tensor, np.ndarray, np.generic)):
             return pow_tensor(input, exponent)
