@@ -29,10 +29,13 @@ FILES = {
     "nn_init": "tests.nn.situations_init",
     "nn_loss": "tests.nn.situations_loss",
     "nn_random": "tests.nn.situations_random",
+    "nn_utils": "tests.nn.situations_utils",
     "optim": "tests.optim.situations_optim",
     "optim_state": "tests.optim.situations_state",
     "optim_elementwise": "tests.optim.situations_elementwise",
     "optim_lbfgs": "tests.optim.situations_lbfgs",
+    "optim_schedulers": "tests.optim.situations_schedulers",
+    "optim_swa": "tests.optim.situations_swa",
     "data": "tests.utils.data.situations_data",
     "data_order": "tests.utils.data.situations_order",
 }

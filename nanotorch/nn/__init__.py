@@ -2,6 +2,7 @@
 
 from nanotorch.nn import functional as functional
 from nanotorch.nn import init as init
+from nanotorch.nn import utils as utils
 from nanotorch.nn.activation import ELU as ELU
 from nanotorch.nn.activation import GELU as GELU
 from nanotorch.nn.activation import SELU as SELU

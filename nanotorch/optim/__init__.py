@@ -1,5 +1,7 @@
 """Optimizers: they change parameters by their gradients."""
 
+from nanotorch.optim import lr_scheduler as lr_scheduler
+from nanotorch.optim import swa_utils as swa_utils
 from nanotorch.optim.adadelta import Adadelta as Adadelta
 from nanotorch.optim.adagrad import Adagrad as Adagrad
 from nanotorch.optim.adam import Adam as Adam

@@ -7,8 +7,9 @@ from pathlib import Path
 TARGET = Path(__file__).parents[2] / "tests" / "golden" / "names.json"
 PLACES = [
     "Tensor", "Generator", "Size", "device", "finfo", "iinfo", "nn", "nn.Module", "nn.Parameter",
-    "nn.functional", "optim", "optim.Optimizer", "autograd", "autograd.Function", "utils.data",
-    "cuda", "accelerator", "backends",
+    "nn.functional", "nn.utils", "optim", "optim.Optimizer", "optim.lr_scheduler",
+    "optim.lr_scheduler.LRScheduler", "optim.swa_utils", "autograd", "autograd.Function",
+    "utils.data", "cuda", "accelerator", "backends",
 ]  # fmt: skip
 
 

@@ -1,0 +1,9 @@
+"""Gradients held in bounds; parameters as one vector."""
+
+from nanotorch.nn.utils.clip_grad import clip_grad_norm as clip_grad_norm
+from nanotorch.nn.utils.clip_grad import clip_grad_norm_ as clip_grad_norm_
+from nanotorch.nn.utils.clip_grad import clip_grad_value_ as clip_grad_value_
+from nanotorch.nn.utils.clip_grad import clip_grads_with_norm_ as clip_grads_with_norm_
+from nanotorch.nn.utils.clip_grad import get_total_norm as get_total_norm
+from nanotorch.nn.utils.convert_parameters import parameters_to_vector as parameters_to_vector
+from nanotorch.nn.utils.convert_parameters import vector_to_parameters as vector_to_parameters

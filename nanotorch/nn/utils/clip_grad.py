@@ -1,0 +1,142 @@
+"""Gradients held in bounds."""
+
+import types
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from nanotorch import ops
+from nanotorch._core.grad_mode import no_grad
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.linalg import vector_norm
+
+Tensors = Tensor | Iterable[Tensor]
+TINY = 1e-6  # against division by a norm of 0
+
+
+def listed(tensors: Tensors) -> list[Tensor]:
+    """One tensor or several, as a list."""
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def gradients(parameters: Tensors) -> list[Tensor]:
+    """The gradients that there are."""
+    return [p.grad for p in listed(parameters) if p.grad is not None]
+
+
+def get_total_norm(
+    tensors: Tensors,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of tensors, as if they were one vector.
+
+    Args:
+        tensors: a tensor or several.
+        norm_type: the order of the norm, also "inf". Default: 2.
+        error_if_nonfinite: refuse a norm that is nan or infinite. Default: False.
+        foreach: accepted; PyTorch's choice of implementation.
+
+    Raises:
+        RuntimeError: see ``error_if_nonfinite``.
+    """
+    order = float(norm_type)
+    with no_grad():
+        norms = [vector_norm(tensor, order) for tensor in listed(tensors)]
+        if not norms:
+            return ops.tensor(0.0)
+        total: Tensor = vector_norm(ops.stack(norms), order)
+    if error_if_nonfinite and not total.isfinite():
+        raise RuntimeError(
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it "
+            "cannot be clipped. To disable this error and scale the gradients by the non-finite "
+            "norm anyway, set `error_if_nonfinite=False`"
+        )
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale gradients in place by ``max_norm / total_norm``, if that is less than 1.
+
+    Args:
+        parameters: a tensor or several, whose gradients are meant.
+        max_norm: what the norm may be.
+        total_norm: what it is, for example from `get_total_norm`.
+        foreach: accepted; PyTorch's choice of implementation.
+    """
+    grads, most = gradients(parameters), float(max_norm)
+    if not grads:
+        return
+    with no_grad():
+        factor = ops.clamp(most / (total_norm + TINY), max=1.0)
+        for grad in grads:
+            grad.mul_(factor)
+
+
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale gradients in place so that their norm, as one vector, is at most ``max_norm``.
+
+    Args:
+        parameters: a tensor or several, whose gradients are meant.
+        max_norm: what the norm may be.
+        norm_type, error_if_nonfinite, foreach: see `get_total_norm`.
+
+    Returns:
+        The norm before.
+
+    Raises:
+        RuntimeError: see ``error_if_nonfinite``.
+
+    Reference:
+        Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks,
+        ICML 2013, algorithm 1.
+    """
+    chosen = listed(parameters)
+    if not chosen and isinstance(parameters, types.GeneratorType):
+        warnings.warn(
+            "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2
+        )
+    total = get_total_norm(gradients(chosen), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(chosen, max_norm, total, foreach)
+    return total
+
+
+def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
+    """The former name of `clip_grad_norm_`.
+
+    Warns:
+        FutureWarning: always.
+    """
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
+        "`torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(*args, **kwargs)
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Hold gradients between ``-clip_value`` and ``clip_value``, in place.
+
+    Args:
+        parameters: a tensor or several, whose gradients are meant.
+        clip_value: the bound.
+        foreach: False to write once in place of twice, which only version counters tell.
+    """
+    bound = float(clip_value)
+    with no_grad():
+        for grad in gradients(parameters):
+            if foreach is False:
+                grad.clamp_(min=-bound, max=bound)
+            else:  # two writes, as PyTorch counts them
+                grad.clamp_(min=-bound).clamp_(max=bound)

@@ -1,0 +1,297 @@
+"""Schedulers whose rates rise and fall, while the momentum does the opposite."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+from nanotorch.optim.lr_scheduler.factors import attributes
+from nanotorch.optim.lr_scheduler.scheduler import Formula, Rate, checked, per_group, put
+from nanotorch.optim.optimizer import Group, Optimizer
+
+
+class _Cyclic(Formula):
+    """A scheduler that also cycles the momentum, or β₁ where an optimizer has that instead."""
+
+    use_beta1: bool
+
+    def _prepare_momentum(
+        self, optimizer: Optimizer, lower: Any, upper: Any, begin: bool
+    ) -> tuple[list[float], list[float]]:
+        """Find the bounds for each group, and note them there; begin at the upper one.
+
+        Raises:
+            ValueError: if the optimizer has no momentum.
+        """
+        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+            raise ValueError(
+                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+            )
+        self.use_beta1 = "betas" in optimizer.defaults
+        bounds = (
+            per_group("base_momentum", optimizer, lower),
+            per_group("max_momentum", optimizer, upper),
+        )
+        if begin:
+            for base, greatest, group in zip(*bounds, optimizer.param_groups, strict=True):
+                self._set_momentum(group, greatest)
+                group["max_momentum"] = greatest
+                group["base_momentum"] = base
+        return bounds
+
+    def _set_momentum(self, group: Group, momentum: float) -> None:
+        if self.use_beta1:
+            group["betas"] = (momentum, *group["betas"][1:])
+        else:
+            group["momentum"] = momentum
+
+
+def constant(x: float) -> float:
+    """Cycles of equal height."""
+    return 1.0
+
+
+def halving(x: float) -> float:
+    """Cycles of which each is half as high."""
+    return 1 / (2.0 ** (x - 1))
+
+
+class CyclicLR(_Cyclic):
+    """Rates rise and fall between two bounds, linearly.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        base_lr, max_lr: the bounds; lists for those of each group.
+        step_size_up: how many steps a rise takes. Default: 2000.
+        step_size_down: how many a fall takes. Default: as a rise.
+        mode: "triangular"; "triangular2", where each cycle is half as high; "exp_range", where
+            the height is ``gamma ** steps``. Default: "triangular".
+        gamma: see there. Default: 1.
+        scale_fn: the height in place of a mode.
+        scale_mode: what ``scale_fn`` is a function of, "cycle" (from 1) or "iterations".
+        cycle_momentum: move the momentum against the rates. Default: True.
+        base_momentum, max_momentum: its bounds. Default: 0.8 and 0.9.
+
+    Raises:
+        ValueError: for another mode, or if the optimizer has no momentum to cycle.
+        TypeError: if ``optimizer`` is none.
+
+    Reference:
+        Smith, Cyclical Learning Rates for Training Neural Networks, WACV 2017.
+    """
+
+    _scale_fn_ref: Callable[[float], float]
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: float | list[float],
+        max_lr: float | list[float],
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: Literal["triangular", "triangular2", "exp_range"] = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: Literal["cycle", "iterations"] = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float = 0.8,
+        max_momentum: float = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        self.optimizer = checked(optimizer)
+        base_lrs = per_group("base_lr", optimizer, base_lr)
+        if last_epoch == -1:
+            for rate, group in zip(base_lrs, optimizer.param_groups, strict=True):
+                put(group, "lr", rate)
+        self.max_lrs = per_group("max_lr", optimizer, max_lr)
+        up = float(step_size_up)
+        self.total_size = up + (up if step_size_down is None else float(step_size_down))
+        self.step_ratio = up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode = mode
+        self.gamma = gamma
+        self._scale_fn_custom = scale_fn
+        self.scale_mode: str = scale_mode
+        self._choose_scale()
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self.base_momentums, self.max_momentums = self._prepare_momentum(
+                optimizer, base_momentum, max_momentum, last_epoch == -1
+            )
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def _choose_scale(self) -> None:
+        """The height of a cycle, by the mode."""
+        if self._scale_fn_custom is not None:
+            return
+        if self.mode == "exp_range":
+            self._scale_fn_ref = functools.partial(pow, self.gamma)
+            self.scale_mode = "iterations"
+        else:
+            self._scale_fn_ref = constant if self.mode == "triangular" else halving
+            self.scale_mode = "cycle"
+
+    def scale_fn(self, x: float) -> float:
+        """How high a cycle is, or the cycle that a step is in."""
+        return (self._scale_fn_custom or self._scale_fn_ref)(x)
+
+    def _rates(self) -> list[Rate]:
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        rising = x <= self.step_ratio
+        height = x / self.step_ratio if rising else (x - 1) / (self.step_ratio - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            bounds = zip(self.base_momentums, self.max_momentums, strict=True)
+            momenta = [high - (high - low) * height * scale for low, high in bounds]
+            for group, momentum in zip(self.optimizer.param_groups, momenta, strict=True):
+                self._set_momentum(group, momentum)
+        return [
+            low + (high - low) * height * scale
+            for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
+        ]
+
+    def state_dict(self) -> dict[str, Any]:
+        """All attributes but the optimizer and functions; of a callable object, its own."""
+        functions = ("_scale_fn_ref", "_scale_fn_custom")
+        state = {k: v for k, v in super().state_dict().items() if k not in functions}
+        custom = self._scale_fn_custom
+        state["_scale_fn_custom"] = None if custom is None else attributes(custom)
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over the attributes of a `state_dict`, and those of a callable object."""
+        state = dict(state_dict)
+        held = state.pop("_scale_fn_custom")
+        super().load_state_dict(state)
+        if held is not None:
+            vars(self._scale_fn_custom).update(held)
+        self._choose_scale()
+
+
+class OneCycleLR(_Cyclic):
+    """Rates rise to ``max_lr``, then fall far below where they began, in a given number of steps.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        max_lr: the greatest rate; a list for that of each group.
+        total_steps: how many steps there are; or
+        epochs, steps_per_epoch: both, of which it is the product.
+        pct_start: the share of steps in which rates rise, a float in [0, 1]. Default: 0.3.
+        anneal_strategy: "cos" or "linear". Default: "cos".
+        cycle_momentum: move the momentum against the rates. Default: True.
+        base_momentum, max_momentum: its bounds. Default: 0.85 and 0.95.
+        div_factor: rates begin at ``max_lr / div_factor``. Default: 25.
+        final_div_factor: and end at that by ``final_div_factor``. Default: 1e4.
+        three_phase: fall to the beginning as fast as rates rose, then to the end. Default: False.
+
+    Raises:
+        ValueError: for an argument out of its range, if the optimizer has no momentum to cycle,
+            and at the step after the last one.
+        TypeError: if ``optimizer`` is none.
+
+    Reference:
+        Smith and Topin, Super-Convergence: Very Fast Training of Neural Networks Using Large
+        Learning Rates, 2017.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: float | list[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: Literal["cos", "linear"] = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.85,
+        max_momentum: float | list[float] = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        self.optimizer = checked(optimizer)
+        self.total_steps = steps_of(total_steps, epochs, steps_per_epoch)
+        self._schedule_phases = phases(self.total_steps, pct_start, three_phase)
+        if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
+        self._anneal_func_type = anneal_strategy
+        greatest = per_group("max_lr", optimizer, max_lr)
+        if last_epoch == -1:
+            for rate, group in zip(greatest, optimizer.param_groups, strict=True):
+                group["initial_lr"] = rate / div_factor
+                group["max_lr"] = rate
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._prepare_momentum(optimizer, base_momentum, max_momentum, last_epoch == -1)
+        super().__init__(optimizer, last_epoch)
+
+    def _between(self, start: Rate, end: Rate, share: float) -> Rate:
+        """On the way from one value to another."""
+        if self._anneal_func_type == "linear":
+            return (end - start) * share + start
+        return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+
+    def _rates(self) -> list[Rate]:
+        step = self.last_epoch
+        if step > self.total_steps:
+            raise ValueError(
+                f"Tried to step {step} times. The specified number of total steps is "
+                f"{self.total_steps}"
+            )
+        begin = 0.0
+        for phase in self._schedule_phases:
+            if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
+                break
+            begin = phase["end_step"]
+        share = (step - begin) / (phase["end_step"] - begin)
+        rates = []
+        for group in self.optimizer.param_groups:
+            rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], share))
+            if self.cycle_momentum:
+                start, end = group[phase["start_momentum"]], group[phase["end_momentum"]]
+                self._set_momentum(group, self._between(start, end, share))
+        return rates
+
+
+def steps_of(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
+    """How many steps there are in all."""
+    if total_steps is not None:
+        if total_steps <= 0 or not isinstance(total_steps, int):
+            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
+        return total_steps
+    if epochs is None or steps_per_epoch is None:
+        raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+    for name, value in (("epochs", epochs), ("steps_per_epoch", steps_per_epoch)):
+        if not isinstance(value, int) or value <= 0:
+            raise ValueError(f"Expected positive integer {name}, but got {value}")
+    return int(epochs * steps_per_epoch)
+
+
+def phases(total: int, rise: float, three: bool) -> list[dict[str, Any]]:
+    """The phases of `OneCycleLR`: when each ends, and the options between which it goes."""
+
+    def phase(end: float, rates: str, momenta: str) -> dict[str, Any]:
+        (start_lr, end_lr), (start, stop) = rates.split(), momenta.split()
+        return {
+            "end_step": end,
+            "start_lr": start_lr,
+            "end_lr": end_lr,
+            "start_momentum": start,
+            "end_momentum": stop,
+        }
+
+    up = phase(float(rise * total) - 1, "initial_lr max_lr", "max_momentum base_momentum")
+    if not three:
+        return [up, phase(total - 1, "max_lr min_lr", "base_momentum max_momentum")]
+    down = phase(float(2 * rise * total) - 2, "max_lr initial_lr", "base_momentum max_momentum")
+    return [up, down, phase(total - 1, "initial_lr min_lr", "max_momentum max_momentum")]

@@ -1,0 +1,395 @@
+"""Schedulers: rates step by step, closed forms, states, combinations, refusals, warnings."""
+
+import types
+import warnings
+from typing import Any
+
+from tests.answers import raised, warned
+
+
+def digits(value: Any) -> str:
+    """A rate to twelve digits, so that another C library may round its cosine otherwise."""
+    return f"{float(value):.12g}"
+
+
+def optimizer_of(torch: Any, kind: str = "SGD", tensor: bool = False, **options: Any) -> Any:
+    """Two groups with rates of their own."""
+    a, b = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
+    rates = [torch.tensor(0.05), torch.tensor(0.5)] if tensor else [0.05, 0.5]
+    options = {"momentum": 0.9} | options if kind == "SGD" else options
+    groups = [{"params": a, "lr": rates[0]}, {"params": b, "lr": rates[1]}]
+    return getattr(torch.optim, kind)(groups, lr=rates[0], **options)
+
+
+def rates(optimizer: Any) -> list[str]:
+    return [digits(group["lr"]) for group in optimizer.param_groups]
+
+
+def shown(value: Any) -> Any:
+    """A state with its numbers as digits."""
+    if isinstance(value, dict):
+        kind = "" if type(value) is dict else type(value).__name__
+        return [kind, {str(k): shown(v) for k, v in value.items()}]
+    if isinstance(value, (list, tuple)):
+        return [shown(v) for v in value]
+    return digits(value) if isinstance(value, float) else repr(value)
+
+
+def drive(torch: Any, make: Any, steps: int = 12, **options: Any) -> Any:
+    """The rates of every step, and what the scheduler and the optimizer hold in the end."""
+    optimizer = optimizer_of(torch, **options)
+    scheduler = make(optimizer)
+    seen = [rates(optimizer)]
+    for _ in range(steps):
+        optimizer.step()
+        scheduler.step()
+        seen.append(rates(optimizer))
+        assert [digits(lr) for lr in scheduler.get_last_lr()] == seen[-1]
+    groups = [{k: v for k, v in g.items() if k != "params"} for g in optimizer.param_groups]
+    return [seen, shown(scheduler.state_dict()), shown(groups)]
+
+
+def _makers(torch: Any) -> dict[str, Any]:
+    """One of each scheduler that a step changes without being told anything."""
+    s = torch.optim.lr_scheduler
+    return {
+        "lambda": lambda o: s.LambdaLR(o, lambda e: 0.95**e),
+        "lambdas": lambda o: s.LambdaLR(o, [lambda e: 1 / (e + 1), lambda e: e % 3]),
+        "multiplicative": lambda o: s.MultiplicativeLR(o, lambda e: 0.9 if e % 2 else 1.0),
+        "step": lambda o: s.StepLR(o, 3),
+        "step, rising": lambda o: s.StepLR(o, step_size=2, gamma=1.5),
+        "milestones": lambda o: s.MultiStepLR(o, [7, 2, 4, 4], gamma=0.5),
+        "constant": lambda o: s.ConstantLR(o),
+        "constant, short": lambda o: s.ConstantLR(o, factor=0.25, total_iters=3),
+        "linear": lambda o: s.LinearLR(o),
+        "linear, falling": lambda o: s.LinearLR(o, 1.0, 0.1, total_iters=8),
+        "exponential": lambda o: s.ExponentialLR(o, 0.9),
+        "polynomial": lambda o: s.PolynomialLR(o),
+        "polynomial, root": lambda o: s.PolynomialLR(o, total_iters=9, power=0.5),
+        "cosine": lambda o: s.CosineAnnealingLR(o, 4),
+        "cosine, floor": lambda o: s.CosineAnnealingLR(o, T_max=5, eta_min=0.01),
+        "restarts": lambda o: s.CosineAnnealingWarmRestarts(o, 3),
+        "restarts, longer": lambda o: s.CosineAnnealingWarmRestarts(o, 2, 2, 0.001),
+        "one cycle": lambda o: s.OneCycleLR(o, 0.1, total_steps=13),
+        "swa": lambda o: torch.optim.swa_utils.SWALR(o, 0.01, anneal_epochs=5),
+        "swa, straight": lambda o: torch.optim.swa_utils.SWALR(
+            o, [0.01, 0.2], anneal_epochs=4, anneal_strategy="linear"
+        ),
+        "swa, at once": lambda o: torch.optim.swa_utils.SWALR(o, 0.01, anneal_epochs=0),
+        "cyclic": lambda o: s.CyclicLR(o, 0.01, 0.1, step_size_up=3),
+        "sequence": lambda o: s.SequentialLR(
+            o, [s.ConstantLR(o, 0.1, 3), s.ExponentialLR(o, 0.9), s.StepLR(o, 2)], [3, 8]
+        ),
+        "chain": lambda o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 4), s.ExponentialLR(o, 0.9)]),
+    }
+
+
+def numbers_as_rates(torch: Any) -> Any:
+    return {name: drive(torch, make) for name, make in _makers(torch).items()}
+
+
+def tensors_as_rates(torch: Any) -> Any:
+    """Tensors stay the same objects and change in place."""
+    answers = {}
+    for name, make in _makers(torch).items():
+        optimizer = optimizer_of(torch, tensor=True)
+        held = [group["lr"] for group in optimizer.param_groups]
+        scheduler = make(optimizer)
+        seen = []
+        for _ in range(6):
+            optimizer.step()
+            scheduler.step()
+            seen.append([f"{float(g['lr']):.5g}" for g in optimizer.param_groups])
+        last = scheduler.get_last_lr()
+        same = [g["lr"] is t for g, t in zip(optimizer.param_groups, held, strict=True)]
+        answers[name] = [seen, same, [t is u for t, u in zip(last, held, strict=True)],
+                         [type(lr).__name__ for lr in last]]  # fmt: skip
+    return answers
+
+
+def cycles(torch: Any) -> Any:
+    s = torch.optim.lr_scheduler
+    given: list[dict[str, Any]] = [
+        {"step_size_up": 2, "step_size_down": 3}, {"step_size_up": 2, "mode": "triangular2"},
+        {"step_size_up": 2, "mode": "exp_range", "gamma": 0.9},
+        {"step_size_up": 3, "cycle_momentum": False},
+        {"step_size_up": 2, "base_momentum": [0.5, 0.6], "max_momentum": [0.7, 0.9]},
+        {"step_size_up": 2, "scale_fn": lambda x: 1 / x, "scale_mode": "cycle"},
+        {"step_size_up": 2, "scale_fn": lambda x: 0.9**x, "scale_mode": "iterations"},
+    ]  # fmt: skip
+    one: list[dict[str, Any]] = [
+        {"epochs": 3, "steps_per_epoch": 4}, {"total_steps": 12, "anneal_strategy": "linear"},
+        {"total_steps": 12, "three_phase": True}, {"total_steps": 12, "cycle_momentum": False},
+        {"total_steps": 12, "pct_start": 0.5, "div_factor": 10, "final_div_factor": 100,
+         "base_momentum": 0.7, "max_momentum": [0.8, 0.9]},
+    ]  # fmt: skip
+    answers = []
+    for kind in ("SGD", "Adam"):
+        answers += [
+            drive(torch, lambda o: s.CyclicLR(o, [0.01, 0.02], [0.1, 0.3], **given[i]), kind=kind)
+            for i in range(len(given))
+        ]
+        answers += [
+            drive(torch, lambda o: s.OneCycleLR(o, [0.1, 0.3], **one[i]), kind=kind)
+            for i in range(len(one))
+        ]
+    return answers
+
+
+def closed_forms(torch: Any) -> Any:
+    """Epochs given to `step`, which warns of it where they are deprecated."""
+    answers = {}
+    for name, make in _makers(torch).items():
+        if name in ("sequence", "chain"):
+            continue
+        optimizer = optimizer_of(torch)
+        scheduler = make(optimizer)
+        optimizer.step()
+        seen = []
+        for epoch in (5, 2, 9, 0, 3):
+            seen.append([warned(lambda: scheduler.step(epoch)), rates(optimizer)])
+        scheduler.step()
+        answers[name] = [seen, rates(optimizer), scheduler.last_epoch]
+    return answers
+
+
+def fractions(torch: Any) -> Any:
+    """Restarts between epochs."""
+    answers = []
+    for factor in (1, 2, 3):
+        optimizer = optimizer_of(torch)
+        scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 2, factor)
+        for epoch in (0.25, 1.5, 2, 3.75, 5.5, 14.25, 1):
+            scheduler.step(epoch)
+            state = [scheduler.last_epoch, digits(scheduler.T_cur), digits(scheduler.T_i)]
+            answers.append([rates(optimizer), state])
+        scheduler.step()
+        answers.append([rates(optimizer), raised(scheduler.step, -1)])
+    return answers
+
+
+def plateaus(torch: Any) -> Any:
+    make = torch.optim.lr_scheduler.ReduceLROnPlateau
+    metrics = [1.0, 0.9, 0.9, 0.89, 0.91, 0.95, 0.5, 0.6, 0.7, 0.7, 0.8, 0.4, 0.5, 0.5, 0.5]
+    given: list[dict[str, Any]] = [
+        {"patience": 1}, {"mode": "max", "patience": 2}, {"patience": 1, "cooldown": 2},
+        {"patience": 0, "factor": 0.5, "min_lr": 0.02},
+        {"patience": 0, "min_lr": [0.01, 0.1]}, {"patience": 1, "threshold": 0.2},
+        {"patience": 1, "threshold": 0.2, "threshold_mode": "abs"},
+        {"patience": 1, "mode": "max", "threshold": 0.1, "threshold_mode": "abs"},
+        {"patience": 0, "eps": 0.04}, {},
+    ]  # fmt: skip
+    answers = []
+    for options in given:
+        for tensor in (False, True):
+            optimizer = optimizer_of(torch, tensor=tensor)
+            scheduler = make(optimizer, **options)
+            seen = []
+            for metric in metrics:
+                scheduler.step(torch.tensor(metric) if tensor else metric)
+                seen.append([f"{float(g['lr']):.5g}" for g in optimizer.param_groups])
+            answers.append([seen, list(scheduler.state_dict()), scheduler.in_cooldown])
+            if not tensor:
+                answers.append(shown(scheduler.state_dict()))
+    optimizer = optimizer_of(torch)
+    scheduler = make(optimizer, patience=0, min_lr=[0.1, 0.1])
+    other = make(optimizer, patience=0)
+    optimizer.add_param_group({"params": torch.nn.Parameter(torch.ones(1))})
+    for metric in (1.0, 2.0):
+        other.step(metric)
+    scheduler.step(1.0)
+    return [
+        *answers, rates(optimizer), raised(scheduler.step, 2.0), warned(lambda: other.step(0, 7)),
+        other.last_epoch, raised(other.get_lr), raised(make, optimizer, factor=1.0),
+        raised(make, optimizer, mode="less"), raised(make, optimizer, threshold_mode="less"),
+        raised(make, optimizer, min_lr=[1.0]), raised(make, 3),
+    ]  # fmt: skip
+
+
+def resumed(torch: Any) -> Any:
+    """A restored scheduler goes on as the first would have."""
+    answers = {}
+    for name, make in _makers(torch).items():
+        first = optimizer_of(torch)
+        scheduler = make(first)
+        for _ in range(4):
+            first.step()
+            scheduler.step()
+        second = optimizer_of(torch)
+        other = make(second)
+        second.load_state_dict(first.state_dict())
+        state = scheduler.state_dict()
+        other.load_state_dict(state)
+        seen = []
+        for _ in range(5):
+            for o, s in ((first, scheduler), (second, other)):
+                o.step()
+                s.step()
+            assert rates(first) == rates(second)
+            seen.append(rates(second))
+        answers[name] = [seen, list(other.state_dict())]
+    return answers
+
+
+def beginning_late(torch: Any) -> Any:
+    """Schedulers made for a later epoch."""
+    s = torch.optim.lr_scheduler
+    answers = []
+    for make in (
+        lambda o: s.StepLR(o, 3, last_epoch=4), lambda o: s.ExponentialLR(o, 0.9, last_epoch=4),
+        lambda o: s.CosineAnnealingLR(o, 7, last_epoch=4), lambda o: s.LinearLR(o, last_epoch=2),
+        lambda o: s.PolynomialLR(o, last_epoch=2), lambda o: s.MultiStepLR(o, [5], last_epoch=4),
+        lambda o: s.ConstantLR(o, last_epoch=2), lambda o: s.LambdaLR(o, lambda e: e, last_epoch=4),
+        lambda o: s.CosineAnnealingWarmRestarts(o, 7, last_epoch=4),
+        lambda o: s.CyclicLR(o, 0.1, 0.2, 4, last_epoch=4, cycle_momentum=False),
+    ):  # fmt: skip
+        optimizer = optimizer_of(torch)
+        error = raised(make, optimizer)
+        for group in optimizer.param_groups:
+            group["initial_lr"] = group["lr"] * 2
+        scheduler = make(optimizer)
+        seen = [rates(optimizer)]
+        optimizer.step()
+        for _ in range(3):
+            scheduler.step()
+            seen.append(rates(optimizer))
+        answers.append([error, seen])
+    return answers
+
+
+def combinations(torch: Any) -> Any:
+    """Sequences of sequences and chains, several schedulers of one optimizer."""
+    s = torch.optim.lr_scheduler
+    inner = lambda o: s.SequentialLR(o, [s.LinearLR(o, 0.1, total_iters=2), s.StepLR(o, 2)], [2])  # noqa: E731
+    chain = lambda o: s.ChainedScheduler([s.StepLR(o, 2), s.ExponentialLR(o, 0.9)])  # noqa: E731
+    late = lambda o: s.SequentialLR(o, [s.StepLR(o, 2), s.ExponentialLR(o, 0.5)], [0])  # noqa: E731
+    answers = [
+        drive(torch, lambda o: s.SequentialLR(o, [inner(o), s.ExponentialLR(o, 0.5)], [5])),
+        raised(
+            drive, torch, lambda o: s.SequentialLR(o, [s.ConstantLR(o, 0.1, 2), inner(o)], [4])
+        ),
+        drive(torch, chain), drive(torch, late),
+        drive(torch, lambda o: s.ChainedScheduler((s.LinearLR(o), s.StepLR(o, 4)), o)),
+    ]  # fmt: skip
+    optimizer = optimizer_of(torch)
+    first, second = s.StepLR(optimizer, 2), s.ExponentialLR(optimizer, 0.9)
+    for _ in range(5):
+        optimizer.step()
+        first.step()
+        second.step()
+    return [*answers, rates(optimizer), first.get_last_lr() == second.get_last_lr()]
+
+
+def callables(torch: Any) -> Any:
+    """Objects in place of functions have a state of their own."""
+    s = torch.optim.lr_scheduler
+
+    class Falling:
+        def __init__(self, by: float) -> None:
+            self.by = by
+
+        def __call__(self, epoch: float) -> float:
+            return self.by**epoch
+
+    answers = []
+    for make in (lambda o, f: s.LambdaLR(o, [f, lambda e: 1.0]),
+                 lambda o, f: s.MultiplicativeLR(o, f),
+                 lambda o, f: s.CyclicLR(o, 0.1, 0.2, 2, scale_fn=f)):  # fmt: skip
+        scheduler = make(optimizer_of(torch), Falling(0.5))
+        state = scheduler.state_dict()
+        answers.append(shown(state))
+        optimizer = optimizer_of(torch)
+        other = make(optimizer, Falling(0.1))
+        other.load_state_dict(dict(state))
+        optimizer.step()
+        other.step()
+        answers.append(rates(optimizer))
+    return answers
+
+
+def order_of_calls(torch: Any) -> Any:
+    """Who steps first, and who has replaced `step`."""
+    make = torch.optim.lr_scheduler.StepLR
+    answers = []
+    optimizer = optimizer_of(torch)
+    scheduler = make(optimizer, 2)
+    answers += [warned(scheduler.step), warned(scheduler.step)]
+    optimizer = optimizer_of(torch)
+    optimizer.step()  # before anybody looks
+    scheduler = make(optimizer, 2)
+    answers.append(warned(scheduler.step))
+    optimizer = optimizer_of(torch)
+    scheduler, other = make(optimizer, 2), make(optimizer, 3)
+    optimizer.step()
+    answers += [warned(scheduler.step), warned(other.step)]
+    optimizer = optimizer_of(torch)
+    scheduler = make(optimizer, 2)
+    optimizer.step = lambda: None
+    answers += [warned(scheduler.step), warned(scheduler.step)]
+    optimizer = optimizer_of(torch)
+    called = []
+    optimizer.step = types.MethodType(lambda self: called.append(1), optimizer)
+    scheduler = make(optimizer, 2)
+    optimizer.step()
+    answers += [warned(scheduler.step), called]
+    hooked: list[Any] = []
+    optimizer = optimizer_of(torch)
+    optimizer.register_step_post_hook(lambda *_: hooked.append(1))
+    scheduler = make(optimizer, 2)
+    result = optimizer.step(lambda: 3)
+    return [*answers, hooked, result, warned(scheduler.get_lr), optimizer.step.__name__]
+
+
+def own_schedulers(torch: Any) -> Any:
+    """A user's schedulers, old and new in name."""
+    s = torch.optim.lr_scheduler
+
+    class Halving(s.LRScheduler):
+        def get_lr(self) -> Any:
+            return [base / 2**self.last_epoch for base in self.base_lrs]
+
+    class Old(s._LRScheduler):
+        def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
+            self.warm = 3
+            super().__init__(optimizer, last_epoch)
+
+        def get_lr(self) -> Any:
+            if not self._get_lr_called_within_step:
+                warnings.warn("not here", stacklevel=2)
+            return [base * min(1, (self._step_count) / self.warm) for base in self.base_lrs]
+
+    missing = raised(type("Empty", (s.LRScheduler,), {}), optimizer_of(torch))
+    return [drive(torch, Halving, 4), drive(torch, Old, 4), missing,
+            isinstance(s.StepLR(optimizer_of(torch), 1), s.LRScheduler)]  # fmt: skip
+
+
+def arguments(torch: Any) -> Any:
+    s, swa = torch.optim.lr_scheduler, torch.optim.swa_utils
+    o, plain = optimizer_of(torch), optimizer_of(torch, kind="Adagrad")
+    one, two = s.StepLR(o, 2), s.StepLR(optimizer_of(torch), 2)
+    plateau = s.ReduceLROnPlateau(o)
+    over = s.OneCycleLR(o, 0.1, total_steps=1)
+    return [
+        raised(s.StepLR, 3, 2), raised(s.LambdaLR, o, [abs]), raised(s.MultiplicativeLR, o, [abs]),
+        raised(s.MultiplicativeLR, o, 3), raised(s.ConstantLR, o, 1.5), raised(s.ConstantLR, o, -1),
+        raised(s.LinearLR, o, 0), raised(s.LinearLR, o, 0.5, 2), raised(s.LinearLR, o, 1.5),
+        raised(s.CosineAnnealingWarmRestarts, o, 0), raised(s.CosineAnnealingWarmRestarts, o, 1.5),
+        raised(s.CosineAnnealingWarmRestarts, o, 1, 0),
+        raised(s.CosineAnnealingWarmRestarts, o, 1, eta_min="a"),
+        raised(s.CyclicLR, 3, 1, 2), raised(s.CyclicLR, o, [1], 2), raised(s.CyclicLR, o, 1, [2]),
+        raised(s.CyclicLR, o, 1, 2, mode="a"), raised(s.CyclicLR, plain, 1, 2),
+        raised(s.CyclicLR, o, 1, 2, base_momentum=[1]),
+        raised(s.OneCycleLR, 3, 1), raised(s.OneCycleLR, o, 1), raised(s.OneCycleLR, o, 1, 0),
+        raised(s.OneCycleLR, o, 1, 1.5), raised(s.OneCycleLR, o, 1, epochs=3),
+        raised(s.OneCycleLR, o, 1, epochs=0, steps_per_epoch=1),
+        raised(s.OneCycleLR, o, 1, epochs=1, steps_per_epoch=0.5),
+        raised(s.OneCycleLR, o, 1, 2, pct_start=2.0), raised(s.OneCycleLR, o, 1, 2, pct_start=1),
+        raised(s.OneCycleLR, o, 1, 2, anneal_strategy="a"), raised(s.OneCycleLR, plain, 1, 2),
+        raised(s.OneCycleLR, o, [1], 2), warned(over.step), raised(over.step),
+        raised(s.SequentialLR, o, [], []), raised(s.SequentialLR, o, [one], [2]),
+        raised(s.SequentialLR, o, [one, plateau], [2]), raised(s.SequentialLR, o, [3], []),
+        raised(s.SequentialLR, o, [one, two], [2]), raised(s.ChainedScheduler, []),
+        raised(s.ChainedScheduler, [one, two]), raised(s.ChainedScheduler, [plateau]),
+        raised(s.ChainedScheduler, [one, 3]), raised(swa.SWALR, o, 1, anneal_strategy="a"),
+        raised(swa.SWALR, o, 1, anneal_epochs=-1), raised(swa.SWALR, o, [1]),
+    ]  # fmt: skip
