@@ -14,7 +14,7 @@ from nanotorch._core.anomaly import check_gradients, report
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import AccumulateGrad, Edge, FreedValues, Node, anomaly
 from nanotorch._core.hook_calls import call_after_hooks, call_before_hooks, call_tensor_hooks
-from nanotorch._core.sums import sum_rows
+from nanotorch._core.sums import sum_over, sum_rows
 from nanotorch._core.tensor import Tensor
 
 ndarray = np.ndarray
@@ -34,7 +34,7 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     if isinstance(g, Tensor):
         summed = g.sum(axes, keepdim=True) if axes else g
     else:
-        summed = np.add.reduce(g, axes, keepdims=True) if axes else g
+        summed = sum_over(g, axes, True) if axes else g
     return summed.reshape(shape) if added else summed
 
 

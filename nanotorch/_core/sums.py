@@ -25,11 +25,13 @@ def sum_columns(matrix: Array) -> Array:
     return np.ascontiguousarray(matrix).dot(ones(matrix.shape[1], kind))
 
 
-def total_along(values: Array, dim: int) -> Array:
-    """The sum along a dimension, which is kept."""
-    if values.ndim == 2:
-        return sum_columns(values)[:, None] if dim else sum_rows(values)[None]
-    total: Array = np.add.reduce(values, dim, keepdims=True)
+def sum_over(values: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
+    """The sum of floating-point numbers along dimensions."""
+    total: Array
+    if values.ndim == 2 and len(dims) == 1:
+        total = sum_columns(values) if dims[0] else sum_rows(values)
+        return np.expand_dims(total, dims[0]) if keepdim else total
+    total = np.add.reduce(values, dims, keepdims=keepdim)
     return total
 
 

@@ -8,7 +8,7 @@ from nanotorch._core.dtypes import as_dtype
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.op_runtime import number
-from nanotorch._core.sums import maximum_along, total_along
+from nanotorch._core.sums import maximum_along, sum_over
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.elementwise import exp, refuse_bool
@@ -157,7 +157,7 @@ def softmax_along(input: Array, dim: int) -> Array:
     if input.ndim == 0:
         return np.exp(input - input)  # nan for nan and infinity
     e = np.exp(input - maximum_along(input, dim))
-    return e / total_along(e, dim)
+    return e / sum_over(e, (dim,), True)
 
 
 @op(
@@ -174,7 +174,7 @@ def log_softmax_along(input: Array, dim: int) -> Array:
     if input.ndim == 0:
         return input - input
     shifted = input - maximum_along(input, dim)
-    return shifted - np.log(total_along(np.exp(shifted), dim))
+    return shifted - np.log(sum_over(np.exp(shifted), (dim,), True))
 
 
 def float_only(name: str, input: Array) -> NotImplementedError:

@@ -11,7 +11,7 @@ from nanotorch._core.arguments import as_ints
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.sums import sum_columns, sum_rows
+from nanotorch._core.sums import sum_over
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.shape import reshape, transpose, unsqueeze
 
@@ -87,9 +87,8 @@ def sum_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
 ) -> Array:
     """The sum along dimensions."""
-    if len(dim) == 1 and input.ndim == 2 and dtype is None and input.dtype.kind == "f":
-        total = sum_columns(input) if dim[0] else sum_rows(input)
-        return np.expand_dims(total, dim[0]) if keepdim else total
+    if dtype is None and input.dtype.kind == "f":
+        return sum_over(input, dim, keepdim)
     return add_all(input, dim, sum_dtype(input, dtype), None, keepdim)
 
 
