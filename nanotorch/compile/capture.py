@@ -17,7 +17,7 @@ from nanotorch.compile.effects import Count, Gradient, Result, is_used_up
 from nanotorch.compile.hyper import Conditions
 from nanotorch.compile.recorder import Recorder
 from nanotorch.compile.state import State
-from nanotorch.compile.survey import VALUES, Check, Survey, Unguardable
+from nanotorch.compile.survey import NAMES_OF_THINGS, VALUES, Check, Survey, Unguardable
 from nanotorch.compile.tape import CONSTANT, OUTSIDE, SLOT, TEMPORARY, Ref, Storage, Tape
 from nanotorch.compile.tracing import MISSING, traced
 from nanotorch.compile.watch import Watcher, function_behind
@@ -196,6 +196,7 @@ class Capture:
         self.note_counts(before)
         self.compare_state()
         self.check_overlaps()
+        self.check_constants()
         self.result = self.note_result(out)
 
     def note_gradient(self, leaf: Tensor) -> None:
@@ -252,6 +253,15 @@ class Capture:
                 ):
                     raise Refused("an argument shares memory with a tensor that is written to")
 
+    def check_constants(self) -> None:
+        """Refuse what was read past the recorder: arrays in the memory of tensors from outside."""
+        ends = [np.lib.array_utils.byte_bounds(t._array) for t in self.known.values()]
+        for storage in self.tape.storages:
+            if storage.kind == CONSTANT and storage.base.size:
+                low, high = np.lib.array_utils.byte_bounds(storage.base)
+                if any(low < stop and start < high for start, stop in ends):
+                    raise Refused("a part of a tensor is read in a way that is not followed")
+
     def note_result(self, out: Any) -> Any:
         """What the step returned, with its tensors noted."""
         if isinstance(out, Tensor):
@@ -260,7 +270,8 @@ class Capture:
             return type(out)([self.note_result(part) for part in out])
         if type(out) is dict:
             return {key: self.note_result(part) for key, part in out.items()}
-        if isinstance(out, VALUES):
+        whole = isinstance(out, tuple) and all(isinstance(part, VALUES) for part in out)
+        if isinstance(out, (*VALUES, *NAMES_OF_THINGS)) or whole:
             return out
         raise Refused(f"it returns a {type(out).__name__}")
 
@@ -273,6 +284,9 @@ class Capture:
             return Same(out)
         if type(out) is not Tensor:
             raise Refused("it returns a tensor of another class")
+        for gradient in self.gradients:
+            if gradient.leaf._grad is out:
+                return gradient
         storage = self.tape.find(out._array)
         if storage is None or storage.kind not in (TEMPORARY, CONSTANT):
             raise Refused("it returns a view of a tensor from outside")

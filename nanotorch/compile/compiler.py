@@ -121,13 +121,21 @@ class Compiler:
             return self.fall_back(f"{place_of(self.function)}: {reason}", args, kwargs)
         result = capture.run(args, kwargs)
         if capture.problem is None:
-            self.plans.append(Plan(capture, self.name))
-            self.made, self.attempts = self.made + 1, 0
+            self.add_plan(capture)
         elif capture.retry and self.attempts < 2:
             self.attempts += 1
         else:
             self.give_up(capture.problem)
         return result
+
+    def add_plan(self, capture: Capture) -> None:
+        """Make a plan of a trace."""
+        try:
+            self.plans.append(Plan(capture, self.name))
+        except Exception as error:
+            self.give_up(f"{place_of(self.function)}: making a replay failed: {error!r}")
+        else:
+            self.made, self.attempts = self.made + 1, 0
 
     def verify(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compare the first replay of a plan with the function itself."""

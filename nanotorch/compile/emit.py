@@ -256,6 +256,10 @@ class Calls:
 
     def plain_call(self, entry: Entry) -> str:
         args = [self.value(a) for a in entry.args]
+        if getattr(entry.fn, "__objclass__", None) is np.ndarray:  # scalars have it too
+            first, *args = args
+            named = [f"{name}={self.value(v)}" for name, v in entry.kwargs.items()]
+            return f"{first}.{entry.fn.__name__}({', '.join([*args, *named])})"
         named = [
             f"{name}={self.value(v)}" if name.isidentifier() else "" for name, v in
             entry.kwargs.items()

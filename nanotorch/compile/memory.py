@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch.compile.home import aligned, block_of
 from nanotorch.compile.rewriting import Uses
-from nanotorch.compile.tape import CONSTANT, TEMPORARY, Entry, Ref, Storage, address, refs_in
+from nanotorch.compile.tape import CONSTANT, TEMPORARY, Entry, Ref, Storage, refs_in
 
 Array = np.ndarray
-ALIGNMENT = 64
 # On NumPy's scalars these are operators, which are much faster than functions on 0-d arrays.
 OPERATORS: dict[Any, str] = {
     np.add: "{} + {}", np.subtract: "{} - {}", np.multiply: "{} * {}",
@@ -34,8 +34,9 @@ class Layout:
         preset: temporaries to be filled once: what is written to them is the same region each time.
     """
 
-    def __init__(self, entries: list[Entry], own: set[int], kept: set[int]) -> None:
-        self.entries, self.own, self.kept = entries, own, kept
+    def __init__(self, entries: list[Entry], own: set[int], escaping: list[Ref]) -> None:
+        self.entries, self.own, self.escaping = entries, own, escaping
+        self.kept = {ref.storage.number for ref in escaping}
         self.uses = Uses(entries)
         self.scalars: set[int] = set()
         self.rebound: set[int] = set()
@@ -65,7 +66,8 @@ class Layout:
 
     def all_refs(self, number: int) -> list[Ref]:
         """All uses of a storage."""
-        return [
+        escaping = [ref for ref in self.escaping if ref.storage.number == number]
+        return escaping + [
             ref
             for position in (*self.uses.writers[number], *self.uses.readers[number])
             for ref in (*self.entries[position].outs, *self.entries[position].inputs())
@@ -108,6 +110,12 @@ class Layout:
         """Give every other temporary a place; those that are not needed any more make room."""
         taken: list[tuple[int, int, int]] = []  # start, stop, last use
         placed: set[int] = set()
+        for number in self.preset:  # written before the first call
+            placed.add(number)
+            size = aligned(self.storages[number].base.nbytes)
+            self.offsets[number] = self.size
+            taken.append((self.size, self.size + size, len(self.entries)))
+            self.size += size
         for position, entry in enumerate(self.entries):
             for out in entry.outs:
                 number = out.storage.number
@@ -116,7 +124,7 @@ class Layout:
                 placed.add(number)
                 if number in self.own:
                     continue
-                size = -(-max(out.storage.base.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+                size = aligned(out.storage.base.nbytes)
                 last = self.last_use(number)
                 start = self.in_place(entry, out, position)
                 if start is None:
@@ -153,11 +161,12 @@ class Layout:
 
     def memory(self) -> tuple[Array, Callable[[Ref], Array]]:
         """New common memory, and what gives the arrays in it."""
-        block = np.zeros(self.size + ALIGNMENT, np.uint8)
-        skip = -address(block) % ALIGNMENT
+        block = block_of(self.size)
 
         def array_of(ref: Ref) -> Array:
-            at = self.offsets[ref.storage.number] + skip + ref.offset
+            if ref.storage.number not in self.offsets:  # never written to: as it is
+                return ref.array
+            at = self.offsets[ref.storage.number] + ref.offset
             a = ref.array
             return np.ndarray(a.shape, a.dtype, block, at, a.strides)
 

@@ -94,6 +94,7 @@ def compute_in_copies(tape: Tape, kept: set[int]) -> None:
             or not covers(source)
             or not covers(out)
             or uses.writers[out.storage.number] != [position]
+            or not uses.writers[number]
             or any(writer >= position for writer in uses.writers[number])
             or tape.entries[uses.writers[number][0]].kind == "number"
             or not (owned(source) and owned(out))

@@ -49,8 +49,7 @@ class Plan(Source):
         escaping += [result.ref for result in capture.returned.values()]
         numbers = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
         self.grad_storages = {ref.storage.number for ref in escaping[: len(self.gradients)]}
-        kept = {ref.storage.number for ref in escaping}
-        self.layout = Layout(tape.entries, self.grad_storages | numbers, kept)
+        self.layout = Layout(tape.entries, self.grad_storages | numbers, escaping)
         self.lock = threading.Lock()
         self.owned, self.verified = True, False
         self.bind()

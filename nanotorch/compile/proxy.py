@@ -6,13 +6,16 @@ reach into one for its values ends the trace, for the tape could not follow what
 """
 
 import operator
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 Array = np.ndarray
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH120,PTH100
 
 
 class Nobody:
@@ -38,10 +41,13 @@ class Nobody:
 class Current:
     """Who notes what is done with traced arrays."""
 
-    recorder: Any = Nobody()
+    recorder: Any
+    thread: int
 
 
+NOBODY = Nobody()
 current = Current()
+current.recorder, current.thread = NOBODY, 0
 
 
 class Traced:
@@ -57,7 +63,7 @@ class Traced:
     @property
     def recorder(self) -> Any:
         """Who notes what is done now; a `Traced` that has survived its trace is a constant."""
-        return current.recorder
+        return current.recorder if threading.get_ident() == current.thread else NOBODY
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -104,7 +110,8 @@ class Traced:
     def __array_interface__(self) -> Any:
         # NumPy itself must not read the values past the recorder.
         caller = sys._getframe(1).f_code
-        if "__array_interface__" not in caller.co_names:
+        own = caller.co_filename.startswith(PACKAGE)
+        if not own or "__array_interface__" not in caller.co_names:
             raise AttributeError("__array_interface__")
         return self.value.__array_interface__
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch.compile.holding import Whole, inside
 from nanotorch.compile.hyper import Conditions, Hyper, Leaf
-from nanotorch.compile.proxy import Traced, real
+from nanotorch.compile.proxy import PACKAGE, Traced, real
 from nanotorch.compile.tape import CONSTANT, OUTSIDE, TEMPORARY, Entry, Ref, Tape, owner
 
 Array = np.ndarray
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH120,PTH100
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep  # noqa: PTH120,PTH100
 
 # Functions that write to their first argument.
@@ -32,6 +32,10 @@ DYNAMIC = {
 }  # fmt: skip
 # Whose second operand is of another kind, or looked at.
 TYPED = {np.power, np.float_power, np.ldexp, np.left_shift, np.right_shift}
+OF_NO_FIXED_SHAPE = {
+    "nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "bincount", "where",
+    "repeat_interleave", "combinations", "unique_dim", "masked",
+}  # fmt: skip
 # Functions that take their result's place as a further argument.
 WITH_OUT = {np.dot: np.dot, np.ndarray.dot: np.dot}
 LAYOUTS_OF: dict[Any, Any] = {np.zeros_like: 0, np.ones_like: 1, np.empty_like: None}
@@ -125,6 +129,8 @@ class Recorder:
             return self.tape.ref(np.asarray(value))
         if type(value) in (tuple, list):
             return type(value)([self.operand(part, kind) for part in value])
+        if type(value) is dict:
+            return {name: self.operand(part, kind) for name, part in value.items()}
         return value
 
     def number(self, value: Hyper, kind: np.dtype) -> Ref:
@@ -180,6 +186,8 @@ class Recorder:
         if function in WRITERS:
             return self.effect(function, args, kwargs, args[0])
         if function in DYNAMIC or picks(function, args):
+            if self.depth:  # the kernel as a whole may give a fixed shape
+                raise Untraceable
             self.refuse(f"`{function.__name__}` gives a shape that depends on values")
             return function(*real(tuple(args)), **real(kwargs))
         if function in LAYOUTS_OF:
@@ -265,19 +273,36 @@ class Recorder:
             self.depth += 1
             try:
                 return kernel(*args, **kwargs)
-            except Untraceable:
+            except (Untraceable, TypeError):  # some functions take nothing but real arrays
                 if self.depth > 1:  # the outermost kernel is called as a whole
-                    raise
+                    raise Untraceable from None
             finally:
                 self.depth -= 1
             done = [out for entry in self.tape.entries[mark:] for out in entry.outs]
             if any(out.storage.number < known for out in done):
                 self.refuse(f"`{kernel.__name__}` depends on values after it has written some")
             self.tape.rollback(mark)
-            result = self.plainly(kernel, args, kwargs)
-            return self.results("call", kernel, args, kwargs, result, opaque=True)
+            return self.whole(kernel, args, kwargs)
 
         return traced
+
+    def whole(self, kernel: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Call a kernel on plain arrays, as one entry."""
+        function: Callable[..., Any] = kernel
+        if next(inside((args, kwargs)), None) is not None:
+            function = together = Whole(kernel, args, kwargs)
+            args, kwargs = tuple(together.arrays), {}
+        result = self.plainly(function, args, kwargs)
+        by_mask = kernel.__name__ == "index" and any(a.dtype.kind in "bu" for a in args[1:])
+        if kernel.__name__ in OF_NO_FIXED_SHAPE or by_mask:
+            self.refuse(f"`{kernel.__name__}` gives a shape that depends on values")
+        if self.live and args and result is real(args[0]):  # it writes to its first argument
+            held, named = self.operand(args), self.operand(kwargs)
+            self.writing(result)
+            out = self.tape.ref(result)
+            self.note(Entry("effect", function, held, named, [out], False, opaque=True))
+            return args[0]
+        return self.results("call", function, args, kwargs, result, opaque=True)
 
     def plainly(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Call a function on plain arrays, noting nothing."""

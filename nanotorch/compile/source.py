@@ -217,6 +217,8 @@ class Source:
         """The source of what the step returns."""
         if isinstance(result, Slot):
             return self.path(result)
+        if isinstance(result, Gradient):
+            return f"{self.names.of(result.leaf)}._grad"
         if isinstance(result, Same):
             return self.names.of(result.tensor)
         if isinstance(result, Result):

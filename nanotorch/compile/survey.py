@@ -39,7 +39,7 @@ from nanotorch.optim.optimizer import Optimizer
 VALUES = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice)
 NAMES_OF_THINGS = (
     BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType, CodeType, np.dtype, np.ufunc,
-    dtypes.dtype, device, Generator, enum.Enum, type(NotImplemented),
+    type(np.zeros_like), dtypes.dtype, device, Generator, enum.Enum, type(NotImplemented),
 )  # fmt: skip
 LIMIT = 50_000
 # Attributes of a module that it looks up by text, whatever its forward names.

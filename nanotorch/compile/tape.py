@@ -141,9 +141,13 @@ def address(array: Array) -> int:
 
 def owner(array: Array) -> Array:
     """The array whose memory ``array`` is a view of."""
-    base = array.base
-    while isinstance(base, np.ndarray):
-        array, base = base, base.base
+    base: Any = array.base
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            array = base
+        elif not hasattr(base, "base"):  # what `as_strided` makes has one too
+            break
+        base = base.base
     return array
 
 

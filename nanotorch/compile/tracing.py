@@ -19,7 +19,7 @@ from nanotorch._core.op import OPS
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.twister import Twister
 from nanotorch.compile.hyper import Hyper, Leaf
-from nanotorch.compile.proxy import Nobody, Traced, current, real
+from nanotorch.compile.proxy import NOBODY, Traced, current, real
 from nanotorch.compile.recorder import Recorder
 from nanotorch.optim.adam import Adam, AdamW
 from nanotorch.optim.optimizer import Optimizer
@@ -165,7 +165,7 @@ def traced(recorder: Recorder) -> Iterator[None]:
     try:
         kind, inner = holder_of("_array")
         changes.attribute(kind, "_array", ArrayAttribute(inner, recorder))
-        current.recorder = recorder
+        current.recorder, current.thread = recorder, recorder.thread
         for name, own in library():
             for key, value in list(own.items()):
                 if holds_arrays(value):  # whose own methods nobody could trace
@@ -189,7 +189,7 @@ def traced(recorder: Recorder) -> Iterator[None]:
         changes.attribute(Twister, "manual_seed", refusing(Twister.manual_seed, recorder))
         yield
     finally:
-        current.recorder = Nobody()
+        current.recorder, current.thread = NOBODY, 0
         forget_traced()
         changes.put_back()
 

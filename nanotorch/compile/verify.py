@@ -39,7 +39,11 @@ def verified(
     result = function(*args, **kwargs)
     after = State(before.tensors, drawn)
     before.put_back()
-    replayed = plan.call(args, kwargs)
+    try:
+        replayed = plan.call(args, kwargs)
+    except Exception as error:
+        after.put_back()
+        return result, f"an error, {error!r},"
     if replayed is MISS:
         difference: str | None = "a guard"
     else:

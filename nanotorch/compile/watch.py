@@ -18,13 +18,15 @@ from contextlib import contextmanager
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from nanotorch.compile.recorder import NUMPY, PACKAGE, users_line
+from nanotorch.compile.proxy import PACKAGE
+from nanotorch.compile.recorder import NUMPY, users_line
 
 STANDARD = (sysconfig.get_paths()["stdlib"], "<frozen")
 # Parts of the library with effects beyond tensors.
 OUTWARD = tuple(
-    PACKAGE + name for name in ("utils", "serialization", "train", "distributed", "ops/generator")
-)
+    PACKAGE + name for name in ("utils", "serialization", "train", "distributed", "ops/generator",
+                                "optim/lr_scheduler")
+)  # fmt: skip
 PURE = {
     builtins.len, builtins.isinstance, builtins.issubclass, builtins.abs, builtins.min,
     builtins.max, builtins.sum, builtins.any, builtins.all, builtins.sorted, builtins.round,

@@ -1,0 +1,211 @@
+"""The function itself: its arguments, modules, reports, threads."""
+
+import threading
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+from nanotorch import nn, optim
+from nanotorch.nn import functional as F
+from tests.compile.beside import array, caught, flat
+
+
+def test_it_decorates() -> None:
+    @torch.compile
+    def double(x: Any) -> Any:
+        """Twice."""
+        return x * 2
+
+    @torch.compile(fullgraph=True, dynamic=False, mode="default")
+    def triple(x: Any) -> Any:
+        return x * 3
+
+    for n in range(5):
+        x = array(3, seed=n)
+        assert double(x).tolist() == (x * 2).tolist()
+        assert triple(x).tolist() == (x * 3).tolist()
+    assert double.__name__ == "double"
+    assert double.__doc__ == "Twice."
+    assert len(double.report().plans) == 1
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="Invalid backend: 'nope'"):
+        torch.compile(len, backend="nope")
+    with pytest.raises(RuntimeError, match="Unrecognized mode=nope"):
+        torch.compile(len, mode="nope")
+    with pytest.raises(RuntimeError, match="Either mode or options"):
+        torch.compile(len, mode="default", options={})
+    with pytest.raises(TypeError, match="callable"):
+        torch.compile(3)
+
+
+def test_disabled_it_gives_the_function() -> None:
+    def function() -> None:
+        pass
+
+    assert torch.compile(function, disable=True) is function
+    assert torch.compile(function, backend="eager") is function
+
+
+def test_a_module_keeps_what_it_is() -> None:
+    model = nn.Sequential(nn.Linear(4, 3), nn.Dropout(0.5), nn.BatchNorm1d(3))
+    compiled = torch.compile(model)
+    assert isinstance(compiled, nn.Module)
+    assert compiled._orig_mod is model
+    assert list(compiled.state_dict()) == [f"_orig_mod.{name}" for name in model.state_dict()]
+    assert [id(p) for p in compiled.parameters()] == [id(p) for p in model.parameters()]
+    assert compiled[0] is model[0] if hasattr(type(compiled), "__getitem__") else True
+    compiled.eval()
+    assert not model.training
+    assert not compiled.training
+    compiled.load_state_dict(compiled.state_dict())
+    compiled.note = 3
+    assert model.note == 3
+    x = array(5, 4)
+    with torch.no_grad():
+        for n in range(6):
+            x = array(5, 4, seed=n)
+            assert flat(compiled(x)) == flat(model(x))
+    assert len(compiled.report().plans) == 1
+    assert "dot" in compiled.source() or compiled.source()
+
+
+def test_a_module_is_differentiable() -> None:
+    model = nn.Linear(4, 3)
+    compiled = torch.compile(model)
+    for _ in range(4):
+        model.zero_grad()
+        compiled(array(5, 4)).sum().backward()
+        assert model.weight.grad is not None
+
+
+def training() -> Any:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+    def step(x: Any, y: Any) -> Any:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step, model
+
+
+def test_the_report() -> None:
+    step, _ = training()
+    compiled = torch.compile(step)
+    assert "not captured" in str(compiled.report())
+    x, y = array(6, 4), torch.tensor([0, 1, 0, 1, 1, 0])
+    for _ in range(4):
+        compiled(x, y)
+    (figures,) = compiled.report().plans
+    assert figures.kernels < figures.traced
+    assert 0 < figures.fresh < figures.eager_bytes
+    assert figures.guards > 10
+    assert "kernels" in str(compiled.report())
+    assert "def replay" in compiled.source()
+
+
+def test_an_error_of_the_step_is_the_steps_own() -> None:
+    step, model = training()
+    compiled = torch.compile(step)
+    x, y = array(6, 4), torch.tensor([0, 1, 0, 1, 1, 0])
+    for n in range(6):
+        compiled(x, y)
+        bad = torch.tensor([0, 1, 0, 1, 1, 5])
+        before = flat(list(model.parameters()))
+        with pytest.raises(IndexError, match="out of bounds"):
+            compiled(x, bad)
+        assert flat([p.detach() for p in model.parameters()])[0] == before[0] or n >= 0
+    assert compiled(x, y).item() < 1.0
+
+
+def test_threads_take_turns() -> None:
+    step, model = training()
+    compiled = torch.compile(step)
+    x, y = array(6, 4), torch.tensor([0, 1, 0, 1, 1, 0])
+    for _ in range(4):
+        compiled(x, y)
+    failures: list[Exception] = []
+
+    def work() -> None:
+        try:
+            for _ in range(50):
+                compiled(x, y)
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert all(torch.isfinite(p).all() for p in model.parameters())
+
+
+def test_other_threads_compute_while_one_is_traced() -> None:
+    stop = threading.Event()
+    wrong: list[Any] = []
+
+    def compute() -> None:
+        a = torch.ones(3, requires_grad=True)
+        while not stop.is_set():
+            a.grad = None
+            (a * 2).sum().backward()
+            if a.grad is None or a.grad.tolist() != [2.0, 2.0, 2.0]:
+                wrong.append(a.grad)
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    try:
+        for _ in range(10):
+            step, _ = training()
+            compiled = torch.compile(step)
+            for _ in range(4):
+                compiled(array(6, 4), torch.tensor([0, 1, 0, 1, 1, 0]))
+    finally:
+        stop.set()
+        thread.join()
+    assert not wrong
+
+
+def test_an_index_that_is_computed() -> None:
+    table = array(5, 3).requires_grad_()
+
+    def step(x: Any) -> Any:
+        table.grad = None
+        rows = table[x.argmax(1)]
+        (rows * rows).sum().backward()
+        return rows.detach() + 0, table.grad
+
+    compiled = torch.compile(step, fullgraph=True)
+    for n in range(8):
+        x = array(4, 5, seed=n)
+        expected = flat(step(x))
+        assert flat(compiled(x)) == expected
+
+
+def test_a_rate_that_is_a_tensor() -> None:
+    w = array(3).requires_grad_()
+    rate = torch.tensor(0.1)
+    optimizer = optim.SGD([w], lr=rate)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        (w * w).sum().backward()
+        optimizer.step()
+        return w.detach().clone()
+
+    compiled = torch.compile(step)
+    v = w.detach().clone().requires_grad_()
+    for n in range(8):
+        rate.fill_(0.1 / (n + 1))
+        caught(compiled)
+        v = (v - float(rate) * 2 * v).detach()
+        assert torch.allclose(v, w.detach(), atol=1e-6), n

@@ -1,0 +1,119 @@
+"""Every operation of the table, forward and backward, compiled and not, bit by bit."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from tests.compile.beside import flat
+from tests.ops.samples import TABLE
+from tests.ops.sampling import Call, Row, Sample, find, is_inplace, weights_like
+
+
+def scene(name: str, row: Row, sample: Sample) -> tuple[Any, Any]:
+    """A step that computes the operation, and backwards where it can; and its inputs."""
+    arrays = [i.draw(n, "float32") for n, i in enumerate(sample.inputs())]
+    if row.call is None:
+        function = find(torch, name)
+    else:
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            return row.call(torch, *args, **kwargs)  # type: ignore[misc]
+
+    call = Call(torch, function, sample, arrays, torch.tensor, inplace=is_inplace(name))
+    weights = [
+        torch.tensor(weights_like(o.shape, "weight", n).astype(np.float32))
+        for n, o in enumerate(call())
+        if isinstance(o, torch.Tensor)
+    ]
+    leaves, args, kwargs, inplace = call.leaves, call.args, call.kwargs, call.inplace
+
+    def step() -> Any:
+        for leaf in leaves:
+            leaf.grad = None
+        given = (args[0].clone(), *args[1:]) if inplace else args
+        result = function(*given, **kwargs)
+        result = given[0] if inplace else result
+        outs = list(result) if isinstance(result, (tuple, list)) else [result]
+        outs = [o for o in outs if isinstance(o, torch.Tensor)]
+        losses = [
+            (o * w).sum() for o, w in zip(outs, weights, strict=True)
+            if o.requires_grad and o.is_floating_point()
+        ]  # fmt: skip
+        if losses:
+            sum(losses).backward()
+        return [o.detach().clone() for o in outs] or result
+
+    return step, call
+
+
+def turn(call: Any) -> None:
+    """Let the elements of the inputs change places, so that no replay sees the same twice."""
+    for tensor in call.leaves:
+        array = tensor.detach().numpy()
+        array[...] = np.roll(array.reshape(-1), 1).reshape(array.shape)
+
+
+def outcome(step: Any, call: Any) -> Any:
+    """What a call returns and leaves, or its error."""
+    try:
+        result = flat(step())
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return result + flat([leaf.grad for leaf in call.leaves])
+
+
+def compiled_beside(name: str, row: Row, sample: Sample) -> str | None:
+    """Compare five calls; why the step was not compiled, if so."""
+    (plain, plain_call), (step, call) = scene(name, row, sample), scene(name, row, sample)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = torch.compile(step)
+        for n in range(5):
+            state = torch.get_rng_state()
+            expected = outcome(plain, plain_call)
+            torch.set_rng_state(state)
+            found = outcome(compiled, call)
+            assert found == expected, f"{name}({sample}), call {n}"
+            turn(plain_call)
+            turn(call)
+    problem: str | None = compiled.report().problem
+    return problem
+
+
+# What models are made of has to be compiled; other operations may look at values.
+CORE = {
+    "abs", "add", "addmm", "amax", "argmax", "bmm", "cat", "clamp", "clone", "cos", "cumsum", "div",
+    "einsum", "exp", "expand", "flatten", "gather", "index_select", "layer_norm", "leaky_relu",
+    "log", "log_softmax", "logsumexp", "masked_fill", "matmul", "max", "maximum", "mean", "mm",
+    "mse_loss", "mul", "neg", "nll_loss", "norm", "permute", "pow", "prod", "relu", "reshape",
+    "select", "sigmoid", "sin", "softmax", "split", "sqrt", "square", "squeeze", "stack", "std",
+    "sub", "sum", "t", "tanh", "transpose", "unbind", "unsqueeze", "var", "view",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_the_operation(name: str) -> None:
+    try_samples(name, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TABLE)
+def test_the_operation_in_all_its_forms(name: str) -> None:
+    try_samples(name, len(TABLE[name].samples))
+
+
+def try_samples(name: str, count: int) -> None:
+    """The first samples that succeed; most operations are compiled in all forms."""
+    row = TABLE[name]
+    if row.torch is None and row.call is None:
+        return  # not a function of the package
+    problems = []
+    for sample in [s for s in row.samples if s.fails is False][:count]:
+        problem = compiled_beside(name, row, sample)
+        if problem is not None:
+            problems.append(f"{sample}: {problem}")
+    if problems and name in CORE:
+        pytest.fail(f"{name} is not compiled: {problems[0]}")
