@@ -4,13 +4,12 @@ A learning rate may be a number or a tensor; a tensor is changed in place, so th
 one that the optimizer was given.
 """
 
-import functools
 import warnings
-import weakref
 from typing import Any
 
 from nanotorch._core.tensor import Tensor
 from nanotorch.optim.optimizer import Group, Optimizer
+from nanotorch.optim.step_order import watch_steps
 
 Rate = Any  # a float or a tensor
 
@@ -176,24 +175,6 @@ def checked(optimizer: Any) -> Optimizer:
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
     return optimizer
-
-
-def watch_steps(optimizer: Optimizer) -> None:
-    """Let an optimizer note in ``_opt_called`` that it steps."""
-    method: Any = optimizer.step
-    if hasattr(method, "_wrapped_by_lr_sched"):
-        return
-    own = method.__func__ if "step" in vars(optimizer) else None
-    reference = weakref.ref(optimizer)  # else an optimizer would live until the next collection
-
-    @functools.wraps(method.__func__)
-    def step(*args: Any, **kwargs: Any) -> Any:
-        self: Any = reference()
-        self._opt_called = True
-        return (own or type(self).step)(self, *args, **kwargs)
-
-    step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
-    optimizer.step = step  # type: ignore[method-assign]
 
 
 def copied(value: Any) -> Any:
