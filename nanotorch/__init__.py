@@ -10,6 +10,7 @@ from nanotorch import accelerator as accelerator
 from nanotorch import autograd as autograd
 from nanotorch import backends as backends
 from nanotorch import cuda as cuda
+from nanotorch import linalg as linalg
 from nanotorch import nn as nn
 from nanotorch import ops as ops
 from nanotorch import optim as optim
@@ -49,6 +50,10 @@ from nanotorch._core.printing import get_printoptions as get_printoptions
 from nanotorch._core.printing import printoptions as printoptions
 from nanotorch._core.printing import set_printoptions as set_printoptions
 from nanotorch._core.tensor import Tensor as Tensor
+from nanotorch._core.threads import get_num_interop_threads as get_num_interop_threads
+from nanotorch._core.threads import get_num_threads as get_num_threads
+from nanotorch._core.threads import set_num_interop_threads as set_num_interop_threads
+from nanotorch._core.threads import set_num_threads as set_num_threads
 from nanotorch._core.typename import typename as typename
 from nanotorch.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
@@ -57,7 +62,6 @@ from nanotorch.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_ena
 from nanotorch.compile import compile as compile
 from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
 from nanotorch.ops import generator as random
-from nanotorch.ops import linalg as linalg
 from nanotorch.ops.generator import Generator as Generator
 from nanotorch.ops.generator import default_generator as default_generator
 

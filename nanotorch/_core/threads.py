@@ -1,0 +1,77 @@
+"""How many threads the matrix products of NumPy's BLAS use.
+
+Two threads that wait for each other cost small models more than they gain: below about 256 x 256
+elements one is faster. NumPy has no switch for it; the package `threadpoolctl` has.
+"""
+
+import os
+import warnings
+from typing import Any
+
+MISSING = (
+    "set_num_threads has no effect without the package threadpoolctl: install it, or set "
+    "OPENBLAS_NUM_THREADS={count} in the environment before NumPy is imported"
+)
+interop_threads = [os.cpu_count() or 1]
+
+
+def pools() -> Any:
+    """What controls the threads of the loaded BLAS; None if it cannot be controlled."""
+    try:
+        from threadpoolctl import ThreadpoolController  # optional: an extra of the package
+    except ModuleNotFoundError:
+        return None
+    return ThreadpoolController().select(user_api="blas")
+
+
+def checked(name: str, count: Any) -> int:
+    """A number of threads.
+
+    Raises:
+        RuntimeError: for anything else than a positive int.
+    """
+    if type(count) is not int:
+        raise RuntimeError(f"{name} expects an int, but got {type(count).__name__}")
+    if count <= 0:
+        raise RuntimeError(f"{name} expects a positive integer")
+    return count
+
+
+def set_num_threads(num: int) -> None:
+    """Let matrix products use this many threads; one is best for small models.
+
+    Raises:
+        RuntimeError: for anything else than a positive int.
+
+    Warns:
+        UserWarning: where it has no effect, as `threadpoolctl` is not installed.
+    """
+    num = checked("set_num_threads", num)
+    held = pools()
+    if held is not None:
+        held.limit(limits=num)
+    elif num != get_num_threads():
+        warnings.warn(MISSING.format(count=num), UserWarning, stacklevel=2)
+
+
+def get_num_threads() -> int:
+    """How many threads matrix products use."""
+    held = pools()
+    if held is not None and held.info():
+        return int(held.info()[0]["num_threads"])
+    given = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or ""
+    return int(given) if given.isdigit() and int(given) else os.cpu_count() or 1
+
+
+def set_num_interop_threads(num: int) -> None:
+    """Accepted for PyTorch's sake: operations do not run side by side.
+
+    Raises:
+        RuntimeError: for anything else than a positive int.
+    """
+    interop_threads[0] = checked("set_num_interop_threads", num)
+
+
+def get_num_interop_threads() -> int:
+    """What `set_num_interop_threads` was given; default: the number of processors."""
+    return interop_threads[0]
