@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).parent.parent / "nanotorch"
 LAYERS = (
     "nanotorch._core",
     "nanotorch.ops",
+    "nanotorch.linalg",
     "nanotorch.return_types",
     "nanotorch.autograd",
     "nanotorch.nn",

@@ -9,10 +9,12 @@ from nanotorch.ops import activation as activation
 from nanotorch.ops import advanced as advanced
 from nanotorch.ops import affine as affine
 from nanotorch.ops import blending as blending
+from nanotorch.ops import chains as chains
 from nanotorch.ops import comparison as comparison
 from nanotorch.ops import constructor as constructor
 from nanotorch.ops import conversion as conversion
 from nanotorch.ops import creation as creation
+from nanotorch.ops import determinants as determinants
 from nanotorch.ops import einstein as einstein
 from nanotorch.ops import elementwise as elementwise
 from nanotorch.ops import erf as erf
@@ -26,6 +28,7 @@ from nanotorch.ops import indexing as indexing
 from nanotorch.ops import inplace as inplace
 from nanotorch.ops import joining as joining
 from nanotorch.ops import layer_norm as layer_norm
+from nanotorch.ops import least_squares as least_squares
 from nanotorch.ops import limits as limits
 from nanotorch.ops import linalg as linalg
 from nanotorch.ops import loss as loss

@@ -1,4 +1,4 @@
-"""`torch.linalg`: norms, and functions of matrices."""
+"""Norms of vectors and matrices."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,15 +15,14 @@ from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.conversion import convert
 from nanotorch.ops.elementwise import abs, sign
 from nanotorch.ops.extremum import amax, amin
+from nanotorch.ops.factoring import svdvals
+from nanotorch.ops.order import movedim
 from nanotorch.ops.power import pow
-from nanotorch.ops.products import linalg_cross
-from nanotorch.ops.products import matrix_power as matrix_power
 from nanotorch.ops.reduction import Dims, add_all, maximum_of_all, normal_dims, sum_along
 from nanotorch.ops.shape import reshape
 
 INF = math.inf
 minimum_of_all: Callable[..., Any] = np.minimum.reduce
-cross = linalg_cross
 
 
 def norm_slope(
@@ -116,7 +115,8 @@ def matrix_norm(
 
     Args:
         ord: "fro" for the root of the sum of squares; 1 and -1 for the largest and smallest sum of
-            a column's absolute values, infinity and its negative for a row's.
+            a column's absolute values, infinity and its negative for a row's; 2 and -2 for the
+            greatest and the smallest singular value, "nuc" for the sum of all.
 
     Raises:
         RuntimeError: for any other ``ord``, or without matrices.
@@ -128,13 +128,27 @@ def matrix_norm(
     A = A if dtype is None else convert(A, dtype)
     if ord == "fro":
         return vector_norm(A, 2, dim, keepdim)
+    rows, columns = normal_dims(dim, A.ndim)
+    if ord in ("nuc", 2, -2):
+        return spectral_norm(A, ord, rows, columns, keepdim)
     if ord not in (1, -1, INF, -INF):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    rows, columns = normal_dims(dim, A.ndim)
     along, over = (columns, rows) if math.isinf(ord) else (rows, columns)
     sums = norm_along(A, 1.0, (along,), keepdim)
     over -= not keepdim and along < over
     return (amax if ord > 0 else amin)(sums, over, keepdim)
+
+
+def spectral_norm(A: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:
+    """A norm that singular values make."""
+    values = svdvals(movedim(A, (rows, columns), (-2, -1)))
+    if ord == "nuc":
+        out = sum_along(values, (values.ndim - 1,), False)
+    else:
+        out = (amax if ord > 0 else amin)(values, -1)
+    if not keepdim:
+        return out
+    return reshape(out, tuple([1 if d in (rows, columns) else n for d, n in enumerate(A.shape)]))
 
 
 def norm(
@@ -169,9 +183,14 @@ def torch_norm(
 ) -> Tensor:
     """The vector norm with exponent ``p`` over all elements, or along ``dim``; "fro" stands for 2.
 
+    Args:
+        p: or "nuc", for the sum of the singular values of matrices.
+
     Raises:
         RuntimeError: for another word.
     """
+    if p == "nuc":
+        return matrix_norm(input, p, (0, 1) if dim is None else dim, keepdim, dtype=dtype)  # type: ignore[arg-type]
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     return vector_norm(input, 2 if p == "fro" or p is None else p, dim, keepdim, dtype=dtype)

@@ -1,19 +1,17 @@
-"""Products of other kinds: outer, inner, cross, Kronecker, over any dimensions; powers."""
+"""Products of other kinds: outer, inner, cross, Kronecker, over any dimensions."""
 
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op, public
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.expanding import common_shape
-from nanotorch.ops.inplace import copy_
 from nanotorch.ops.matrix import check_vectors, dot, mm, product
-from nanotorch.ops.memory import clone, contiguous
+from nanotorch.ops.memory import contiguous
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import flatten, permute_to, reshape, squeeze_all, unsafe_view, view
 from nanotorch.ops.slicing import diagonal_of
@@ -202,7 +200,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     return linalg_cross(input, other, dim=-1 if dim is None else dim)
 
 
-# Square matrices
+# The diagonal
 
 
 @op(input=lambda g, input_shape: trace_backward(g, input_shape))
@@ -222,34 +220,3 @@ def trace_backward(g: Array, shape: tuple[int, ...]) -> Array:
     out = np.zeros(shape, g.dtype)
     diagonal_of(out, 0, 0, 1)[...] = g
     return out
-
-
-@method
-def matrix_power(input: Tensor, n: int) -> Tensor:
-    """The product of ``n`` copies of square matrices.
-
-    Raises:
-        RuntimeError: for matrices that are not square, or a negative power.
-    """
-    n = as_int(n)
-    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
-        raise RuntimeError("linalg.matrix_power: A must be batches of square matrices")
-    if n < 0:
-        raise RuntimeError("linalg.matrix_power: negative powers are not supported")
-    if n == 0:
-        identity = np.eye(input.shape[-1], dtype=input._array.dtype)
-        return copy_(clone(input), wrap(identity))
-    if n == 1:
-        return clone(input)
-    if n == 3:
-        return (input @ input) @ input
-    result: Tensor | None = None
-    power = input
-    while True:
-        if n % 2:
-            result = power if result is None else result @ power
-        n //= 2
-        if not n:
-            assert result is not None
-            return result
-        power = power @ power

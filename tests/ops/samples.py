@@ -7,6 +7,7 @@ calls it with PyTorch, the tests with nanotorch.
 from tests.ops.samples_comparison import COMPARISON
 from tests.ops.samples_creation import CREATION
 from tests.ops.samples_elementwise import ELEMENTWISE
+from tests.ops.samples_factors import FACTORS
 from tests.ops.samples_indexing import INDEXING, WRITES
 from tests.ops.samples_linalg import LINALG
 from tests.ops.samples_nn import NN
@@ -26,6 +27,7 @@ TABLE: Table = {
     **INDEXING,
     **WRITES,
     **LINALG,
+    **FACTORS,
     **NN,
     **SORTING,
     **STATISTICS,

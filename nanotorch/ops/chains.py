@@ -1,0 +1,246 @@
+"""Products of several matrices, powers of one, and tensors taken for matrices."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.arguments import as_int
+from nanotorch._core.op import method, public
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.creation import ones
+from nanotorch.ops.expanding import flip
+from nanotorch.ops.inplace import copy_
+from nanotorch.ops.joining import cat
+from nanotorch.ops.memory import clone
+from nanotorch.ops.order import movedim
+from nanotorch.ops.reduction import sum
+from nanotorch.ops.running import cumprod
+from nanotorch.ops.shape import reshape, unsqueeze
+from nanotorch.ops.slicing import diagonal
+from nanotorch.ops.solving import inv, solve
+
+# Powers
+
+
+@method
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """The product of ``n`` copies of square matrices; of their inverses for a negative ``n``.
+
+    Raises:
+        RuntimeError: for matrices that are not square, or have no inverse.
+    """
+    n = as_int(n)
+    if input.ndim < 2:
+        raise RuntimeError(
+            "linalg.matrix_power: The input tensor A must have at least 2 dimensions."
+        )
+    rows, columns = input.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            "linalg.matrix_power: A must be batches of square matrices, but they are "
+            f"{rows} by {columns} matrices"
+        )
+    if n == 0:
+        identity = np.eye(rows, dtype=input._array.dtype)
+        return copy_(clone(input), wrap(identity))
+    power: Any = inv(input) if n < 0 else input
+    n = abs(n)
+    if n == 1:
+        return power if power is not input else clone(input)
+    if n == 3:
+        return (power @ power) @ power
+    result: Any = None
+    while True:
+        if n % 2:
+            result = power if result is None else result @ power
+        n //= 2
+        if not n:
+            return result
+        power = power @ power
+
+
+# Chains
+
+
+def cheapest(sizes: Sequence[int]) -> list[list[int]]:
+    """Where to cut each part of a chain of matrices, ``sizes[k]`` by ``sizes[k + 1]``.
+
+    Reference:
+        Cormen et al., Introduction to Algorithms, 15.2.
+    """
+    n = len(sizes) - 1
+    cost, cut = [[0] * n for _ in range(n)], [[0] * n for _ in range(n)]
+    for length in range(1, n):
+        for first in range(n - length):
+            last = first + length
+            prices = [
+                cost[first][k] + cost[k + 1][last] + sizes[first] * sizes[k + 1] * sizes[last + 1]
+                for k in range(first, last)
+            ]
+            cost[first][last] = min(prices)
+            cut[first][last] = first + prices.index(min(prices))
+    return cut
+
+
+def multiplied(tensors: Sequence[Any], cut: list[list[int]], first: int, last: int) -> Any:
+    """The product of part of a chain."""
+    if first == last:
+        return tensors[first]
+    k = cut[first][last]
+    return multiplied(tensors, cut, first, k) @ multiplied(tensors, cut, k + 1, last)
+
+
+def check_chain(tensors: Sequence[Any]) -> None:
+    """Refuse what cannot be multiplied in a row.
+
+    Raises:
+        RuntimeError: for fewer than two, or shapes that do not fit.
+    """
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    last = len(tensors) - 1
+    for k, tensor in enumerate(tensors):
+        if k in (0, last) and tensor.ndim not in (1, 2):
+            place = "the first" if k == 0 else "the last"
+            raise RuntimeError(
+                f"multi_dot(): {place} tensor must be 1D or 2D but got {tensor.ndim}D"
+            )
+        if k not in (0, last) and tensor.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {k} must be 2D but got {tensor.ndim}D")
+    for k in range(last):
+        a, b = tensors[k], tensors[k + 1]
+        if a.shape[-1] != b.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {k} and {k + 1} with shapes {list(a.shape)} and "
+                f"{list(b.shape)} cannot be multiplied"
+            )
+
+
+def multi_dot(tensors: Sequence[Any]) -> Any:
+    """The product of matrices, in the order of least work; the ends may be vectors.
+
+    Raises:
+        RuntimeError: for fewer than two, or shapes that do not fit.
+    """
+    tensors = list(tensors)
+    check_chain(tensors)
+    rows, columns = tensors[0].ndim == 1, tensors[-1].ndim == 1
+    if rows:
+        tensors[0] = unsqueeze(tensors[0], 0)
+    if columns:
+        tensors[-1] = unsqueeze(tensors[-1], -1)
+    cut = cheapest([tensors[0].shape[0], *[t.shape[1] for t in tensors]])
+    out = multiplied(tensors, cut, 0, len(tensors) - 1)
+    shape = tuple(out.shape)
+    return reshape(out, shape[int(rows) : 2 - int(columns)])
+
+
+@public
+def chain_matmul(*matrices: Any) -> Any:
+    """`torch.linalg.multi_dot` of matrices given one by one.
+
+    Raises:
+        RuntimeError: for none.
+    """
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    return multi_dot(matrices) if len(matrices) > 1 else clone(matrices[0])
+
+
+# Vectors
+
+
+def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+    """The products of vectors along ``dim``; other dimensions broadcast."""
+    return sum(x * y, dim)
+
+
+def powers(x: Any, N: int) -> Any:
+    """Powers from 0 to ``N - 1`` along a new last dimension."""
+    column = unsqueeze(x, -1)
+    parts = [ones((*x.shape, 1), dtype=x.dtype)]
+    if N > 1:
+        parts.append(cumprod(column.expand(*x.shape, N - 1), -1))
+    return cat(parts, -1)
+
+
+def linalg_vander(x: Any, *, N: int | None = None) -> Any:
+    """The powers of each element from 0 to ``N - 1``, by default as many as there are elements.
+
+    Raises:
+        RuntimeError: for an ``N`` below 2.
+    """
+    N = (x.shape[-1] if x.ndim else 1) if N is None else as_int(N)
+    if N <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    return powers(x, N)
+
+
+@public
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The powers of each element of a vector, the highest first unless ``increasing``.
+
+    Args:
+        N: how many; by default as many as there are elements.
+
+    Raises:
+        RuntimeError: for more dimensions, or a negative ``N``.
+    """
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    N = x.shape[0] if N is None else as_int(N)
+    if N < 0:
+        raise RuntimeError("N must be non-negative.")
+    out = powers(x, N) if N else x.new_empty((x.shape[0], 0))
+    return out if increasing else flip(out, (1,))
+
+
+# Tensors as matrices
+
+
+def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """A view of the diagonals of matrices: see `torch.diagonal`."""
+    return diagonal(A, offset, dim1, dim2)
+
+
+def check_halves(name: str, first: Sequence[int], second: Sequence[int]) -> None:
+    """Refuse a tensor that would not be a square matrix."""
+    if math.prod(first) != math.prod(second):
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[{name}:]) == "
+            f"prod(self.shape[:{name}]), but got {math.prod(second)} != {math.prod(first)}"
+        )
+
+
+def tensorinv(A: Any, ind: int = 2) -> Any:
+    """The inverse of a tensor taken for a matrix whose rows are its first ``ind`` dimensions.
+
+    Raises:
+        RuntimeError: unless that matrix is square and has an inverse.
+    """
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    shape = tuple(A.shape)
+    first, second = shape[:ind], shape[ind:]
+    check_halves("ind", first, second)
+    n = math.prod(first)
+    return reshape(inv(reshape(A, (n, n))), (*second, *first))
+
+
+def tensorsolve(A: Any, B: Any, dims: Sequence[int] | None = None) -> Any:
+    """The X for which products with ``A``, summed over all dimensions of X, give ``B``.
+
+    Args:
+        dims: dimensions of ``A`` to move to its end first.
+
+    Raises:
+        RuntimeError: unless ``A`` as a matrix is square and has an inverse.
+    """
+    if dims is not None:
+        A = movedim(A, tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
+    rows, rest = tuple(A.shape[: B.ndim]), tuple(A.shape[B.ndim :])
+    check_halves("other.ndim", rows, rest)
+    matrix = reshape(A, (math.prod(rows), math.prod(rest)))
+    return reshape(solve(matrix, reshape(B, (-1,))), rest)
