@@ -56,7 +56,6 @@ def test_a_module_keeps_what_it_is() -> None:
     assert compiled._orig_mod is model
     assert list(compiled.state_dict()) == [f"_orig_mod.{name}" for name in model.state_dict()]
     assert [id(p) for p in compiled.parameters()] == [id(p) for p in model.parameters()]
-    assert compiled[0] is model[0] if hasattr(type(compiled), "__getitem__") else True
     compiled.eval()
     assert not model.training
     assert not compiled.training
@@ -69,7 +68,7 @@ def test_a_module_keeps_what_it_is() -> None:
             x = array(5, 4, seed=n)
             assert flat(compiled(x)) == flat(model(x))
     assert len(compiled.report().plans) == 1
-    assert "dot" in compiled.source() or compiled.source()
+    assert "def replay" in compiled.source()
 
 
 def test_a_module_is_differentiable() -> None:
@@ -115,38 +114,42 @@ def test_an_error_of_the_step_is_the_steps_own() -> None:
     step, model = training()
     compiled = torch.compile(step)
     x, y = array(6, 4), torch.tensor([0, 1, 0, 1, 1, 0])
-    for n in range(6):
+    for _ in range(6):
         compiled(x, y)
         bad = torch.tensor([0, 1, 0, 1, 1, 5])
-        before = flat(list(model.parameters()))
+        before = flat([p.detach() for p in model.parameters()])
         with pytest.raises(IndexError, match="out of bounds"):
             compiled(x, bad)
-        assert flat([p.detach() for p in model.parameters()])[0] == before[0] or n >= 0
+        assert flat([p.detach() for p in model.parameters()]) == before
     assert compiled(x, y).item() < 1.0
 
 
 def test_threads_take_turns() -> None:
-    step, model = training()
-    compiled = torch.compile(step)
-    x, y = array(6, 4), torch.tensor([0, 1, 0, 1, 1, 0])
+    _, model = training()
+
+    @torch.no_grad()
+    def evaluate(x: Any) -> Any:
+        return torch.softmax(model(x) * 2, 1).sum(0)
+
+    compiled = torch.compile(evaluate, fullgraph=True)
+    inputs = [array(60, 4, seed=n) for n in range(3)]
+    expected = [flat(evaluate(x)) for x in inputs]
     for _ in range(4):
-        compiled(x, y)
-    failures: list[Exception] = []
+        compiled(inputs[0])
+    wrong: list[Any] = []
 
-    def work() -> None:
-        try:
-            for _ in range(50):
-                compiled(x, y)
-        except Exception as error:
-            failures.append(error)
+    def work(n: int) -> None:
+        for _ in range(200):
+            found = flat(compiled(inputs[n]))
+            if found != expected[n]:
+                wrong.append(found)
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not failures
-    assert all(torch.isfinite(p).all() for p in model.parameters())
+    assert not wrong
 
 
 def test_other_threads_compute_while_one_is_traced() -> None:
