@@ -82,7 +82,8 @@ class Rprop(Elementwise):
         agreement = g * before
         turned = agreement < 0
         size *= np.where(turned, shrink, np.where(agreement > 0, grow, same))
-        np.clip(size, least, greatest, out=size)
+        np.maximum(size, least, out=size)
+        np.minimum(size, greatest, out=size)
         np.copyto(before, g)
         before[turned] = 0
         p -= sign(before) * size
