@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -62,9 +62,18 @@ def copied(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
     return np.ndarray(array.shape, array.dtype, whole_memory(memory), start, array.strides)
 
 
+def order_of(array: np.ndarray) -> Literal["C", "K"]:
+    """In which order, for NumPy, something new like ``array`` lies: in its own, if none repeats."""
+    strides = array.strides
+    if 0 not in strides:
+        return "K"
+    repeats = any(s == 0 and n > 1 for s, n in zip(strides, array.shape, strict=True))
+    return "C" if repeats else "K"
+
+
 def like(array: np.ndarray) -> np.ndarray:
     """A copy without gaps, with the dimensions in the same order in memory."""
-    return array.copy("C" if 0 in array.strides else "K")
+    return array.copy(order_of(array))
 
 
 def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.copying import like
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, modified_error
 from nanotorch._core.layout import strides_of
@@ -280,7 +281,7 @@ PUT: dict[str, Any] = {
 @op(**PUT, method=False, public=False)
 def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
     """A copy of ``input`` with ``values`` at an index."""
-    return put(input.copy(), at, values, accumulate)
+    return put(like(input), at, values, accumulate)
 
 
 @writer(**PUT, overlap=True)

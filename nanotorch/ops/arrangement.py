@@ -49,6 +49,8 @@ def arranged(values: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
     return turned.copy("C").transpose(np.argsort(order))
 
 
-def blank(shape: tuple[int, ...], kind: np.dtype, order: tuple[int, ...]) -> np.ndarray:
-    """Memory for a result that lies in an order of its dimensions."""
-    return np.empty([shape[d] for d in order], kind).transpose(np.argsort(order))
+def arranged_like(values: np.ndarray, input: np.ndarray) -> np.ndarray:
+    """``values`` in memory in the order of the dimensions of ``input``, which has their shape."""
+    if input.flags.c_contiguous and values.flags.c_contiguous:
+        return values
+    return arranged(values, slowest_first(values.shape, [input.strides]))

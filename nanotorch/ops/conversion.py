@@ -6,6 +6,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination
+from nanotorch._core.copying import order_of
 from nanotorch._core.device import device as Device
 from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import dtype as DType
@@ -45,7 +46,7 @@ def convert(
 
 def cast(input: Array, kind: np.dtype) -> Array:
     """A copy in another type, with the dimensions in the same order in memory."""
-    return input.astype(kind, order="C" if 0 in input.strides else "K")
+    return input.astype(kind, order=order_of(input))
 
 
 @method(public=False)

@@ -8,6 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, combination, integer, kind_of, named, refused
+from nanotorch._core.copying import order_of
 from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
@@ -16,6 +17,7 @@ from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import as_number, need_tensors
 from nanotorch.ops.inplace import number_in
+from nanotorch.ops.memory import contiguous_format, preserve_format
 from nanotorch.ops.sizes import shape_of
 from nanotorch.ops.values import array_of, shared
 
@@ -211,11 +213,13 @@ def like(name: str, make: Any) -> Any:
         dtype: DType | None = None,
         device: Any = None,
         requires_grad: bool = False,
-        memory_format: Any = None,
+        memory_format: Any = preserve_format,
     ) -> Tensor:
         need_tensors(input)
-        kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
-        return leaf(make(input._array, kind), requires_grad, device)
+        array = input._array
+        kind = array.dtype if dtype is None else numpy_dtype(dtype)
+        order = "C" if memory_format is contiguous_format else order_of(array)
+        return leaf(make(array, kind, order), requires_grad, device)
 
     named(
         maker, name
@@ -240,13 +244,11 @@ def full_like(
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor filled with one number, with the shape and dtype of ``input``."""
-    return full(
-        input._array.shape,
-        fill_value,
-        dtype=dtype or input.dtype,
-        device=device,
-        requires_grad=requires_grad,
-    )
+    need_tensors(input)
+    array = input._array
+    kind = array.dtype if dtype is None else numpy_dtype(dtype)
+    value = number_in(as_number(fill_value), kind)
+    return leaf(np.full_like(array, value, kind, order_of(array)), requires_grad, device)
 
 
 @public

@@ -188,6 +188,7 @@ def sum_of_copies(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...]
     method=False,
     public=False,
     node="RepeatBackward0",
+    in_order=True,
 )
 def repeat_by(input: Array, repeats: tuple[int, ...]) -> Array:
     """Copies side by side along each dimension."""
@@ -342,8 +343,13 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     node="Rot90Backward0",
 )
 def rotate(input: Array, k: int, dims: tuple[int, int]) -> Array:
-    """Turned ``k`` quarters."""
-    return np.rot90(input, k, dims).copy()
+    """Turned ``k`` quarters; one of them is a flip and a transposition, which is a view of it."""
+    k %= 4
+    if k == 0:
+        return input.copy("C")
+    if k == 2:
+        return np.flip(input, dims).copy("K")
+    return np.flip(input, dims[1 if k == 1 else 0]).copy("K").swapaxes(*dims)
 
 
 @method

@@ -82,7 +82,10 @@ def part(src: Array, shape: tuple[int, ...]) -> Array:
     return src if src.shape == shape else src[tuple([slice(n) for n in shape])]
 
 
-@op(input=lambda g, input, dim, index: gather_backward(g, tuple(input.shape), dim, index))
+@op(
+    input=lambda g, input, dim, index: gather_backward(g, tuple(input.shape), dim, index),
+    in_order=True,
+)
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """``out[i, j, k] = input[i, index[i, j, k], k]`` (for ``dim=1``)."""
     dim = check_index("gather", input, index, dim)
@@ -155,7 +158,7 @@ SCATTER_ADD: dict[str, Any] = {
 @op(**SCATTER, method=False, public=False)
 def scatter_tensor(input: Array, dim: int, index: Array, src: Array) -> Array:
     """``input`` with elements of ``src`` along ``dim``, where ``index`` says."""
-    return put_along(np.array(input), dim, index, src, None)
+    return put_along(np.array(input, order="C"), dim, index, src, None)
 
 
 @writer(**SCATTER, overlap=False)
@@ -167,7 +170,7 @@ def scatter_tensor_in_place(input: Array, dim: int, index: Array, src: Array) ->
 @op(**SCATTER_NUMBER, method=False, public=False)
 def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """``input`` with a number along ``dim``, where ``index`` says."""
-    return put_along(np.array(input), dim, index, None, number_in(value, input.dtype))
+    return put_along(np.array(input, order="C"), dim, index, None, number_in(value, input.dtype))
 
 
 @writer(**SCATTER_NUMBER)
@@ -234,7 +237,7 @@ def add_along(input: Array, dim: int, index: Array, src: Array) -> Array:
 @op(**SCATTER_ADD)
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
-    return add_along(np.array(input), dim, index, src)
+    return add_along(np.array(input, order="C"), dim, index, src)
 
 
 @writer(**SCATTER_ADD, node="ScatterAddBackward0", overlap=False)
@@ -285,7 +288,7 @@ def wrapped(index: Tensor, size: int) -> Tensor:
 # Among all elements in order
 
 
-@op(input=lambda g, index, input: take_backward(g, index, tuple(input.shape)))
+@op(input=lambda g, index, input: take_backward(g, index, tuple(input.shape)), in_order=True)
 def take(input: Array, index: Array) -> Array:
     """The elements at ``index``, counted as in one dimension; in the shape of ``index``."""
     if index.dtype != np.int64:

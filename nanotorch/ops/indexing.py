@@ -125,7 +125,7 @@ def index_add(
     input: Array, dim: int, index: Array, source: Array, *, alpha: dtypes.Number = 1
 ) -> Array:
     """``input`` with ``alpha * source`` added to its parts at ``index`` along ``dim``."""
-    return index_added(np.array(input), dim, index, source, alpha)
+    return index_added(np.array(input, order="C"), dim, index, source, alpha)
 
 
 @writer(**ADD, node="IndexAddBackward0", overlap=False)
@@ -211,7 +211,7 @@ def index_copied(input: Array, dim: int, index: Array, source: Array) -> Array:
 @op(**COPY)
 def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
-    return index_copied(np.array(input), dim, index, source)
+    return index_copied(np.array(input, order="C"), dim, index, source)
 
 
 @writer(**COPY, node="IndexCopyBackward0", overlap=False)

@@ -73,6 +73,7 @@ def shares(g: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
     method=False,
     public=False,
     node="CatBackward0",
+    in_order=True,
 )
 def cat_along(tensors: Arrays, dim: int) -> Array:
     """Arrays one behind the other."""
@@ -115,6 +116,7 @@ def concatenate(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
     method=False,
     public=False,
     node="StackBackward0",
+    in_order=True,
 )
 def stack_along(tensors: Arrays, dim: int) -> Array:
     """Arrays of one shape along a new dimension."""

@@ -43,6 +43,7 @@ def first(g: Any, shape: tuple[int, ...]) -> Any:
     method=False,
     public=False,
     node="NativeLayerNormBackward0",
+    in_order=True,
 )
 def normalize_last(
     input: Array, weight: Array | None, bias: Array | None, shape: tuple[int, ...], eps: float

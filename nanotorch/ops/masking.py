@@ -135,7 +135,7 @@ def filled(input: Array, mask: Array, value: Any) -> Array:
 def copy_for(input: Array, mask: Array) -> Array:
     """A copy of ``input`` in the shape it has in common with ``mask``."""
     if mask.shape == input.shape:
-        return np.array(input)
+        return np.array(input, order="C")
     return np.array(np.broadcast_to(input, common_shape(mask.shape, input.shape)), order="C")
 
 
@@ -246,6 +246,7 @@ def masked_select_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Arr
     input=lambda g, mask: zero_where(g, mask),
     source=lambda g, mask, source_shape: masked_scatter_backward(g, mask, source_shape),
     inplace=True,
+    in_order=True,
 )
 def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     """``input`` with consecutive elements of ``source`` where ``mask`` is true.

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import as_int, as_ints
-from nanotorch._core.copying import address, whole_memory
+from nanotorch._core.copying import address, order_of, whole_memory
 from nanotorch._core.device import CPU, device
 from nanotorch._core.layout import layout, strided
 from nanotorch._core.op import PUBLIC, Array, method, op, public
@@ -49,8 +49,7 @@ def alias(input: Array) -> Array:
 @op(input=lambda g: g)
 def clone(input: Array, *, memory_format: Any = preserve_format) -> Array:
     """A copy; by default with the dimensions in the same order in memory."""
-    keep = memory_format is not contiguous_format and 0 not in input.strides
-    return input.copy("K" if keep else "C")
+    return input.copy("C" if memory_format is contiguous_format else order_of(input))
 
 
 @method(public=False)

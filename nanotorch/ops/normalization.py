@@ -79,6 +79,7 @@ def weight_slope(g: Any, input: Any, mean: Array, scale: Array, training: bool, 
     method=False,
     public=False,
     node="NativeBatchNormBackward0",
+    in_order=True,
 )
 def normalize_batch(
     input: Array,

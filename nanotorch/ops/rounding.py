@@ -22,34 +22,34 @@ def refuse_bool(name: str, input: Array) -> None:
 def floor(input: Array) -> Array:
     """The greatest integer that is not greater."""
     refuse_bool("floor", input)
-    return np.floor(input) if input.dtype.kind == "f" else input.copy()
+    return np.floor(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @op(input=lambda g: vanishing(g), inplace=True)
 def ceil(input: Array) -> Array:
     """The smallest integer that is not smaller."""
     refuse_bool("ceil", input)
-    return np.ceil(input) if input.dtype.kind == "f" else input.copy()
+    return np.ceil(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @op(input=lambda g: vanishing(g), inplace=True)
 def trunc(input: Array) -> Array:
     """The integer part."""
     refuse_bool("trunc", input)
-    return np.trunc(input) if input.dtype.kind == "f" else input.copy()
+    return np.trunc(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @op(input=lambda g: vanishing(g), inplace=True, method=False, public=False, node="RoundBackward0")
 def round_whole(input: Array) -> Array:
     """The nearest integer; halves go to the even one."""
     refuse_bool("round", input)
-    return np.round(input) if input.dtype.kind == "f" else input.copy()
+    return np.round(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @op(input=lambda g: vanishing(g), inplace=True, method=False, public=False, node="RoundBackward1")
 def round_decimals(input: Array, decimals: int) -> Array:
     """The nearest number of ``decimals`` digits; halves go to the even one."""
-    return np.round(input, decimals) if input.dtype.kind == "f" else input.copy()
+    return np.round(input, decimals) if input.dtype.kind == "f" else np.array(input)
 
 
 @method

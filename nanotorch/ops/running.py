@@ -79,6 +79,7 @@ def running(input: Array, dim: int, best: Callable[..., Any]) -> tuple[Array, Ar
     """Running extrema, and where each was met last; from the first nan on all are nan."""
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
+    input = np.asarray(input, order="C")
     values = best.accumulate(input, dim)  # type: ignore[attr-defined]
     shape = [1] * input.ndim
     shape[dim] = input.shape[dim]

@@ -13,6 +13,7 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arrangement import arranged_like
 from nanotorch.ops.extremum import chosen_slope, put_along, require_elements, shares
 from nanotorch.ops.reduction import NOT_GIVEN, spread
 
@@ -40,7 +41,10 @@ def moved_slope(g: Any, indices: Any, input_shape: tuple[int, ...], dim: int) ->
 def in_order(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """The kernel of `sort`."""
     indices = order_along(input, dim, descending)
-    return (np.take_along_axis(input, indices, dim) if input.ndim else input.copy()), indices
+    if not input.ndim:
+        return input.copy(), indices
+    values = arranged_like(np.take_along_axis(input, indices, dim), input)
+    return values, arranged_like(indices, input)
 
 
 @op(
@@ -86,7 +90,8 @@ def sort(
 @method
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """The indices that sort along ``dim``; arguments as for `sort`."""
-    return wrap(order_along(input._array, normal_dim(dim, input.ndim), descending))
+    indices = order_along(input._array, normal_dim(dim, input.ndim), descending)
+    return wrap(arranged_like(indices, input._array))
 
 
 @method

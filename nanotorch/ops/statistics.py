@@ -114,6 +114,7 @@ def ends_slope(
 )
 def ends_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> tuple[Array, Array]:
     """The kernel of `aminmax`."""
+    input = np.asarray(input, order="C")
     least = minimum_of_all(input, dim, None, None, keepdim)
     return least, maximum_of_all(input, dim, None, None, keepdim)
 
@@ -149,6 +150,7 @@ def spread_and_mean(
     """The variance and the mean along dimensions."""
     if input.dtype.kind != "f":
         raise NotImplementedError(f"{name} only support floating point and complex dtypes")
+    input = np.asarray(input, order="C")
     n = count(input.shape, dim)
     mean = np.true_divide(add_all(input, dim, None, None, True), n)
     centred = input - mean

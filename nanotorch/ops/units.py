@@ -25,7 +25,7 @@ def silu(input: Array) -> Array:
     return input / (1 + np.exp(-input))
 
 
-@op(input=lambda g, input: g * sigmoid(-input), method=False, public=False)
+@op(input=lambda g, input: g * sigmoid(-input), method=False, public=False, in_order=True)
 def log_sigmoid(input: Array) -> Array:
     """``log(sigmoid(input))``, without overflow."""
     return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))

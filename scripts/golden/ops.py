@@ -1,8 +1,10 @@
-"""Write `tests/golden/ops.{json,npz}`: PyTorch's answers to the table of operations.
+"""Write `tests/golden/ops.{json,npz}` and `strides.json`: PyTorch's answers to the table of
+operations.
 
 For each sample: the outputs' values, dtypes, node names and whether they are views; the gradients
 of the inputs for fixed weights of the outputs; and the gradients, for inputs and weights, of
-those along fixed directions. Run it where torch is.
+those along fixed directions. And how outputs and gradients lie in memory, for inputs that lie there
+in several ways; see `tests.ops.strides`. Run it where torch is.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ sys.path.insert(0, str(ROOT))
 
 from tests.ops.samples import TABLE  # noqa: E402 - the table is part of the checkout
 from tests.ops.sampling import Call, Row, Sample, find, is_inplace, weights_like  # noqa: E402
+from tests.ops.strides import asked, told  # noqa: E402
 
 TARGET = ROOT / "tests" / "golden" / "ops"
+STRIDES = ROOT / "tests" / "golden" / "strides.json"
 Entry = dict[str, Any]
 Arrays = list[np.ndarray]
 
@@ -139,6 +143,21 @@ def answer(torch: Any, name: str, row: Row, sample: Sample) -> tuple[Entry, Arra
     return entry, arrays
 
 
+def write_strides(torch: Any) -> None:
+    """Ask how results and gradients lie in memory; what lies in order is left out."""
+    lines = []
+    for name, row in TABLE.items():
+        if row.torch is None:
+            continue
+        function = function_of(torch, name, row)
+        for number in asked(row.samples):
+            told_of = told(torch, function, name, row.samples[number], torch.from_numpy)
+            text = json.dumps(told_of, separators=(",", ":"))
+            lines.append(f'"{name}:{number}":{text}')
+    STRIDES.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+    print(f"{STRIDES}: {len(lines)} samples, {STRIDES.stat().st_size // 1000} kB")
+
+
 def main() -> None:
     """Ask PyTorch for every sample of every row."""
     torch: Any = importlib.import_module("torch")
@@ -164,6 +183,7 @@ def main() -> None:
     np.savez_compressed(TARGET.with_suffix(".npz"), values=np.concatenate(flat))
     sizes = [TARGET.with_suffix(suffix).stat().st_size // 1000 for suffix in (".json", ".npz")]
     print(f"{TARGET}: {len(index)} samples, {sizes[0]} + {sizes[1]} kB")
+    write_strides(torch)
 
 
 if __name__ == "__main__":

@@ -64,3 +64,39 @@ def new_dimensions(torch: Any) -> Any:
         torch.zeros(1, 1).expand(1, 3), x.expand(1, 2, 3, 4), x.sum(1, keepdim=True),
     ]  # fmt: skip
     return [list(y.stride()) for y in made] + [x[None].stride(0), x.unsqueeze(3).stride(-1)]
+
+
+RESULTS = """
+i.t().floor()|i.t().ceil()|i.t().round()|i.t().trunc()|x.t().floor()|x.t() + i.t()|i.t() + x.t()
+i.t() + 1.5|x.t().double() * x.t()|x.t().flip(0)|x.flip(0, 1)|x.t().flip(1)|torch.rot90(x)
+torch.rot90(x, 2)|torch.rot90(x, 3)|torch.rot90(x.t())|torch.rot90(x.t(), 2)|torch.rot90(x.t(), 4)
+torch.kron(x, x)|x.t().tile(1)|x.t().tile(2)|x.t().repeat(1, 1)|x.t().clone()|x.t() > 1
+torch.cat([x.t(), x.t()])|torch.stack([x.t(), x.t()])|x.t().masked_fill(x.t() > 2, 0)
+x.t().index_fill(0, n, 1)|x.t().index_add(0, n, x.t()[:1])|x.t().sort(0)[0]|x.t().sort(0)[1]
+x.t().argsort()|x.t().cummax(0)[0]|torch.full_like(x.t(), 2)|torch.zeros_like(x.t())|x.t().exp()
+torch.ones_like(x[:, ::2])|torch.zeros_like(x.expand(2, 2, 3))|-x.t()|x.t().where(x.t() > 1, 0)
+x.t().gather(0, i.t() // 3)|x.t().take(i.t())|x.t().index_select(1, n)
+torch.aminmax(x.t(), dim=0)[0]
+torch.nn.functional.layer_norm(x.t(), (2,))|torch.nn.functional.logsigmoid(x.t())|x.t().cumsum(0)
+"""
+
+
+def results(torch: Any) -> Any:
+    """Operations on a transposed matrix."""
+    x = torch.arange(6.0).reshape(2, 3)
+    names = {"torch": torch, "x": x, "i": torch.arange(6).reshape(2, 3), "n": torch.tensor([0])}
+    texts = RESULTS.strip().replace("\n", "|").split("|")
+    return {text: _lies(eval(text, names))[1:4] for text in texts}
+
+
+def gradients(torch: Any) -> Any:
+    """A leaf's gradient lies as the leaf does, if that has no gaps."""
+    told = []
+    for leaf in (torch.ones(2, 3), torch.ones(3, 2).t(), torch.ones(2, 6)[:, ::2]):
+        leaf = leaf.detach().requires_grad_()
+        columns = leaf[:, [0, 2]]
+        for used in (leaf, (leaf * 2).t().exp(), leaf @ leaf.t(), columns, leaf.expand(2, 2, 3)):
+            leaf.grad = None
+            used.sum().backward()
+            told.append(_lies(leaf.grad)[1:3])
+    return told

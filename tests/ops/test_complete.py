@@ -39,6 +39,7 @@ STATE = "acts on the state of a generator or of a tensor, not on values"
 NUMPY = "takes NumPy's arrays"
 NO_VALUES = "its values are undefined"
 NO_FUNCTION = "not an operation"
+ITSELF = "gives the tensor itself, or an error, since no number is complex"
 NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
         [
@@ -72,6 +73,9 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
         ["contiguous_format", "is_tensor", "memory_format", "preserve_format"], NO_FUNCTION
     ),
+    **dict.fromkeys(["UntypedStorage", "layout", "strided"], NO_FUNCTION),
+    **dict.fromkeys(["conj", "conj_physical", "real", "resolve_conj", "resolve_neg"], ITSELF),
+    "imag": ITSELF,
 }
 
 

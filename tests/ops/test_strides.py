@@ -1,0 +1,85 @@
+"""Results and gradients lie in memory as PyTorch's do, but for what is listed here."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch._core.tensor import wrap
+from tests.ops.cases import Case, cases
+from tests.ops.strides import asked, lies, told
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "strides.json").read_text("utf-8"))
+FIRST = (
+    "PyTorch asks the first operand; NumPy lays a result in order where operands lie differently, "
+    "and to look at that would cost every operation"
+)
+BY_STEPS = "computed in several steps of NumPy's, which lay results in order"
+OTHER_KERNEL = "PyTorch's kernel leaves its own order"
+TURNED = "PyTorch turns a column that is looked for to the front, and its result back"
+LAPACK = "PyTorch gives out LAPACK's memory, which goes column by column"
+EXCEPTIONS = {
+    **dict.fromkeys(
+        [
+            "add", "sub", "mul", "div", "pow", "atan2", "remainder", "fmod", "maximum", "minimum",
+            "where", "eq", "ne", "lt", "le", "gt", "ge", "mse_loss", "l1_loss", "smooth_l1_loss",
+            "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "hypot",
+            "logaddexp", "logaddexp2", "fmax", "fmin", "ldexp", "copysign", "xlogy", "lerp",
+            "addcmul", "addcdiv", "addr",
+        ],
+        FIRST,
+    ),
+    **dict.fromkeys(["lgamma", "polygamma"], BY_STEPS),
+    **dict.fromkeys(
+        ["kron", "matrix_power", "linalg.matrix_power", "nll_loss", "linalg.tensorinv"],
+        OTHER_KERNEL,
+    ),
+    **dict.fromkeys(["unique", "unique_consecutive"], TURNED),
+    **dict.fromkeys(
+        [
+            "inverse", "linalg.inv", "linalg.inv_ex", "linalg.solve", "linalg.solve_triangular",
+            "linalg.cholesky", "cholesky of symmetric", "linalg.cholesky_ex", "linalg.qr",
+            "Q of linalg.qr", "R of linalg.qr", "linalg.lstsq", "linalg.matrix_power below zero",
+            "sign of slogdet",
+        ],
+        LAPACK,
+    ),
+}  # fmt: skip
+ASKED = [
+    case
+    for case in cases()
+    if case.row.torch is not None and case.number in asked(case.row.samples)
+]
+
+
+def answer(case: Case) -> dict[str, Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return told(torch, case.function, case.name, case.sample, wrap)
+
+
+@pytest.mark.parametrize("case", [c for c in ASKED if c.name not in EXCEPTIONS], ids=str)
+def test_as_pytorch(case: Case) -> None:
+    assert answer(case) == GOLDEN[case.key]
+
+
+@pytest.mark.parametrize("name", EXCEPTIONS)
+def test_exceptions_are_exceptions(name: str) -> None:
+    """Each is one still; those for the order of the inputs are none where all lie in order."""
+    differing = [c for c in ASKED if c.name == name and answer(c) != GOLDEN[c.key]]
+    assert differing
+    if EXCEPTIONS[name] in (FIRST, BY_STEPS):
+        for case in differing:
+            assert answer(case).get("in order") == GOLDEN[case.key].get("in order")
+
+
+def test_strides_are_seen() -> None:
+    x = np.zeros((2, 1, 3))
+    assert lies(wrap(x)) is None
+    assert lies(wrap(x.T)) == [1, 0, 3]
+    assert lies(wrap(x[..., ::2])) == [3, 0, 2]
+    assert lies(wrap(x[:0].T)) is None
