@@ -56,6 +56,8 @@ class Plan(Source):
 
     def renew(self, survey: Survey, arguments: Arguments) -> bool:
         """Look for equal things where they are now; whether the plan still applies."""
+        if all(holds(check) for check in self.checks):
+            return bool(self.refresh())
         self.checks, self.arguments = survey.checks, arguments
         return self.bind()
 

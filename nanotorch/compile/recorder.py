@@ -26,6 +26,7 @@ LAYOUT = {
     np.broadcast_shapes, np.can_cast, np.iscomplexobj, np.isrealobj, np.min_scalar_type,
 }  # fmt: skip
 # Functions whose results have shapes that depend on values.
+LONGEST = 20_000  # entries of a tape
 DYNAMIC = {
     np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, np.bincount, np.compress,
     np.trim_zeros, np.intersect1d, np.union1d, np.setdiff1d, np.histogram,
@@ -170,6 +171,8 @@ class Recorder:
     def note(self, entry: Entry) -> None:
         """Put an entry on the tape."""
         self.tape.entries.append(entry)
+        if len(self.tape.entries) > LONGEST:
+            self.refuse(f"the step makes more than {LONGEST:,} calls")
 
     def writing(self, array: Array) -> None:
         """Memory is about to be written to, or has been; constants become temporaries."""
