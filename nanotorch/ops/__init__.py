@@ -10,6 +10,7 @@ from nanotorch.ops import advanced as advanced
 from nanotorch.ops import affine as affine
 from nanotorch.ops import blending as blending
 from nanotorch.ops import chains as chains
+from nanotorch.ops import combining as combining
 from nanotorch.ops import comparison as comparison
 from nanotorch.ops import constructor as constructor
 from nanotorch.ops import conversion as conversion
@@ -47,6 +48,7 @@ from nanotorch.ops import random as random
 from nanotorch.ops import random_fill as random_fill
 from nanotorch.ops import ranges as ranges
 from nanotorch.ops import real as real
+from nanotorch.ops import reducing as reducing
 from nanotorch.ops import reduction as reduction
 from nanotorch.ops import robust_loss as robust_loss
 from nanotorch.ops import rounding as rounding

@@ -4,6 +4,7 @@ One row per operation, one line per sample. The table knows no framework: `scrip
 calls it with PyTorch, the tests with nanotorch.
 """
 
+from tests.ops.samples_combining import COMBINING
 from tests.ops.samples_comparison import COMPARISON
 from tests.ops.samples_creation import CREATION
 from tests.ops.samples_elementwise import ELEMENTWISE
@@ -28,6 +29,7 @@ TABLE: Table = {
     **WRITES,
     **LINALG,
     **FACTORS,
+    **COMBINING,
     **NN,
     **SORTING,
     **STATISTICS,
