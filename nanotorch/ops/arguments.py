@@ -1,11 +1,19 @@
 """What operations ask of their arguments: tensors, sequences of them, numbers."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core.arguments import Place, kind_of, refused
+from nanotorch._core.dtypes import Number
 from nanotorch._core.tensor import Tensor
+
+LARGEST = {np.dtype(name): float(np.finfo(name).max) for name in ("float16", "float32", "float64")}
+C_NAMES = {
+    "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
+    "float16": "c10::Half", "float32": "float",
+}  # fmt: skip
 
 
 def need_tensors(*values: Any) -> None:
@@ -60,3 +68,30 @@ def as_number(value: Any, place: Place | None = None) -> Any:
     if isinstance(value, np.generic) or (isinstance(value, Tensor) and value._array.ndim == 0):
         return value.item()
     raise refused(value, "Number", place)
+
+
+def number_in(value: Number, kind: np.dtype) -> Any:
+    """A Python number in another type: towards zero for integers, which may not overflow.
+
+    Raises:
+        RuntimeError: for a number beyond the limits of the type.
+        OverflowError: for an integer that no type holds.
+    """
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert")
+    if kind.kind == "f":
+        fits = abs(value) <= LARGEST[kind] or not math.isfinite(value)
+    elif kind.kind == "b":
+        fits = True
+    else:
+        info = np.iinfo(kind)
+        # PyTorch lets unsigned types wrap around below zero.
+        low = info.min if info.min else -int(info.max)
+        fits = math.isfinite(value) and low <= int(value) <= info.max
+    if not fits:
+        raise RuntimeError(
+            f"value cannot be converted to type {C_NAMES[kind.name]} without overflow"
+        )
+    if kind.kind == "u" and value < 0:
+        return kind.type(int(value) % (int(np.iinfo(kind).max) + 1))
+    return kind.type(value)

@@ -9,10 +9,9 @@ from nanotorch._core.arguments import combination
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import as_number, need_tensors
+from nanotorch.ops.arguments import as_number, need_tensors, number_in
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.hidden import inplace_form
-from nanotorch.ops.inplace import number_in
 
 NAMES = {"Long": "long int", "Half": "c10::Half", "Byte": "unsigned char", "Char": "signed char"}
 NAMES |= {"Short": "short int"}

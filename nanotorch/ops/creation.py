@@ -15,8 +15,7 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.inference import InferenceCell
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
-from nanotorch.ops.arguments import as_number, need_tensors
-from nanotorch.ops.inplace import number_in
+from nanotorch.ops.arguments import as_number, need_tensors, number_in
 from nanotorch.ops.memory import contiguous_format, preserve_format
 from nanotorch.ops.sizes import shape_of
 from nanotorch.ops.values import array_of, shared

@@ -11,6 +11,7 @@ import numpy as np
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import number_in
 from nanotorch.ops.comparison import vanishing, zero_where
 
 LN_2, LN_10 = math.log(2.0), math.log(10.0)
@@ -74,7 +75,7 @@ def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
 def scaled(other: Array, alpha: float) -> Array:
     """``alpha * other`` in the dtype of ``other``."""
     check_alpha(other, alpha)
-    return other * other.dtype.type(alpha)
+    return other * number_in(alpha, other.dtype)
 
 
 def check_alpha(other: Array, alpha: Number) -> None:

@@ -10,9 +10,9 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.accumulation import add_rows
-from nanotorch.ops.arguments import need_tensors
+from nanotorch.ops.arguments import need_tensors, number_in
 from nanotorch.ops.expanding import common_shape, expand_to
-from nanotorch.ops.inplace import number_in, writer
+from nanotorch.ops.inplace import writer
 
 # Along one dimension
 

@@ -9,7 +9,8 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.accumulation import add_rows
-from nanotorch.ops.inplace import number_in, writer
+from nanotorch.ops.arguments import number_in
+from nanotorch.ops.inplace import writer
 from nanotorch.ops.reduction import sum_all
 
 WHOLE: Any = slice(None)

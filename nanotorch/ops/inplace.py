@@ -4,7 +4,6 @@ A kernel declared with ``inplace=True`` usually computes a result, which is then
 tensor. Those below write to the array they are given and return it, since no result stands apart.
 """
 
-import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -18,6 +17,7 @@ from nanotorch._core.op import Array, method, node_class, op
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import Step, View, check_memory, refuse_history
+from nanotorch.ops.arguments import number_in
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.hidden import inplace_form
 from nanotorch.ops.memory import as_strided
@@ -89,40 +89,6 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 
 # Numbers
-
-
-LARGEST = {np.dtype(name): float(np.finfo(name).max) for name in ("float16", "float32", "float64")}
-C_NAMES = {
-    "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
-    "float16": "c10::Half", "float32": "float",
-}  # fmt: skip
-
-
-def number_in(value: Number, kind: np.dtype) -> Any:
-    """A Python number in another type: towards zero for integers, which may not overflow.
-
-    Raises:
-        RuntimeError: for a number beyond the limits of the type.
-        OverflowError: for an integer that no type holds.
-    """
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        raise OverflowError("int too big to convert")
-    if kind.kind == "f":
-        fits = abs(value) <= LARGEST[kind] or not math.isfinite(value)
-    elif kind.kind == "b":
-        fits = True
-    else:
-        info = np.iinfo(kind)
-        # PyTorch lets unsigned types wrap around below zero.
-        low = info.min if info.min else -int(info.max)
-        fits = math.isfinite(value) and low <= int(value) <= info.max
-    if not fits:
-        raise RuntimeError(
-            f"value cannot be converted to type {C_NAMES[kind.name]} without overflow"
-        )
-    if kind.kind == "u" and value < 0:
-        return kind.type(int(value) % (int(np.iinfo(kind).max) + 1))
-    return kind.type(value)
 
 
 @writer(input=lambda g: blank(g), node="FillBackward2", overlap=True)

@@ -9,10 +9,10 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination, refused
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number
+from nanotorch.ops.arguments import as_number, number_in
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.expanding import common_shape
-from nanotorch.ops.inplace import number_in, writer
+from nanotorch.ops.inplace import writer
 from nanotorch.ops.joining import unbind
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import unsqueeze
@@ -78,8 +78,17 @@ def choose(condition: Any, input: Any, other: Any) -> Any:
     if isinstance(input, Tensor) and isinstance(other, Tensor) and held[0].dtype is held[1].dtype:
         return where_true(condition, input, other, None)
     kind = dtypes.result_type(held).numpy
-    operands = [x if isinstance(x, Tensor) else wrap(np.array(x, kind)) for x in pair]
+    operands = [x if isinstance(x, Tensor) else wrap(number_array(x, kind)) for x in pair]
     return where_true(condition, *operands, kind)
+
+
+def number_array(value: Any, kind: np.dtype) -> Array:
+    """A number as a 0-d array; float16 alone may overflow, to infinity.
+
+    Raises:
+        RuntimeError: for one that is beyond the limits of the type.
+    """
+    return np.array(value if kind == np.float16 else number_in(value, kind), kind)
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import number_in
 from nanotorch.ops.comparison import vanishing, zero_where
 from nanotorch.ops.elementwise import log, refuse_bool
 from nanotorch.ops.hidden import inplace_form
@@ -36,7 +37,7 @@ def pow_number(input: Array, exponent: float) -> Array:
     if input.dtype.kind != "f":
         if exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
-        return np.power(input, exponent)
+        return np.power(input, number_in(exponent, input.dtype))
     special = NUMBER_POWERS.get(exponent)
     return np.power(input, exponent) if special is None else special(input)
 

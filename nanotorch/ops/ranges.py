@@ -10,9 +10,8 @@ from nanotorch._core.arguments import as_int, combination, integer
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import as_number, given_tensors
+from nanotorch.ops.arguments import as_number, given_tensors, number_in
 from nanotorch.ops.creation import OPTIONS, leaf, numpy_dtype
-from nanotorch.ops.inplace import number_in
 
 NUMBERS = ("Number end", "Number start, Number end", "Number start, Number end, Number step = 1")
 ARANGE = tuple(

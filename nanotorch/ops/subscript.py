@@ -15,9 +15,10 @@ from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.watching import look, watch
 from nanotorch.ops.advanced import Index, check_masks, index, put_into
+from nanotorch.ops.arguments import number_in
 from nanotorch.ops.expanding import expand_to
 from nanotorch.ops.indexing import index_fill_
-from nanotorch.ops.inplace import copy_, fill_, number_in
+from nanotorch.ops.inplace import copy_, fill_
 from nanotorch.ops.masking import masked_fill_
 from nanotorch.ops.memory import alias
 from nanotorch.ops.shape import unsqueeze, view

@@ -90,6 +90,18 @@ torch.from_numpy(np.zeros((0, 3))[:, ::-1])|torch.from_numpy(np.ones(1)[::-1])
 type(torch.from_numpy(np.ma.array(a)).numpy())
 """
 
+BESIDE = """
+zero(i8) & 300|zero(u8).add_(300)|zero(u8).mul_(300)|zero(u8) + 300|zero(i8) * 300|zero(u8) - 1
+zero(i8) == 300|zero(u8) < -1|zero(i8).sub_(200)|zero(i32) + 2**40|zero(f32) + 1e40
+zero(u8).fill_(300)|zero(u8).clamp(0, 300)|zero(i8) % 300|300 - zero(u8)|300 & zero(i8)
+zero(b) + 300|zero(i8) ** 300|zero(i8).pow(300)|zero(i8).pow_(300)|zero(u8) ** -1
+zero(u8).masked_fill_(zero(b), 300)|torch.where(zero(b), zero(u8), 300)
+torch.where(zero(b), zero(u8), -1)|torch.where(zero(b), zero(f32), 1e40)
+torch.where(zero(b), zero(u8), 2**64)|torch.where(zero(b), zero(f16), 70000.0)
+zero(u8).add_(1, alpha=300)|zero(u8).add(1, alpha=300)|zero(u8).sub(1, alpha=-3)
+zero(f32).add(1, alpha=1e40)|zero(i8).add_(T(300))|zero(i64).fill_(2**63)|zero(i64).fill_(2**64)
+"""
+
 
 def _nested(depth: int) -> Any:
     value: Any = 1
@@ -104,6 +116,7 @@ def _told(torch: Any, texts: str) -> dict[str, str]:
         "nan": float("nan"), "inf": float("inf"), "nested": _nested, "Tensor": torch.Tensor,
         "Size": torch.Size, "full": torch.full, "arange": torch.arange, "b": torch.bool,
         "linspace": torch.linspace, "a": np.array([1.0, 2.0, 3.0]),
+        "zero": lambda kind: torch.zeros(2, dtype=kind),
         "pair": np.zeros(2, [("a", "i1"), ("b", "f8")]),
     }  # fmt: skip
     for kind in ("uint8", "int8", "int32", "int64", "float16", "float32", "float64"):
@@ -140,6 +153,10 @@ def ranges(torch: Any) -> Any:
 
 def shared(torch: Any) -> Any:
     return _told(torch, SHARED)
+
+
+def numbers_beside_tensors(torch: Any) -> Any:
+    return _told(torch, BESIDE)
 
 
 def arrays_keep_their_shape(torch: Any) -> Any:
