@@ -190,36 +190,103 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return from_.category <= to.category
 
 
-class iinfo:  # noqa: N801 - PyTorch's name
-    """Limits of an integer dtype: ``bits``, ``min``, ``max``."""
+class _Limits:
+    """What the limits of two kinds of dtypes have in common: they are values, told by their dtype.
+
+    Attributes:
+        dtype: the name of the dtype.
+        bits: how many each element takes.
+        min, max: the least and the greatest number.
+    """
+
+    bits: int
+    dtype: str
+    _names: tuple[str, ...] = ("min", "max")
+
+    def _set(self, **values: Any) -> None:
+        vars(self).update(values)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind = type(self).__name__
+        if name not in vars(self):
+            raise AttributeError(f"'torch.{kind}' object has no attribute '{name}'")
+        raise AttributeError(f"attribute '{name}' of 'torch.{kind}' objects is not writable")
+
+    def __eq__(self, other: object) -> bool:
+        return vars(self) == vars(other) if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((type(self), vars(self)["dtype"]))
+
+    def __repr__(self) -> str:
+        held = vars(self)
+        listed = ", ".join(f"{name}={held[name]:g}" for name in self._names)
+        return f"{type(self).__name__}({listed}, dtype={held['dtype']})"
+
+
+def _checked(name: str, kind: Any) -> dtype:
+    """The argument of `iinfo` and `finfo`."""
+    if not isinstance(kind, dtype):
+        raise refused(kind, "torch.dtype", (name, "type", 1))
+    return kind
+
+
+class iinfo(_Limits):  # noqa: N801 - PyTorch's name
+    """Limits of an integer dtype: ``bits``, ``min``, ``max``.
+
+    Raises:
+        TypeError: for another dtype.
+    """
+
+    min: int
+    max: int
 
     def __init__(self, type: dtype) -> None:
+        if _checked("iinfo", type).is_floating_point:
+            raise TypeError(
+                "torch.iinfo() requires an integer input type. Use torch.finfo to handle "
+                "'torch.iinfo'"
+            )
+        if type is bool_:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
         info = np.iinfo(type.numpy)
-        self.bits, self.min, self.max, self.dtype = (
-            info.bits,
-            int(info.min),
-            int(info.max),
-            type.name,
-        )
-
-    def __repr__(self) -> str:
-        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+        self._set(bits=info.bits, min=int(info.min), max=int(info.max), dtype=type.name)
 
 
-class finfo:  # noqa: N801 - PyTorch's name
-    """Limits of a floating-point dtype: ``bits eps min max tiny smallest_normal resolution``."""
+class finfo(_Limits):  # noqa: N801 - PyTorch's name
+    """Limits of a floating-point dtype: ``bits eps min max tiny smallest_normal resolution``.
 
-    def __init__(self, type: dtype | None = None) -> None:
-        kind = type or default.dtype
+    Args:
+        type: default: the default dtype.
+
+    Raises:
+        TypeError: for another dtype.
+    """
+
+    eps: float
+    min: float
+    max: float
+    resolution: float
+    smallest_normal: float
+    tiny: float
+    _names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+
+    def __init__(self, type: Any = ...) -> None:
+        kind = default.dtype if type is ... else _checked("finfo", type)
+        if not kind.is_floating_point:
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
+                "'torch.finfo'"
+            )
         info = np.finfo(kind.numpy)
-        self.bits, self.dtype = info.bits, kind.name
-        self.eps, self.min, self.max = float(info.eps), float(info.min), float(info.max)
-        self.tiny = self.smallest_normal = float(info.smallest_normal)
-        self.resolution = 10.0**-info.precision
-
-    def __repr__(self) -> str:
-        return (
-            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
-            f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, "
-            f"dtype={self.dtype})"
+        tiny = float(info.smallest_normal)
+        self._set(
+            bits=info.bits,
+            dtype=kind.name,
+            eps=float(info.eps),
+            min=float(info.min),
+            max=float(info.max),
+            tiny=tiny,
+            smallest_normal=tiny,
+            resolution=10.0**-info.precision,
         )

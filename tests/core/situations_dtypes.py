@@ -115,6 +115,29 @@ def limits(torch: Any) -> Any:
     ]
 
 
+def limits_are_values(torch: Any) -> Any:
+    """Compared, hashed, not written to; of the right dtypes only."""
+    one, other = torch.iinfo(torch.int8), torch.finfo(torch.float32)
+    wrong = [
+        lambda: torch.iinfo(torch.float32),
+        lambda: torch.iinfo(torch.bool),
+        lambda: torch.iinfo(3),
+        lambda: torch.finfo(torch.int32),
+        lambda: torch.finfo(torch.bool),
+        lambda: torch.finfo(None),
+        lambda: setattr(one, "max", 3),
+        lambda: setattr(other, "eps", 3),
+    ]
+    return [
+        one == torch.iinfo(torch.int8),
+        one == torch.iinfo(torch.int16),
+        one == other,
+        hash(one) == hash(torch.iinfo(torch.int8)),
+        other != torch.finfo(torch.float64),
+        *map(raised, wrong),
+    ]
+
+
 def inference(torch: Any) -> Any:
     """The dtype that Python values and NumPy arrays bring."""
     values = [1, 1.0, True, [1, 2], [1, 2.0], [True, 1], [True, 2.5], [[]], [], [[1], [2]]]
