@@ -27,6 +27,7 @@ from nanotorch.ops import gathering as gathering
 from nanotorch.ops import generator as generator
 from nanotorch.ops import indexing as indexing
 from nanotorch.ops import inplace as inplace
+from nanotorch.ops import inplace_functions as inplace_functions
 from nanotorch.ops import joining as joining
 from nanotorch.ops import layer_norm as layer_norm
 from nanotorch.ops import least_squares as least_squares

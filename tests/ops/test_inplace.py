@@ -5,6 +5,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core.tensor import wrap
+from nanotorch.ops import inplace_functions
 from tests.ops.asking import as_pytorch
 
 test_as_pytorch = as_pytorch("inplace", "writes")
@@ -83,3 +84,17 @@ def test_numbers_beyond_an_integer_are_refused(name: str) -> None:
     with pytest.raises(RuntimeError, match="without overflow"):
         x[0] = float("nan")
     assert x.tolist() == [largest] * 2
+
+
+def test_functions_in_place_are_the_methods() -> None:
+    missing = [n for n in inplace_functions.NAMES if not hasattr(torch.Tensor, f"{n}_")]
+    assert missing == []
+    x = torch.tensor([0.25, 1.0])
+    assert torch.exp_(x) is x
+    assert torch.equal(x, torch.tensor([0.25, 1.0]).exp())
+    assert torch.fill_(x, 2.0).tolist() == [2.0, 2.0]
+    assert torch.nan_to_num_(torch.tensor([float("nan")]), nan=1.0).tolist() == [1.0]
+    with pytest.raises(
+        TypeError, match=r"exp_\(\): argument 'input' \(position 1\) must be Tensor, not int"
+    ):
+        torch.exp_(2)
