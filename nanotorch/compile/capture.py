@@ -48,6 +48,13 @@ class Slot:
         self.path, self.tensor, self.storage, self.leaf = path, tensor, storage, leaf
         self.array = tensor._array
 
+    def forget(self) -> None:
+        """Hold no memory any more."""
+        empty = np.empty(0, np.float32)
+        self.array, self.storage.base = empty, empty
+        if self.leaf is not None:
+            self.tensor = self.leaf
+
 
 class Arguments:
     """The arguments of a call: their structure, and the tensors that may be others next time."""

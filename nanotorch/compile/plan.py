@@ -8,7 +8,7 @@ import numpy as np
 
 from nanotorch._core.hooks import changes
 from nanotorch.compile import home
-from nanotorch.compile.bundle import bundle
+from nanotorch.compile.bundle import Pieces, bundle
 from nanotorch.compile.capture import Arguments, Capture, holds
 from nanotorch.compile.emit import Calls, Names
 from nanotorch.compile.home import aligned, block_of
@@ -18,7 +18,7 @@ from nanotorch.compile.passes import simplify
 from nanotorch.compile.report import Figures
 from nanotorch.compile.source import MISS, Source
 from nanotorch.compile.survey import Survey
-from nanotorch.compile.tape import TEMPORARY, Ref, owner
+from nanotorch.compile.tape import TEMPORARY, Entry, Ref, hollow, owner
 
 
 class Plan(Source):
@@ -50,6 +50,13 @@ class Plan(Source):
         numbers = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
         self.grad_storages = {ref.storage.number for ref in escaping[: len(self.gradients)]}
         self.layout = Layout(tape.entries, self.grad_storages | numbers, escaping)
+        let_go(self.layout.entries, escaping)
+        tape.by_owner.clear()
+        tape.storages.clear()
+        needed = [*self.used_slots(), *[count.slot for count in capture.counts]]
+        for slot in capture.slots:
+            if slot not in needed:  # the gradient of another step
+                slot.forget()
         self.lock = threading.Lock()
         self.owned, self.verified = True, False
         self.bind()
@@ -168,6 +175,17 @@ class Plan(Source):
         same = all(holds(check) for check in self.checks if check.counted)
         self.seen[0] = now if same else -1
         return same
+
+
+def let_go(entries: list[Entry], escaping: list[Ref]) -> None:
+    """Free the trace's temporaries: replays need their layout only."""
+    inner = [e for entry in entries if isinstance(entry.fn, Pieces) for e in entry.fn.entries]
+    refs = [*escaping, *[r for e in (*entries, *inner) for r in (*e.outs, *e.inputs())]]
+    found = {id(ref): ref for ref in refs if ref.storage.kind == TEMPORARY}
+    for ref in found.values():
+        ref.let_go()
+    for storage in {id(ref.storage): ref.storage for ref in found.values()}.values():
+        storage.base = hollow(storage.base)
 
 
 def piece(block: np.ndarray, at: int, ref: Ref) -> np.ndarray:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 Array = np.ndarray
 
@@ -33,15 +34,23 @@ class Storage:
 class Ref:
     """An array of a step: a view of a storage."""
 
-    __slots__ = ("array", "storage")
+    __slots__ = ("array", "known_offset", "storage")
 
     def __init__(self, storage: Storage, array: Array) -> None:
         self.storage, self.array = storage, array
+        self.known_offset: int | None = None
 
     @property
     def offset(self) -> int:
         """Where its first element lies, in bytes from that of the storage."""
+        if self.known_offset is not None:
+            return self.known_offset
         return address(self.array) - address(self.storage.base)
+
+    def let_go(self) -> None:
+        """Keep the layout, and no memory."""
+        self.known_offset = self.offset
+        self.array = hollow(self.array)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -132,6 +141,11 @@ def replaced(value: Any, change: Callable[[Ref], Any]) -> Any:
     if type(value) is dict:
         return {name: replaced(part, change) for name, part in value.items()}
     return value
+
+
+def hollow(array: Array) -> Array:
+    """An array of the same layout without memory, not to be touched."""
+    return as_strided(np.empty(1, array.dtype), array.shape, array.strides, writeable=False)
 
 
 def address(array: Array) -> int:

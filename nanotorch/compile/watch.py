@@ -8,6 +8,7 @@ step; `survey` looks at what the called code can reach.
 import builtins
 import dis
 import functools
+import gc
 import math
 import sys
 import sysconfig
@@ -78,13 +79,16 @@ class Watcher:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """See the calls of this thread."""
-        before = sys.getprofile()
+        """See the calls of this thread, but not those that the garbage collector would make."""
+        before, collecting = sys.getprofile(), gc.isenabled()
+        gc.disable()
         sys.setprofile(self.see)
         try:
             yield
         finally:
             sys.setprofile(before)
+            if collecting:
+                gc.enable()
 
     def see(self, frame: FrameType, event: str, argument: Any) -> None:
         """Called by Python at every call and return."""
