@@ -133,7 +133,7 @@ class Op:
         self.functions: dict[str, Any] = {}
         plain = [p.replace(annotation=p.empty) for p in self.signature.parameters.values()]
         self.plain_signature = Signature(plain)
-        self.needs = {n: list(inspect.signature(f).parameters) for n, f in self.formulas.items()}
+        self.needs = {n: parameters(f) for n, f in self.formulas.items()}
         self.recipe = self._read_recipe()
         self.keeps_values = any(
             kind in ("input", "out", "aux") or getattr(kinds.get(name), "keeps_values", False)
@@ -186,6 +186,12 @@ class Op:
                 # A Python number is one tensor for all operations.
                 return wrap(tensor._array.copy()) if tensor._is_number else tensor
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
+
+
+def parameters(formula: Any) -> list[str]:
+    """The names of a formula's parameters; `inspect` would take a tenth of the import for it."""
+    code = formula.__code__
+    return list(code.co_varnames[: code.co_argcount])
 
 
 def default_node_name(name: str) -> str:

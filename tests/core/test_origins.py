@@ -2,14 +2,12 @@
 
 import inspect
 import re
-from typing import Any
 
 import pytest
 
 import nanotorch as torch
-from nanotorch._core.origins import WHERE, climb, ours
+from nanotorch._core.origins import WHERE
 from tests import answers
-from tests.core import situations_origins
 from tests.core.asking import as_pytorch
 from tests.core.casebook import situations
 
