@@ -2,12 +2,13 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nanotorch._core.grad_mode import mode as grad_mode
-from nanotorch.compile.compiler import LIMIT, Compiler
-from nanotorch.compile.source import MISS
 from nanotorch.nn.module import Module
+
+if TYPE_CHECKING:
+    from nanotorch.compile.compiler import Compiler
 
 BACKENDS = ("inductor", "eager", "aot_eager")  # of PyTorch's; the last two compile nothing
 MODES = (
@@ -72,9 +73,13 @@ def compile(
         raise TypeError(f"A callable function is expected, but {type(model)} is provided.")
     if disable or backend in ("eager", "aot_eager"):
         return model
+    # Only who compiles pays for loading the compiler.
+    from nanotorch.compile.compiler import LIMIT, Compiler
+
+    compiler = Compiler(model, fullgraph, recompile_limit or LIMIT)
     if isinstance(model, Module):
-        return OptimizedModule(model, fullgraph, recompile_limit or LIMIT)
-    return compiled_function(Compiler(model, fullgraph, recompile_limit or LIMIT))
+        return OptimizedModule(model, compiler)
+    return compiled_function(compiler)
 
 
 def check_choices(backend: Any, mode: str | None, options: dict[str, Any] | None) -> None:
@@ -89,13 +94,13 @@ def check_choices(backend: Any, mode: str | None, options: dict[str, Any] | None
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
 
 
-def compiled_function(compiler: Compiler) -> Callable[..., Any]:
+def compiled_function(compiler: "Compiler") -> Callable[..., Any]:
     """The function that users call in place of theirs."""
-    slow, replay = compiler.call, compiler.replay
+    slow, replay, miss = compiler.call, compiler.replay, compiler.miss
 
     def compiled(*args: Any, **kwargs: Any) -> Any:
         result = replay[0](args, kwargs)
-        return slow(args, kwargs) if result is MISS else result
+        return slow(args, kwargs) if result is miss else result
 
     functools.update_wrapper(compiled, compiler.function)
     compiled.__wrapped__ = compiler.function  # type: ignore[attr-defined]
@@ -113,11 +118,10 @@ class OptimizedModule(Module):
 
     _orig_mod: Module
 
-    def __init__(self, module: Module, fullgraph: bool, limit: int) -> None:
+    def __init__(self, module: Module, compiler: "Compiler") -> None:
         super().__init__()
         object.__setattr__(self, "_orig_mod", module)
         self._modules["_orig_mod"] = module
-        compiler = Compiler(module, fullgraph, limit)
         object.__setattr__(self, "_compiler", compiler)
         object.__setattr__(self, "_compiled", compiled_function(compiler))
         self.__dict__.pop("training")

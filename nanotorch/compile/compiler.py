@@ -35,8 +35,11 @@ class Compiler:
     Attributes:
         plan: the one of the last call.
         replay: its function, for a quick look.
+        miss: what that returns if it is not the right one.
         problem: why the function runs as it is; None as long as it does not.
     """
+
+    miss = MISS
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool, limit: int = LIMIT) -> None:
         self.function, self.fullgraph, self.limit = function, fullgraph, limit
