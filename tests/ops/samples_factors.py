@@ -68,6 +68,11 @@ def symmetric(A: Any) -> Any:
     return (A + A.transpose(-2, -1)) / 2
 
 
+def info_and_nan(torch: Any, result: Any) -> list[Any]:
+    """What failed, and a nan, since what there is of matrices that failed is not finite."""
+    return [result.info, torch.tensor(nan)]
+
+
 def eigen(torch: Any, A: Any, *args: Any) -> list[Any]:
     """Eigenvalues, and the matrix put together again from a function of them."""
     values, vectors = torch.linalg.eigh(symmetric(A), *args)
@@ -109,7 +114,7 @@ FACTORS: Table = {
         s(SQUARE), s(BATCH), bad(ZEROS, check_errors=True), bad(WIDE), call=called("inv_ex")
     ),
     "info of linalg.inv_ex": rows(
-        s(PAIR), s(ZEROS), call=lambda torch, A: torch.linalg.inv_ex(A)[1]
+        s(PAIR), s(ZEROS), call=lambda torch, A: info_and_nan(torch, torch.linalg.inv_ex(A))
     ),
     "det": of_squares(s(SINGULAR), s(PAIR)),
     "linalg.det": rows(s(SQUARE), bad(WIDE), call=called("det")),
@@ -174,7 +179,8 @@ FACTORS: Table = {
         kink(SYMMETRIC), bad(fixed([[-1.0]]), check_errors=True), call=called("cholesky_ex")
     ),
     "info of linalg.cholesky_ex": rows(
-        s(fixed([-1.0, 0.0], [0.0, 1.0])), call=lambda torch, A: torch.linalg.cholesky_ex(A)[1]
+        s(fixed([-1.0, 0.0], [0.0, 1.0])),
+        call=lambda torch, A: info_and_nan(torch, torch.linalg.cholesky_ex(A)),
     ),
     "cholesky": rows(bad(SYMMETRIC)),
     "linalg.qr": rows(
