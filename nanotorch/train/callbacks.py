@@ -5,7 +5,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +24,24 @@ BAR_FORMAT = (
 )
 LINES = 10
 """How many lines of progress are printed where there is no terminal."""
+
+
+@contextmanager
+def readable_warnings() -> Iterator[None]:
+    """Show warnings of the block as a line each, above the bar if there is one.
+
+    That a step runs uncompiled is told even where warnings are errors: the training goes on.
+    """
+
+    def show(message: Warning | str, *place: object) -> None:
+        from tqdm import tqdm
+
+        tqdm.write(f"warning: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", "nanotorch.compile runs", UserWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 class Sink(Protocol):

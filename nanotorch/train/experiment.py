@@ -34,6 +34,9 @@ class Experiment(Protocol):
     def step(self, batch: Any) -> tuple[float, int]:
         """Take one step; return the loss before it and how many samples that is the mean of."""
 
+    def compilation(self) -> Mapping[str, Any]:
+        """Return what became of compiling the step, for the record."""
+
     def describe(self) -> str:
         """Return what is about to be done, for people."""
 

@@ -1,11 +1,11 @@
 """Function minimization: the point itself is what is learned."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import nanotorch as torch
-from nanotorch import nn
+from nanotorch import nn, optim
 
 from .callbacks import Sink
 from .components import OPTIMIZERS
@@ -14,6 +14,7 @@ from .expression import Expression, parse_expression
 from .loop import Callback, Loop
 from .problems import Origins
 from .schema import MinimizationConfig
+from .step import TrainingStep
 
 MOST_CURVES = 10
 """Coordinates that get a curve of their own."""
@@ -33,6 +34,8 @@ class Minimization:
         self.x = torch.tensor(list(config.function.start), requires_grad=True)
         self.optimizer = OPTIMIZERS.build(config.optimizer, "optimizer", origins, [self.x])
         self.steps = config.function.iterations
+        move = moving(self.function, self.x, self.optimizer)
+        self._move = TrainingStep(move, config.function.compile, self.steps)
 
     def batches(self) -> Iterable[Any]:
         """Return the iterations; there is one epoch."""
@@ -40,11 +43,11 @@ class Minimization:
 
     def step(self, batch: Any) -> tuple[float, int]:
         """Move the point; return the value before the move."""
-        self.optimizer.zero_grad()
-        y = self.function(self.x)
-        y.backward()
-        self.optimizer.step()
-        return y.item(), 1
+        return self._move.call().item(), 1
+
+    def compilation(self) -> Mapping[str, Any]:
+        """Return what became of compiling the step."""
+        return self._move.record()
 
     def describe(self) -> str:
         """Return the function and where the search begins."""
@@ -82,6 +85,22 @@ class Minimization:
             value = self.function(self.x).item()
         text = f"f = {value:.6g} at {self.x.detach().numpy()}"
         return Report(text, {"function/value": value})
+
+
+def moving(
+    function: Expression, x: torch.Tensor, optimizer: optim.Optimizer
+) -> Callable[[], torch.Tensor]:
+    """Return what moves a point downhill, and gives the value before."""
+    evaluate = function.evaluate
+
+    def minimization_step() -> torch.Tensor:
+        y: torch.Tensor = evaluate(x)
+        optimizer.zero_grad()
+        y.backward()
+        optimizer.step()
+        return y
+
+    return minimization_step
 
 
 class FunctionModule(nn.Module):

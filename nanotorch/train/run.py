@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .callbacks import Sink, StopOnSignal, StopWhenNotFinite
+from .callbacks import Sink, StopOnSignal, StopWhenNotFinite, readable_warnings
 from .checkpoint import save_weights
 from .dump import dump_config
 from .experiment import Experiment
@@ -30,6 +30,7 @@ from .run_directory import (
     write_json,
 )
 from .schema import MinimizationConfig
+from .step import compilation_text
 from .supervised import Supervised
 
 
@@ -151,16 +152,21 @@ class Run:
             sinks = self._open_sinks(config_text, stack)
             callbacks = [StopWhenNotFinite(), self._signals, *self._experiment.callbacks(sinks)]
             loop = Loop(self._experiment, self._experiment.steps, callbacks)
-            loop.run()
+            with readable_warnings():
+                loop.run()
             status = loop.stop_reason or "finished"
             report = self._experiment.report()
             final = {f"final/{name}": value for name, value in report.results.items()}
             for sink in sinks:
                 sink.write(loop.step, loop.epoch, final)
         save_weights(self._directory / "weights.safetensors", self._experiment.state())
-        self._record.values |= {"status": status, "steps": loop.step, "results": report.results}
+        step = self._experiment.compilation()
+        self._record.values |= {"status": status, "steps": loop.step, "step": step}
+        self._record.values["results"] = report.results
 
         print(f"\n{report.text}")
+        if text := compilation_text(step):
+            print(text)
         print(f"{status} after {loop.step} steps, {duration(self._record.seconds)}", flush=True)
         if status == "diverged":
             print(f"the loss became {loop.loss}; a smaller optimizer.lr may help", flush=True)

@@ -152,6 +152,8 @@ class Train(Section):
     """Whether each epoch goes through the samples in a new order."""
     validate_every: Positive = 1
     """Epochs between two measurements of the validation part."""
+    compile: bool = True
+    """Whether the step is compiled if there are enough of them to save time; equal to the bit."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         if self.epochs is None and self.steps is None:
@@ -202,6 +204,8 @@ class Function(Section):
     """The point to start from."""
     iterations: Positive
     """Steps of the optimizer."""
+    compile: bool = True
+    """Whether the step is compiled if there are enough of them to save time; equal to the bit."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         if not self.start:

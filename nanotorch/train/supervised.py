@@ -1,6 +1,6 @@
 """Regression and classification: a model is fitted to samples."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nanotorch as torch
-from nanotorch import nn
+from nanotorch import nn, optim
 from nanotorch.utils.data import DataLoader, TensorDataset
 
 from .build import build_model
@@ -21,6 +21,7 @@ from .metrics import classification_metrics, regression_metrics
 from .problems import Origins
 from .report import least_squares_text, metrics_table
 from .schema import SupervisedConfig
+from .step import TrainingStep
 
 LARGEST_BATCH = 4096
 """Samples per forward pass when a whole part is measured."""
@@ -47,12 +48,16 @@ class Supervised:
             config.optimizer, "optimizer", origins, list(self.model.parameters())
         )
         samples = self.dataset.parts["train"]
+        self._batch_size = min(config.train.batch_size or len(samples), len(samples))
         self.loader = self._loader(samples, origins)
         self.steps = config.train.steps or len(self.loader) * (config.train.epochs or 0)
+        # A smaller last batch is one step of an epoch, too seldom to be worth a variant of its own.
+        self._smaller = fitting(self.model, self.loss, self.optimizer)
+        full = self.steps * (len(samples) // self._batch_size) // len(self.loader)
+        self._fit = TrainingStep(self._smaller, config.train.compile, full)
 
     def _loader(self, samples: Samples, origins: Origins) -> DataLoader:
-        train = self.config.train
-        size = train.batch_size or len(samples)
+        size = self._batch_size
         normalized = any(layer.name == "BatchNorm1d" for layer in self.config.model.layers)
         if normalized and (size == 1 or len(samples) % size == 1):
             message = "leaves a batch of one sample, whose variance BatchNorm1d cannot know"
@@ -60,7 +65,7 @@ class Supervised:
         return DataLoader(
             TensorDataset(torch.from_numpy(samples.x), torch.from_numpy(samples.y)),
             batch_size=size,
-            shuffle=train.shuffle,
+            shuffle=self.config.train.shuffle,
             generator=self.shuffle_stream,
         )
 
@@ -71,11 +76,13 @@ class Supervised:
     def step(self, batch: Any) -> tuple[float, int]:
         """Fit a batch; return the loss before the step and the number of samples."""
         x, y = batch
-        loss = self.loss(self.model(x), y)
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
-        return loss.item(), len(x)
+        size = len(x)
+        fit = self._fit.call if size == self._batch_size else self._smaller
+        return fit(x, y).item(), size
+
+    def compilation(self) -> Mapping[str, Any]:
+        """Return what became of compiling the step."""
+        return self._fit.record()
 
     def measure(self, part: str) -> dict[str, float]:
         """Return loss and metrics on a part, `part/loss` and so on; nothing if it is empty."""
@@ -166,6 +173,21 @@ class Supervised:
             results["train/least_squares_loss"] = best
             text += "\n" + least_squares_text(best, results["train/loss"])
         return Report(text, results)
+
+
+def fitting(
+    model: nn.Module, criterion: nn.Module, optimizer: optim.Optimizer
+) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    """Return what fits a model to a batch, and gives the loss before."""
+
+    def training_step(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        loss: torch.Tensor = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return training_step
 
 
 def streams(seed: int, count: int) -> list[torch.Generator]:

@@ -1,0 +1,222 @@
+"""A compiled step: the same bits in everything a run leaves, and a word about what became of it."""
+
+import cProfile
+import gc
+import json
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+import nanotorch as torch
+from nanotorch import nn
+from nanotorch.train import RunResult, load_config, train
+from nanotorch.train.cli import main
+from nanotorch.train.functions import FUNCTIONS
+from nanotorch.train.step import WORTHWHILE, TrainingStep, compilation_text
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+
+MIXED = (
+    "model.layers=[BatchNorm1d, {name: Linear, out_features: 5}, ReLU, {name: Dropout, p: 0.3}, "
+    "{name: Linear, out_features: 4}, Tanh, {name: Linear, out_features: 1}]"
+)
+LONGER = "train={epochs: 6, batch_size: 8}"
+# The 28 samples of the classification make batches of 8, 8, 8 and 4.
+SUPERVISED = {
+    "a last smaller batch": (CLASSIFICATION, [LONGER]),
+    "batches of everything": (CLASSIFICATION, ["train={epochs: 9, batch_size: null}"]),
+    "more than there is": (CLASSIFICATION, ["train={epochs: 9, batch_size: 500}"]),
+    "BatchNorm1d and Dropout": (CLASSIFICATION, [LONGER, MIXED]),
+    "Adam with decay": (CLASSIFICATION, [LONGER, "optimizer={name: Adam, weight_decay: 0.1}"]),
+    "AdamW with amsgrad": (CLASSIFICATION, [LONGER, "optimizer={name: AdamW, amsgrad: true}"]),
+    "Nesterov's momentum": (
+        REGRESSION,
+        ["train.epochs=9", "optimizer={name: SGD, lr: 0.01, momentum: 0.9, nesterov: true}"],
+    ),
+    "Huber's loss": (REGRESSION, ["train.epochs=9", "loss={name: HuberLoss, delta: 0.5}"]),
+    "divergence after some steps": (REGRESSION, ["train.epochs=999", "optimizer.lr=30"]),
+    "divergence at the second step": (REGRESSION, ["train.epochs=9", "optimizer.lr=1e30"]),
+}
+MINIMIZED = {
+    name: [
+        f"function={{name: {name}, start: [0.5, 1.5], iterations: 40}}",
+        "optimizer={name: SGD, lr: 0.001, momentum: 0.5}",
+    ]
+    for name in FUNCTIONS
+}
+MINIMIZED["Adam, and every function there is"] = [
+    "function.expression=sin(x[0])*cos(x[1]) + exp(-x[0]) + log(x[1] + 4) + sqrt(x[0] + 9)"
+    " + tanh(x[1]) + tan(x[0]/9) + abs(x[1]) + mean(x)",
+    "function.iterations=40",
+    "optimizer={name: Adam, lr: 0.1}",
+]
+MINIMIZED["divergence"] = ["function.iterations=400", "optimizer.lr=50"]
+CASES = SUPERVISED | {name: (MINIMIZATION, overrides) for name, overrides in MINIMIZED.items()}
+
+Left = dict[str, Any]
+
+
+@pytest.fixture
+def eager_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nanotorch.train.step.WORTHWHILE", 0)
+
+
+@pytest.fixture(autouse=True)
+def _no_hypothesis() -> Iterator[None]:
+    """Hypothesis reads the clock when garbage is collected, which a step is taken to have done."""
+    callbacks = gc.callbacks[:]
+    gc.callbacks.clear()
+    yield
+    gc.callbacks[:] = callbacks
+
+
+def switch(text: str, on: bool) -> str:
+    """The override that switches compiling."""
+    return f"{'function' if text == MINIMIZATION else 'train'}.compile={str(on).lower()}"
+
+
+def left_by(result: RunResult, shown: str) -> Left:
+    """What a run left behind, without what differs between any two runs."""
+    run = json.loads((result.directory / "run.json").read_text("utf-8"))
+    changing = ("started", "seconds", "step", "command")
+    shown = re.sub(r"run directory: .*|, [\d.,]+ steps/s|, [\d.]+ s$|^compiled step: .*\n", "",
+                   shown, flags=re.MULTILINE)  # fmt: skip
+    return {
+        "metrics": (result.directory / "metrics.jsonl").read_bytes(),
+        "weights": (result.directory / "weights.safetensors").read_bytes(),
+        "run": {key: value for key, value in run.items() if key not in changing},
+        "shown": shown,
+    }
+
+
+@pytest.mark.usefixtures("eager_to_compile")
+@pytest.mark.parametrize("case", CASES)
+def test_everything_is_the_same_to_the_bit(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text, overrides = CASES[case]
+    write_example(Path(), text)
+    found = []
+    for on in (True, False):
+        result = train(load_config("x.yaml", [*overrides, switch(text, on)]))
+        found.append(left_by(result, capsys.readouterr().out))
+        step = json.loads((result.directory / "run.json").read_text("utf-8"))["step"]
+        early = result.status == "diverged" and "second" in case
+        assert step["compiled"] is (on and not early)
+    assert found[0] == found[1]
+
+
+@pytest.mark.usefixtures("eager_to_compile")
+def test_a_difference_would_be_seen(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_example(Path(), CLASSIFICATION)
+    found = []
+    for factor in (1.0, 1.0 + 2**-20):
+        monkeypatch.setattr(
+            "nanotorch.train.step.torch.compile",
+            lambda function, factor=factor: lambda x, y: function(x * factor, y),
+        )
+        monkeypatch.setattr(TrainingStep, "record", lambda self: {})
+        found.append(left_by(train(load_config("x.yaml", [LONGER])), capsys.readouterr().out))
+    assert {key for key in found[0] if found[0][key] != found[1][key]} >= {"metrics", "weights"}
+
+
+@pytest.mark.usefixtures("eager_to_compile")
+def test_tensorboard_shows_the_same() -> None:
+    write_example(Path(), CLASSIFICATION)
+    shown = []
+    for on in (True, False):
+        overrides = [LONGER, MIXED, "log.tensorboard=true", switch(CLASSIFICATION, on)]
+        events = EventAccumulator(str(train(load_config("x.yaml", overrides)).directory))
+        events.Reload()
+        curves = {
+            tag: [(event.step, event.value) for event in events.Scalars(tag)]
+            for tag in events.Tags()["scalars"]
+        }
+        graph = [(node.name, node.op, tuple(node.input)) for node in events.Graph().node]
+        assert len(graph) >= 20
+        assert events.RunMetadata("forward").step_stats.dev_stats[0].node_stats
+        shown.append((curves, graph))
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.usefixtures("eager_to_compile")
+def test_the_record_and_the_summary_tell_what_was_compiled(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_example(Path(), CLASSIFICATION)
+    assert main(["--config", "x.yaml", "train.steps=9"]) == 0
+    (path,) = Path("runs/x").glob("*/run.json")
+    step = json.loads(path.read_text("utf-8"))["step"]
+    (plan,) = step["plans"]
+    assert plan["kernels"] < plan["traced"]
+    assert plan["fresh"] < plan["eager_bytes"]
+    assert f"\n{compilation_text(step)}\nfinished after 9 steps" in capsys.readouterr().out
+
+
+def test_few_steps_are_not_compiled(capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path(), CLASSIFICATION)
+    result = train(load_config("x.yaml", []))
+    step = json.loads((result.directory / "run.json").read_text("utf-8"))["step"]
+    reason = f"3 steps are too few to save time; from {WORTHWHILE} on it does"
+    assert step == {"compiled": False, "reason": reason}  # 3 of 5 are of full batches
+    assert "compiled" not in capsys.readouterr().out
+
+
+def test_many_steps_are_compiled() -> None:
+    write_example(Path(), MINIMIZATION)
+    more = ["log.progress=false", "optimizer.lr=0.01"]
+    for steps, compiled in ((WORTHWHILE - 1, False), (WORTHWHILE, True)):
+        result = train(load_config("x.yaml", [f"function.iterations={steps}", *more]))
+        run = json.loads((result.directory / "run.json").read_text("utf-8"))
+        assert run["step"]["compiled"] is compiled
+
+
+@pytest.mark.parametrize("text", [CLASSIFICATION, MINIMIZATION])
+def test_it_can_be_switched_off(text: str) -> None:
+    write_example(Path(), text)
+    result = train(load_config("x.yaml", [switch(text, on=False)]))
+    step = json.loads((result.directory / "run.json").read_text("utf-8"))["step"]
+    assert step == {"compiled": False, "reason": "switched off"}
+
+
+@pytest.mark.usefixtures("eager_to_compile")
+def test_a_profiler_sees_the_step_itself() -> None:
+    write_example(Path(), CLASSIFICATION)
+    profiler = cProfile.Profile()
+    result = profiler.runcall(train, load_config("x.yaml", []))
+    run = json.loads((result.directory / "run.json").read_text("utf-8"))
+    assert run["step"]["reason"].startswith("a profiler is at work")
+    names = {entry.code.co_name for entry in profiler.getstats() if hasattr(entry.code, "co_name")}
+    assert names >= {"training_step", "forward"}
+
+
+class Choosing(nn.ReLU):
+    """Does what depends on values, which no replay can."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        return super().forward(input) if input.sum() > 0 else input * 0.5
+
+
+@pytest.mark.usefixtures("eager_to_compile")
+@pytest.mark.parametrize("filters", ["error", "default", "ignore"])
+def test_what_cannot_be_compiled_is_trained_as_it_is(
+    filters: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(nn, "ReLU", Choosing)
+    write_example(Path(), CLASSIFICATION)
+    with warnings.catch_warnings():
+        warnings.simplefilter(filters)
+        assert main(["--config", "x.yaml", LONGER]) == 0
+    captured = capsys.readouterr()
+    line = Choosing.forward.__code__.co_firstlineno + 1
+    (shown,) = captured.err.splitlines()
+    start = "warning: nanotorch.compile runs `training_step` as it is, uncompiled. "
+    assert shown.startswith(f"{start}{__file__}:{line}: ")
+    assert "finished after 24 steps" in captured.out
+    (path,) = Path("runs/x").glob("*/run.json")
+    step = json.loads(path.read_text("utf-8"))["step"]
+    assert step == {"compiled": False, "reason": shown.removeprefix(start)}
