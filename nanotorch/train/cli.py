@@ -17,11 +17,12 @@ examples:
   scripts/train.py --config configs/bce_classification.yaml train.epochs=5 optimizer.lr=1e-2
   scripts/train.py --config configs/two_moons.yaml 'model.layers[0].out_features=8'
   scripts/train.py --config configs/function_minimization.yaml 'function.start=[3, -2]'
-  scripts/train.py --config runs/latest/config.yaml        the same run again
+  scripts/train.py --config "runs/$(cat runs/latest.txt)/config.yaml"     the newest run again
 
 A run leaves runs/<config name>/<time>/ with config.yaml, metrics.jsonl, run.json,
-weights.safetensors and TensorBoard events. Exit codes: 0 finished, 1 failed or diverged,
-2 a mistake in the configuration or the data, 130 interrupted.
+weights.safetensors and TensorBoard events; runs/latest.txt names the newest.
+Exit codes: 0 finished, 1 failed or diverged, 2 a mistake in the configuration or the data,
+130 interrupted.
 """
 
 

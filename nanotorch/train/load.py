@@ -55,4 +55,4 @@ def position(problem: Problem) -> tuple[bool, int, int]:
 def run_name(stem: str) -> str:
     """Return a file's name as a name for its runs."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", stem).lstrip(".-")[:100] or "run"
-    return "latest_" if name == "latest" else name
+    return f"{name}_" if name == "latest.txt" else name

@@ -24,7 +24,7 @@ from .run_directory import (
     JsonLines,
     TensorBoardEvents,
     create_run_directory,
-    link_latest,
+    note_latest,
     versions,
     write_atomically,
     write_json,
@@ -142,7 +142,7 @@ class Run:
         """Take the steps, measure the result and keep everything."""
         config_text = dump_config(self._loaded)
         write_atomically(self._directory / "config.yaml", config_text.encode())
-        link_latest(Path(self._loaded.config.log.dir), self._directory)
+        note_latest(Path(self._loaded.config.log.dir), self._directory)
         print(self._experiment.describe(), flush=True)
         print(f"run directory: {self._directory}\n", flush=True)
         preprocessing = self._experiment.preprocessing()

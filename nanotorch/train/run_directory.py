@@ -20,7 +20,7 @@ from nanotorch import nn
 from nanotorch.utils.tensorboard import SummaryWriter
 
 METRICS = "metrics.jsonl"
-LATEST = "latest"
+LATEST = "latest.txt"
 
 
 def create_run_directory(root: Path, name: str) -> Path:
@@ -40,14 +40,13 @@ def create_run_directory(root: Path, name: str) -> Path:
             return directory
 
 
-def link_latest(root: Path, directory: Path) -> None:
-    """Let `root/latest` point to a run; where links are not to be had there is none."""
-    link, fresh = root / LATEST, root / f".{LATEST}-{secrets.token_hex(4)}"
-    if link.exists() and not link.is_symlink():
-        return
-    with contextlib.suppress(OSError, NotImplementedError):
-        fresh.symlink_to(os.path.relpath(directory, root), target_is_directory=True)
-        fresh.replace(link)
+def note_latest(root: Path, directory: Path) -> None:
+    """Write to `root/latest.txt` where below `root` a run is.
+
+    A link to the directory would be a second run to TensorBoard, which follows links.
+    """
+    text = Path(os.path.relpath(directory, root)).as_posix()
+    write_atomically(root / LATEST, f"{text}\n".encode())
 
 
 def write_atomically(path: Path, data: bytes) -> None:

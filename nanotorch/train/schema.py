@@ -178,9 +178,10 @@ class Log(Section):
     """Whether to show progress: a bar on a terminal, a few plain lines elsewhere."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        # `runs/latest` is the link to the newest run.
-        if self.name is not None and (not RUN_NAME.fullmatch(self.name) or self.name == "latest"):
-            allowed = "letters, digits, '_', '-' and '.', and not 'latest'"
+        # `runs/latest.txt` names the newest run.
+        name = self.name
+        if name is not None and (not RUN_NAME.fullmatch(name) or name == "latest.txt"):
+            allowed = "letters, digits, '_', '-' and '.', and not 'latest.txt'"
             yield "name", f"must be {allowed}, got {quoted(self.name)}"
 
 

@@ -176,10 +176,10 @@ REGRESSION_ERRORS = {
     "needs classes, which a regression has not",
     ("csv: table.csv\n  target: y", "generator: {name: moons}"): "x.yaml:3:21: "
     "data.generator.name: 'moons' makes classes, but this is a regression",
-    ("every: 1", "every: 1, name: latest"): "x.yaml:11:43: log.name: must be letters, digits, "
-    "'_', '-' and '.', and not 'latest', got 'latest'",
+    ("every: 1", "every: 1, name: latest.txt"): "x.yaml:11:43: log.name: must be letters, digits, "
+    "'_', '-' and '.', and not 'latest.txt', got 'latest.txt'",
     ("every: 1", "every: 1, name: ../x"): "x.yaml:11:43: log.name: must be letters, digits, "
-    "'_', '-' and '.', and not 'latest', got '../x'",
+    "'_', '-' and '.', and not 'latest.txt', got '../x'",
 }
 
 
@@ -289,7 +289,7 @@ def test_a_file_that_is_no_mapping(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("stem", "name"),
-    [("two_moons", "two_moons"), ("latest", "latest_"), ("..", "run"), ("a b/ü", "a_b__")],
+    [("two_moons", "two_moons"), ("latest.txt", "latest.txt_"), ("..", "run"), ("a b/ü", "a_b__")],
 )
 def test_the_name_of_a_run_is_the_file_s(stem: str, name: str) -> None:
     assert run_name(stem) == name

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
 
 from nanotorch.train import LoadedConfig, load_config, train
 from nanotorch.train.checkpoint import load_weights
@@ -39,7 +40,8 @@ def test_a_run_leaves_its_record(kind: str) -> None:
         files |= {"preprocessing.json"}
     assert {path.name for path in result.directory.iterdir()} == files
     assert result.directory.parent == Path("runs/x")
-    assert Path("runs/latest").resolve() == result.directory.resolve()
+    newest = Path("runs/latest.txt").read_text("utf-8").strip()
+    assert Path("runs", newest) == result.directory
     assert (result.status, result.exit_code) == ("finished", 0)
 
     run = json.loads((result.directory / "run.json").read_text("utf-8"))
@@ -165,3 +167,11 @@ def test_a_name_for_runs_that_is_none() -> None:
     write_example(Path(), REGRESSION.replace("log: {", 'log: {dir: "a\\0b", '))
     with pytest.raises(ConfigError, match=r"^x\.yaml:11:12: log\.dir: cannot make a run directory"):
         train(load_config("x.yaml"))
+
+
+def test_tensorboard_shows_each_run_once() -> None:
+    for _ in range(2):
+        train(loaded(CLASSIFICATION, "log.tensorboard=true"))
+    expected = {str(path.relative_to("runs")) for path in Path("runs/x").iterdir()}
+    events = EventMultiplexer().AddRunsFromDirectory("runs").Reload()
+    assert (set(events.Runs()), len(expected)) == (expected, 2)

@@ -10,7 +10,7 @@ import pytest
 from nanotorch.train.run_directory import (
     JsonLines,
     create_run_directory,
-    link_latest,
+    note_latest,
     versions,
     write_atomically,
     write_json,
@@ -61,20 +61,14 @@ def test_a_file_in_the_way() -> None:
         create_run_directory(Path("runs"), "x")
 
 
-def test_latest_is_a_link_to_the_newest() -> None:
+def test_the_newest_is_named() -> None:
     root = Path("runs")
     for _ in range(2):
         newest = create_run_directory(root, "x")
-        link_latest(root, newest)
-        assert (root / "latest").resolve() == newest.resolve()
-    assert not (root / "latest").readlink().is_absolute()  # a moved directory still works
-    assert sorted(path.name for path in root.iterdir()) == ["latest", "x"]
-
-
-def test_latest_never_replaces_a_directory() -> None:
-    Path("runs/latest").mkdir(parents=True)
-    link_latest(Path("runs"), create_run_directory(Path("runs"), "x"))
-    assert not Path("runs/latest").is_symlink()
+        note_latest(root, newest)
+        # Seen from where the file is, so that a directory that is moved still works.
+        assert (root / "latest.txt").read_text("utf-8") == f"x/{newest.name}\n"
+    assert sorted(path.name for path in root.iterdir()) == ["latest.txt", "x"]
 
 
 def test_writing_replaces_the_whole_file() -> None:
