@@ -1,5 +1,6 @@
 """What the trainer needs of an experiment."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ class Report:
     """For people."""
     results: Mapping[str, float] = field(default_factory=dict)
     """For programs, as in the metrics."""
+    loss: float = math.nan
+    """What was minimized, at the end."""
 
 
 class Experiment(Protocol):

@@ -55,6 +55,8 @@ class Loop:
         """Steps taken."""
         self.loss = math.nan
         """The loss before the latest step."""
+        self.first_loss = math.nan
+        """The loss before the first step."""
         self.samples = 0
         """How many samples that loss is the mean of."""
         self.stop_reason: str | None = None
@@ -83,6 +85,8 @@ class Loop:
         for batch in self.task.batches():
             self.loss, self.samples = self.task.step(batch)
             self.step += 1
+            if self.step == 1:
+                self.first_loss = self.loss
             for callback in self.callbacks:
                 callback.on_step(self)
             if self.done:

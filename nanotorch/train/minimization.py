@@ -84,7 +84,7 @@ class Minimization:
         with torch.no_grad():
             value = self.function(self.x).item()
         text = f"f = {value:.6g} at {self.x.detach().numpy()}"
-        return Report(text, {"function/value": value})
+        return Report(text, {"function/value": value}, value)
 
 
 def moving(

@@ -1,6 +1,7 @@
 """A run from a configuration to the files it leaves behind."""
 
 import hashlib
+import math
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -32,6 +33,9 @@ from .run_directory import (
 from .schema import MinimizationConfig
 from .step import compilation_text
 from .supervised import Supervised
+
+DIVERGED = 1e6
+"""How many times its first size a loss grows before a run that was to make it small has failed."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,11 @@ def make_directory(loaded: LoadedConfig) -> Path:
         message = f"cannot make a run directory there: {reason}"
         raise loaded.origins.error("log.dir", message) from None
     return directory
+
+
+def has_diverged(first: float, last: float) -> bool:
+    """Return whether a loss has become nothing that training could have been meant to reach."""
+    return not math.isfinite(last) or last - first > DIVERGED * max(abs(first), 1.0)
 
 
 class Record:
@@ -154,8 +163,10 @@ class Run:
             loop = Loop(self._experiment, self._experiment.steps, callbacks)
             with readable_warnings():
                 loop.run()
-            status = loop.stop_reason or "finished"
             report = self._experiment.report()
+            status = loop.stop_reason or "finished"
+            if status == "finished" and has_diverged(loop.first_loss, report.loss):
+                status = "diverged"
             final = {f"final/{name}": value for name, value in report.results.items()}
             for sink in sinks:
                 sink.write(loop.step, loop.epoch, final)
@@ -169,7 +180,8 @@ class Run:
             print(text)
         print(f"{status} after {loop.step} steps, {duration(self._record.seconds)}", flush=True)
         if status == "diverged":
-            print(f"the loss became {loop.loss}; a smaller optimizer.lr may help", flush=True)
+            rise = f"the loss, at first {loop.first_loss:.6g}, became {report.loss:.6g}"
+            print(f"{rise}; a smaller optimizer.lr may help", flush=True)
         return RunResult(self._directory, status, dict(report.results), self._exit_code(status))
 
     def _open_sinks(self, config_text: str, stack: ExitStack) -> list[Sink]:

@@ -172,7 +172,7 @@ class Supervised:
             best = least_squares_loss(self.dataset.parts["train"], bias)
             results["train/least_squares_loss"] = best
             text += "\n" + least_squares_text(best, results["train/loss"])
-        return Report(text, results)
+        return Report(text, results, results["train/loss"])
 
 
 def fitting(

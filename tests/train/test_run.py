@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,31 @@ def test_a_run_that_diverges_says_so_and_keeps_its_record(
     assert "; a smaller optimizer.lr may help" in capsys.readouterr().out
     assert json.loads((result.directory / "run.json").read_text("utf-8"))["status"] == "diverged"
     assert "NaN" not in (result.directory / "metrics.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("kind", "overrides", "became"),
+    [
+        # The last value that is seen is finite, but not the one after the last step.
+        ("minimization", ["function.iterations=1", "optimizer.lr=1e30"], "inf"),
+        ("minimization", ["function.iterations=20", "optimizer.lr=5"], r"2\.58466e\+37"),
+        ("regression", ["train.steps=1", "train.epochs=null", "optimizer.lr=1e30"], "inf"),
+        ("regression", ["train.epochs=2", "optimizer.lr=20"], r"[\d.]+e\+\d+"),
+    ],
+)
+def test_what_the_last_step_does_counts_too(
+    kind: str, overrides: list[str], became: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = train(loaded(EXAMPLES[kind], *overrides))
+    assert (result.status, result.exit_code) == ("diverged", 1)
+    run = json.loads((result.directory / "run.json").read_text("utf-8"))
+    assert run["status"] == "diverged"
+    pattern = rf"^the loss, at first [\d.]+, became {became}; a smaller optimizer\.lr may help$"
+    assert re.search(pattern, capsys.readouterr().out, re.MULTILINE)
+
+
+def test_a_loss_may_rise_a_little() -> None:
+    assert train(loaded(REGRESSION, "train.epochs=1", "optimizer.lr=1.5")).status == "finished"
 
 
 def test_a_run_that_fails_says_so_in_its_record(monkeypatch: pytest.MonkeyPatch) -> None:
