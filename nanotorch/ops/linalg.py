@@ -79,7 +79,8 @@ def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) ->
         return add_all(size != 0, dim, input.dtype, None, keepdim)
     if ord == 1:
         return add_all(size, dim, None, None, keepdim)
-    return add_all(size**ord, dim, None, None, keepdim) ** (1 / ord)
+    # Not the operator: of a single number it would compute other last bits than of an array.
+    return np.power(add_all(size**ord, dim, None, None, keepdim), 1 / ord, out=...)
 
 
 def vector_norm(
