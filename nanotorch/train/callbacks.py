@@ -128,23 +128,54 @@ class RecordEpochs(Callback):
             sink.write(loop.step, loop.epoch, values)
 
 
-class ProgressBar(Callback):
-    """A bar with speed, remaining time and loss, for a terminal."""
+class Progress(Callback):
+    """Says how far the run is; the last thing said is what it came to.
+
+    Args:
+        latest: returns what was measured last.
+    """
 
     def __init__(self, latest: Callable[[], Mapping[str, float]]) -> None:
         self._latest = latest
+        self._start = 0.0
+        self._told = 0
+        """The step of the last line."""
+
+    def on_start(self, loop: Loop) -> None:
+        self._start = time.monotonic()
+
+    def on_end(self, loop: Loop) -> None:
+        if self._told < loop.step:
+            self._tell(loop)
+
+    def _tell(self, loop: Loop) -> None:
+        self._told = loop.step
+        speed = loop.step / max(time.monotonic() - self._start, 1e-9)
+        text = f"epoch {loop.epoch}, step {loop.step}/{loop.steps}: loss {loop.loss:.5g}"
+        if "validation/loss" in (latest := self._latest()):
+            text += f", validation loss {latest['validation/loss']:.5g}"
+        print(f"{text}, {speed:,.0f} steps/s", flush=True)
+
+
+class ProgressBar(Progress):
+    """A bar with speed, remaining time and loss, for a terminal; one line takes its place."""
+
+    def __init__(self, latest: Callable[[], Mapping[str, float]]) -> None:
+        super().__init__(latest)
         self._bar: tqdm[Any] | None = None
         self._updated = 0.0
 
     def on_start(self, loop: Loop) -> None:
         from tqdm import tqdm
 
+        super().on_start(loop)
         self._bar = tqdm(
             total=loop.steps,
             unit=" steps",
             dynamic_ncols=True,
             file=sys.stderr,
             bar_format=BAR_FORMAT,
+            leave=False,
         )
 
     def on_step(self, loop: Loop) -> None:
@@ -155,8 +186,8 @@ class ProgressBar(Callback):
 
     def on_end(self, loop: Loop) -> None:
         if self._bar is not None:
-            self._show(loop)
             self._bar.close()
+        super().on_end(loop)
 
     def _show(self, loop: Loop) -> None:
         assert self._bar is not None
@@ -169,33 +200,21 @@ class ProgressBar(Callback):
         self._bar.update(loop.step - self._bar.n)
 
 
-class ProgressLines(Callback):
+class ProgressLines(Progress):
     """A few lines over the whole run, for files and pipes."""
-
-    def __init__(self, latest: Callable[[], Mapping[str, float]]) -> None:
-        self._latest = latest
-        self._start = 0.0
-        self._printed = 0
-
-    def on_start(self, loop: Loop) -> None:
-        self._start = time.monotonic()
 
     def on_step(self, loop: Loop) -> None:
         # Epochs longer than the distance of two lines do not keep the reader waiting.
-        if loop.step * LINES // loop.steps > self._printed + 1:
-            self._print(loop)
+        if self._due(loop) > 1:
+            self._tell(loop)
 
     def on_epoch(self, loop: Loop) -> None:
-        if loop.step * LINES // loop.steps > self._printed:
-            self._print(loop)
+        if self._due(loop) > 0:
+            self._tell(loop)
 
-    def _print(self, loop: Loop) -> None:
-        self._printed = loop.step * LINES // loop.steps
-        speed = loop.step / max(time.monotonic() - self._start, 1e-9)
-        text = f"epoch {loop.epoch}, step {loop.step}/{loop.steps}: loss {loop.loss:.5g}"
-        if "validation/loss" in (latest := self._latest()):
-            text += f", validation loss {latest['validation/loss']:.5g}"
-        print(f"{text}, {speed:,.0f} steps/s", flush=True)
+    def _due(self, loop: Loop) -> int:
+        """Return how many lines' distance there is since the last one."""
+        return loop.step * LINES // loop.steps - self._told * LINES // loop.steps
 
 
 def progress(latest: Callable[[], Mapping[str, float]]) -> Callback:

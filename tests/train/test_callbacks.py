@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterable, Mapping
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from nanotorch.train.callbacks import (
+    Progress,
     ProgressBar,
     ProgressLines,
     RecordEpochs,
@@ -140,19 +142,33 @@ def test_a_long_epoch_shows_lines_too(capsys: pytest.CaptureFixture[str]) -> Non
     assert "validation" not in shown[0]
 
 
-def test_the_bar_ends_full_with_loss_and_speed(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("shown", [ProgressBar, ProgressLines])
+def test_the_last_line_is_where_the_run_stopped(
+    shown: type[Progress], capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Stop(Callback):
+        def on_step(self, loop: Loop) -> None:
+            if loop.step == 7:
+                loop.stop("enough")
+
+    Loop(Losses((0.5, 1), (0.125, 1)), 400, [shown(dict), Stop()]).run()
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("epoch 4, step 7/400: loss 0.5, ")
+
+
+def test_a_line_takes_the_place_of_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
     Loop(Losses((0.5, 1), (0.125, 1)), 40, [ProgressBar(lambda: {"validation/loss": 0.25})]).run()
-    last = capsys.readouterr().err.split("\r")[-1]
-    assert "epoch 20 100%|" in last
-    assert "40/40" in last
-    assert "steps/s, loss 0.125    val 0.25    ]" in last
+    captured = capsys.readouterr()
+    assert re.search(r"\r +\r$", captured.err)
+    (line,) = captured.out.splitlines()
+    assert line.startswith("epoch 20, step 40/40: loss 0.125, validation loss 0.25, ")
 
 
-def test_the_bar_of_a_run_that_fails_is_closed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_bar_of_a_run_that_fails_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
     class Broken(Callback):
         def on_step(self, loop: Loop) -> None:
             raise ValueError("as planned")
 
     with pytest.raises(ValueError, match="as planned"):
         Loop(Losses((0.5, 1)), 9, [ProgressBar(dict), Broken()]).run()
-    assert capsys.readouterr().err.endswith("\n")
+    assert re.search(r"\r +\r$", capsys.readouterr().err)

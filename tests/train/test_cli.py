@@ -156,12 +156,13 @@ def test_the_script_and_the_module_are_the_same_program() -> None:
 @posix
 def test_a_terminal_gets_a_bar() -> None:
     write_example(Path(), CLASSIFICATION)
-    code, shown = on_a_terminal([*SCRIPT, "--config", "x.yaml", "train.steps=40"])
+    code, shown = on_a_terminal([*SCRIPT, "--config", "x.yaml", "train.steps=8000"])
     assert code == 0
-    bar = [line for line in shown.split("\r") if "40/40" in line][-1]
-    assert "100%" in bar
-    assert re.search(r"steps/s, loss [\d.]+ +val [\d.]+ *\]", bar)
-    assert "step 40/40" not in shown  # no plain lines beside the bar
+    bars = re.findall(r"\repoch \d+ +\d+%\|.*?\| +\d+/8000 \[.*?\]", shown)
+    assert any(re.search(r"steps/s, loss [\d.e-]+ +val [\d.e-]+ *\]$", bar) for bar in bars)
+    lines = re.findall(r"step \d+/\d+: .*", shown)  # one, in the place of the bar
+    assert len(lines) == 1
+    assert re.match(r"step 8000/8000: loss [\d.e-]+, validation loss [\d.e-]+, ", lines[0])
     assert all(len(line) <= 100 for line in re.split(r"[\r\n]+", shown))
 
 
