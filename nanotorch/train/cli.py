@@ -1,8 +1,6 @@
 """The command line: `scripts/train.py` and `python -m nanotorch.train`."""
 
 import argparse
-import io
-import os
 import sys
 from collections.abc import Sequence
 
@@ -10,14 +8,15 @@ from .dump import dump_config
 from .load import load_config
 from .problems import ConfigError
 from .run import build_experiment, train
+from .streams import patient_streams
 
 EXAMPLES = """\
 examples:
-  scripts/train.py --config configs/linear_regression.yaml
-  scripts/train.py --config configs/bce_classification.yaml train.epochs=5 optimizer.lr=1e-2
-  scripts/train.py --config configs/two_moons.yaml 'model.layers[0].out_features=8'
-  scripts/train.py --config configs/function_minimization.yaml 'function.start=[3, -2]'
-  scripts/train.py --config "runs/$(cat runs/latest.txt)/config.yaml"     the newest run again
+  PROGRAM --config configs/linear_regression.yaml
+  PROGRAM --config configs/bce_classification.yaml train.epochs=5 optimizer.lr=1e-2
+  PROGRAM --config configs/two_moons.yaml 'model.layers[0].out_features=8'
+  PROGRAM --config configs/function_minimization.yaml 'function.start=[3, -2]'
+  PROGRAM --config "runs/$(cat runs/latest.txt)/config.yaml"     the newest run again
 
 A run leaves runs/<config name>/<time>/ with config.yaml, metrics.jsonl, run.json,
 weights.safetensors and TensorBoard events; runs/latest.txt names the newest.
@@ -26,12 +25,12 @@ Exit codes: 0 finished, 1 failed or diverged, 2 a mistake in the configuration o
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
-        prog="train.py",
+        prog=program,
         description="Train what a YAML file describes.",
-        epilog=EXAMPLES,
+        epilog=EXAMPLES.replace("PROGRAM", program),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--config", required=True, metavar="FILE", help="the YAML file")
@@ -52,26 +51,31 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit code."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that cannot show a character of the configuration shows its code.
-        sys.stdout.reconfigure(errors="backslashreplace")
+def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.py") -> int:
+    """Run the command line; return the exit code.
+
+    Args:
+        arguments: those after the program's name; the process's own by default.
+        program: how the program is called, for its help.
+    """
     command = list(sys.argv[1:] if arguments is None else arguments)
-    options = parser().parse_intermixed_args(command)
+    with patient_streams():
+        options = parser(program).parse_intermixed_args(command)
+        return exit_code(options, command)
+
+
+def exit_code(options: argparse.Namespace, command: Sequence[str]) -> int:
+    """Do what the options say; tell what goes wrong, and return the exit code."""
     try:
-        return run(options, command)
+        code = run(options, command)
+        sys.stdout.flush()
+        return code
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        # The reader of the output has gone, as in `train.py ... | head`. Python would complain
-        # once more when it flushes the stream at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -97,7 +98,7 @@ def test_wrong_options_exit_with_2(
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
-    assert "usage: train.py" in capsys.readouterr().err
+    assert "usage: scripts/train.py" in capsys.readouterr().err
 
 
 def test_help_has_examples_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,6 +110,15 @@ def test_help_has_examples_that_exist(capsys: pytest.CaptureFixture[str]) -> Non
     assert len(names) >= 4
     for name in names:
         assert (ROOT / name).is_file()
+
+
+@pytest.mark.parametrize("program", ["scripts/train.py", "python -m nanotorch.train"])
+def test_help_calls_the_program_as_the_user_did(program: str) -> None:
+    command = [SCRIPT[0], *(SCRIPT[1:] if "script" in program else ["-m", "nanotorch.train"])]
+    done = subprocess.run([*command, "--help"], env=ENVIRONMENT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: {program} [-h] --config FILE")
+    assert done.stdout.count(f"\n  {program} --config ") == 5
 
 
 def test_a_check_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -199,13 +209,57 @@ def test_a_terminal_without_our_characters_is_no_traceback() -> None:
 
 
 @posix
-def test_a_reader_that_leaves_is_no_traceback() -> None:
-    write_example(Path(), MINIMIZATION.replace("iterations: 3", "iterations: 100000"))
+@pytest.mark.parametrize("leaving", ["stdout", "stderr", "both"])
+def test_a_reader_may_leave(leaving: str) -> None:
+    write_example(Path(), MINIMIZATION.replace("iterations: 3", "iterations: 20000"))
     process = start([*SCRIPT, "--config", "x.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.readline()
-    process.stdout.close()
-    assert process.wait(timeout=60) == 1
-    assert process.stderr.read() == b""
-    process.stderr.close()
+    if leaving != "stdout":
+        process.stderr.close()
+    if leaving != "stderr":
+        process.stdout.close()
+    else:
+        assert b"finished after 20000 steps" in process.stdout.read()
+        process.stdout.close()
+    if leaving == "stdout":
+        assert process.stderr.read() == b""
+        process.stderr.close()
+    assert process.wait(timeout=60) == 0
+    (path,) = Path("runs/x").glob("*/run.json")
+    run = json.loads(path.read_text("utf-8"))
+    assert (run["status"], run["steps"]) == ("finished", 20000)
+
+
+@posix
+def test_a_reader_of_errors_may_leave() -> None:
+    """The warning of a bad option goes nowhere; the exit code stays."""
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as nobody:
+        assert start([*SCRIPT, "--nope"], stderr=nobody.fileno()).wait(timeout=60) == 2
+        write_example(Path())
+        command = [*SCRIPT, "--config", "x.yaml", "nope=1"]
+        assert start(command, stderr=nobody.fileno()).wait(timeout=60) == 2
+
+
+@posix
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_there_may_be_no_output_at_all(closed: str) -> None:
+    write_example(Path())
+    command = shlex.join([*SCRIPT, "--config", "x.yaml"])
+    assert subprocess.run(["sh", "-c", f"{command} {closed}"], env=ENVIRONMENT).returncode == 0
+    (path,) = Path("runs/x").glob("*/run.json")
+    assert json.loads(path.read_text("utf-8"))["status"] == "finished"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's full device")
+@pytest.mark.parametrize("option", ["log.progress=true", "--print-config", "--check"])
+def test_output_that_cannot_be_written_is_an_error(option: str) -> None:
+    write_example(Path())
+    with Path("/dev/full").open("wb") as full:
+        command = [*SCRIPT, "--config", "x.yaml", option]
+        done = subprocess.run(command, env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert done.stderr == b"error: [Errno 28] No space left on device\n"

@@ -1,0 +1,64 @@
+"""Standard output and error whose readers may leave, as in `train.py ... | head`."""
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+
+class Unread(io.FileIO):
+    """A descriptor to which writing goes on when nobody reads any more."""
+
+    def write(self, data: Any) -> int:
+        """Write some or all of the bytes; return how many."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return len(data)
+
+
+@contextlib.contextmanager
+def patient_streams() -> Iterator[None]:
+    """Let standard output and error, in the block, outlive their readers, or the lack of any.
+
+    What cannot be encoded is shown by its code.
+    """
+    before = sys.stdout, sys.stderr
+    with contextlib.ExitStack() as stack:
+        sys.stdout, sys.stderr = (patient(stream, stack) for stream in before)
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = before
+
+
+def patient(stream: TextIO | None, stack: contextlib.ExitStack) -> TextIO:
+    """Return a stream to the same place, which `stack` will close.
+
+    A terminal, which always has a reader, and what is no file stay as they are.
+    """
+    if stream is None:  # as in `train.py >&-`
+        return stack.enter_context(Path(os.devnull).open("w"))
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.reconfigure(errors="backslashreplace")
+    try:
+        descriptor = stream.fileno()
+    except OSError:  # in memory
+        return stream
+    if stream.isatty():
+        return stream
+    stream.flush()
+    stack.enter_context(contextlib.suppress(OSError))  # of what is left in the buffer
+    return stack.enter_context(
+        io.TextIOWrapper(
+            io.BufferedWriter(Unread(descriptor, "w", closefd=False)),
+            encoding=stream.encoding,
+            errors=stream.errors,
+            line_buffering=stream.line_buffering,
+            write_through=stream.write_through,
+        )
+    )
