@@ -1,10 +1,10 @@
 """The logarithm of the gamma function and its derivatives.
 
-Each is brought to large arguments by recurrence, where a series in Bernoulli numbers ends quickly;
-all are computed in double precision before they are rounded.
+The logarithm is the C library's. Each derivative is brought to large arguments by recurrence, where
+a series in Bernoulli numbers ends quickly. All are computed in double precision and then rounded.
 
 Reference:
-    Abramowitz and Stegun, Handbook of Mathematical Functions, 6.1.40, 6.3.18, 6.4.11, 23.2.
+    Abramowitz and Stegun, Handbook of Mathematical Functions, 6.3.18, 6.4.11, 23.2.
 """
 
 import math
@@ -32,26 +32,16 @@ def series(x: Array, weights: Any) -> Array:
     return np.polyval(np.append(np.array(weights)[::-1], 0.0), 1 / (x * x)) * x
 
 
-def log_gamma_of_positive(x: Array) -> Array:
-    """The logarithm of the gamma function of positive numbers."""
-    steps = raised(x)
-    top = steps[-1]
-    product = np.prod([np.where(s < top, s, 1.0) for s in steps[:-1]], 0)
-    tail = series(top, [b / ((2 * k + 2) * (2 * k + 1)) for k, b in enumerate(BERNOULLI)])
-    stirling = (top - 0.5) * np.log(top) - top + 0.5 * math.log(2 * math.pi) + tail
-    return stirling - np.log(product)
+log_gamma: Any = np.frompyfunc(math.lgamma, 1, 1)
 
 
 @op(input=lambda g, input: g * digamma(input), cast="float", inplace=True)
 def lgamma(input: Array) -> Array:
     """``log(abs(gamma(input)))``; infinite at 0 and the negative integers."""
     x = input.astype(np.float64)
-    low = x < 0.5
-    values = log_gamma_of_positive(np.where(low, 1 - x, x))
-    sine = np.abs(np.sin(math.pi * (x - np.floor(x))))
-    values = np.where(low, math.log(math.pi) - np.log(sine) - values, values)
-    values = np.where((x <= 0) & (x == np.floor(x)) | np.isinf(x), math.inf, values)
-    return np.where(np.isnan(x), x, values).astype(input.dtype)
+    pole = (x <= 0) & (x == np.floor(x))
+    values = np.asarray(log_gamma(np.where(pole, 1.0, x)), np.float64)
+    return np.where(pole, math.inf, values).astype(input.dtype)
 
 
 @op(input=lambda g, input: g * polygamma(1, input), cast="float", inplace=True)

@@ -76,6 +76,16 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         "PyTorch does not check the dimension along which it joins empty vectors",
     ),
     (
+        r'NotImplementedError: "ldexp_cpu_exp" not implemented for \'Bool\'',
+        None,
+        "PyTorch refuses bool exponents of floating-point numbers, but not of bools",
+    ),
+    (
+        r"RuntimeError: ldexp can't be cast to the desired output type .*",
+        r"RuntimeError: result type .* can't be cast to the desired output type .*",
+        "PyTorch tells the operation where it means the type",
+    ),
+    (
         r"TypeError: .*\(position 1\) must be Tensor.*",
         r"TypeError: .*\(position 2\) must be Tensor.*",
         "PyTorch counts arguments without self for methods, nanotorch as of a function",
