@@ -26,6 +26,7 @@ from .run_directory import (
     TensorBoardEvents,
     create_run_directory,
     note_latest,
+    rewrite_json,
     versions,
     write_atomically,
     write_json,
@@ -127,7 +128,11 @@ class Record:
             interrupted = issubclass(kind, KeyboardInterrupt)
             self.values["status"] = "interrupted" if interrupted else "failed"
         self.values["seconds"] = round(self.seconds, 3)
-        write_json(self._path, self.values)
+        try:
+            rewrite_json(self._path, self.values)
+        except OSError:
+            if kind is None:
+                raise  # else what ended the run is to be told
 
     @property
     def seconds(self) -> float:

@@ -7,7 +7,7 @@ import os
 import platform
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from importlib import metadata
 from pathlib import Path
@@ -46,21 +46,34 @@ def note_latest(root: Path, directory: Path) -> None:
     A link to the directory would be a second run to TensorBoard, which follows links.
     """
     text = Path(os.path.relpath(directory, root)).as_posix()
-    write_atomically(root / LATEST, f"{text}\n".encode())
+    with contextlib.suppress(OSError):  # a convenience, for which no training fails
+        write_atomically(root / LATEST, f"{text}\n".encode())
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let errors of the operating system in the block tell which file they are about."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:  # else it is Python's own, and a sentence
+            error.filename = str(path)
+        raise
 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file that is either whole or, after a crash, what it was before."""
     fresh = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    try:
-        with fresh.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
+    with naming(path):
+        try:
+            with fresh.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise
     if os.name == "posix":  # the new name is only safe once its directory is
         descriptor = os.open(path.parent, os.O_RDONLY)
         try:
@@ -69,10 +82,25 @@ def write_atomically(path: Path, data: bytes) -> None:
             os.close(descriptor)
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file for people and programs, atomically."""
+def json_text(value: Any) -> bytes:
+    """Return JSON for people and programs."""
     text = json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomically(path, f"{text}\n".encode("utf-8", errors="replace"))
+    return f"{text}\n".encode("utf-8", errors="replace")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file atomically."""
+    write_atomically(path, json_text(value))
+
+
+def rewrite_json(path: Path, value: Any) -> None:
+    """Write a JSON file again, atomically if there is room for both, else in its place."""
+    try:
+        write_json(path, value)
+    except OSError:
+        with naming(path), path.open("r+b") as file:
+            file.write(json_text(value))
+            file.truncate()
 
 
 def finite(value: Any) -> Any:
@@ -103,40 +131,47 @@ class JsonLines:
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._file = path.open("a", encoding="utf-8")
 
     def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
         """Append a line; it is in the operating system's hands when this returns."""
         record = {"step": step, "epoch": epoch, **finite(values)}
-        self._file.write(json.dumps(record, allow_nan=False) + "\n")
-        self._file.flush()
+        with naming(self._path):
+            self._file.write(json.dumps(record, allow_nan=False) + "\n")
+            self._file.flush()
 
     def close(self) -> None:
         """Bring everything to the disk."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        with naming(self._path), self._file:
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
 
 class TensorBoardEvents:
     """The same metrics as curves, with the model's graph and the configuration."""
 
     def __init__(self, directory: Path) -> None:
-        self._writer = SummaryWriter(str(directory))
+        self._directory = directory
+        with naming(directory):
+            self._writer = SummaryWriter(str(directory))
 
     def describe(self, config: str, graph: tuple[nn.Module, torch.Tensor] | None) -> None:
         """Add the configuration's text and the graph of a model at an input."""
-        self._writer.add_text("config", f"```yaml\n{config}```")
-        if graph is not None:
-            self._writer.add_graph(*graph)  # leaves the model, and what is random, as it was
+        with naming(self._directory):
+            self._writer.add_text("config", f"```yaml\n{config}```")
+            if graph is not None:
+                self._writer.add_graph(*graph)  # leaves the model, and what is random, as it was
 
     def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
         """Add a point to each curve; of the final measurements, only the test part has none yet."""
-        for tag, value in values.items():
-            curve = tag.removeprefix("final/")
-            if curve == tag or curve.startswith("test/"):
-                self._writer.add_scalar(curve, value, step)
+        with naming(self._directory):
+            for tag, value in values.items():
+                curve = tag.removeprefix("final/")
+                if curve == tag or curve.startswith("test/"):
+                    self._writer.add_scalar(curve, value, step)
 
     def close(self) -> None:
         """Bring everything to the disk."""
-        self._writer.close()
+        with naming(self._directory):
+            self._writer.close()

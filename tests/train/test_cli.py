@@ -137,19 +137,6 @@ def test_the_configuration_can_be_printed(capsys: pytest.CaptureFixture[str]) ->
     assert not Path("runs").exists()
 
 
-def test_a_disk_that_is_full_is_no_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail(*arguments: object) -> None:
-        raise OSError(28, "No space left on device", "weights.safetensors")
-
-    monkeypatch.setattr("nanotorch.train.run.save_weights", fail)
-    write_example(Path())
-    assert main(["--config", "x.yaml"]) == 1
-    expected = "error: [Errno 28] No space left on device: 'weights.safetensors'\n"
-    assert capsys.readouterr().err == expected
-
-
 def test_the_script_and_the_module_are_the_same_program() -> None:
     write_example(Path(), MINIMIZATION)
     outputs = []

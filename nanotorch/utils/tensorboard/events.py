@@ -1,5 +1,6 @@
 """An event file: what is added is in the file, in order, when `flush` returns."""
 
+import contextlib
 import itertools
 import os
 import re
@@ -34,7 +35,7 @@ class EventFile:
         self._flush_secs = flush_secs
         self._record = protos().RecordWriter(str(directory / _new_name(directory, suffix)))
         # Unlike atexit, this lets go of a writer that is dropped before the program ends.
-        self._close = weakref.finalize(self, self._record.close)
+        self._close = weakref.finalize(self, _close, self._record)
         self.add(protos().Event(file_version="brain.Event:2"))
         self.flush()
 
@@ -56,9 +57,21 @@ class EventFile:
             self._flush_due = time.monotonic() + self._flush_secs
 
     def close(self) -> None:
-        """Flush and close the file; doing so again has no effect."""
-        self.flush()
-        self._close()
+        """Flush and close the file; doing so again has no effect.
+
+        Raises:
+            OSError: if what was added cannot be written; the file is closed all the same.
+        """
+        try:
+            self.flush()
+        finally:
+            self._close()
+
+
+def _close(record: Any) -> None:
+    """Close a file that has been flushed, or whose owner is gone and can be told nothing."""
+    with contextlib.suppress(OSError):
+        record.close()
 
 
 def _new_name(directory: Path, suffix: str) -> str:

@@ -156,6 +156,31 @@ def test_a_dropped_writer_is_closed_and_freed(tmp_path: Path) -> None:
     assert len(load(tmp_path).Scalars("loss")) == 1
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the limit is POSIX's")
+@pytest.mark.parametrize("closing", ["", "writer.close()"])
+def test_a_write_that_fails_is_told_once(tmp_path: Path, closing: str) -> None:
+    program = f"""
+        import resource, sys
+        from nanotorch.utils.tensorboard import SummaryWriter
+        writer = SummaryWriter({str(tmp_path)!r})
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        try:
+            for step in range(1000):
+                writer.add_scalar("loss", 1.0, step)
+            writer.flush()
+        except OSError as error:
+            print("told:", error.strerror)
+        try:
+            {closing or "pass"}
+        except OSError:
+            pass
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "told: File too large\n"
+
+
 def test_default_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with SummaryWriter(comment="-trial") as writer:

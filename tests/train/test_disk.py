@@ -1,0 +1,95 @@
+"""A disk that takes no more: one clear line, and a record that says so."""
+
+import functools
+import json
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nanotorch.train.run_directory import naming, note_latest, rewrite_json
+from tests.train.examples import CLASSIFICATION, write_example
+from tests.train.test_cli import ENVIRONMENT, SCRIPT
+
+Done = subprocess.CompletedProcess[str]
+
+posix = pytest.mark.skipif(os.name != "posix", reason="the limit is POSIX's")
+
+
+def run(command: list[str]) -> Done:
+    return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
+
+
+def on_a_small_disk(size: str, command: list[str]) -> Done:
+    """Run a command with `runs` on a disk of its own; the output ends with the records there."""
+    script = f"mount -t tmpfs -o size={size} none runs; {shlex.join(command)}; code=$?;"
+    script += "cat runs/x/*/run.json; exit $code"
+    return run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script])
+
+
+@functools.cache
+def small_disks_can_be_had() -> bool:
+    try:
+        return run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+                    "mount -t tmpfs none /tmp"]).returncode == 0  # fmt: skip
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("size", ["200k", "40k", "8k"])
+@pytest.mark.parametrize("tensorboard", ["true", "false"])
+def test_a_full_disk_is_one_line(size: str, tensorboard: str) -> None:
+    if not small_disks_can_be_had():
+        pytest.skip("a disk that is full needs Linux's user name spaces")
+    Path("runs").mkdir()
+    write_example(Path(), CLASSIFICATION.replace("steps: 5", "steps: 9000"))
+    command = [*SCRIPT, "--config", "x.yaml", f"log.tensorboard={tensorboard}"]
+    done = on_a_small_disk(size, command)
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"error: \[Errno 28\] No space left on device: 'runs/x/[^']+'\n", done.stderr
+    )
+    record = json.loads("{" + done.stdout.rpartition("\n{")[2])
+    assert record["status"] == "failed"
+    assert record["seconds"] > 0
+
+
+@posix
+@pytest.mark.parametrize("tensorboard", ["true", "false"])
+def test_a_file_that_may_not_grow_is_one_line(tensorboard: str) -> None:
+    write_example(Path(), CLASSIFICATION.replace("steps: 5", "steps: 2000"))
+    command = [*SCRIPT, "--config", "x.yaml", f"log.tensorboard={tensorboard}"]
+    done = run(["sh", "-c", f"ulimit -f 30; {shlex.join(command)}"])
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: \[Errno 27\] File too large: 'runs/x/[^']+'\n", done.stderr)
+    (path,) = Path("runs/x").glob("*/run.json")
+    assert json.loads(path.read_text("utf-8"))["status"] == "failed"
+
+
+def full(descriptor: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_record_is_written_in_its_place_if_need_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path("a.json")
+    path.write_text(json.dumps({"status": "running", "much": "x" * 50}))
+    monkeypatch.setattr("nanotorch.train.run_directory.os.fsync", full)
+    rewrite_json(path, {"status": "failed"})
+    assert json.loads(path.read_text("utf-8")) == {"status": "failed"}
+    assert [entry.name for entry in Path().iterdir()] == ["a.json"]
+
+
+def test_the_name_of_the_newest_is_not_worth_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("runs").mkdir()
+    monkeypatch.setattr("nanotorch.train.run_directory.os.fsync", full)
+    note_latest(Path("runs"), Path("runs/x/1"))
+    assert list(Path("runs").iterdir()) == []
+
+
+def test_errors_name_the_file() -> None:
+    message = r"^\[Errno 28\] No space left on device: 'a\.txt'$"
+    with pytest.raises(OSError, match=message), naming(Path("a.txt")):
+        full(0)
