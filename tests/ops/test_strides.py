@@ -33,7 +33,7 @@ EXCEPTIONS = {
         ],
         FIRST,
     ),
-    **dict.fromkeys(["lgamma", "polygamma"], BY_STEPS),
+    "polygamma": BY_STEPS,
     **dict.fromkeys(
         ["kron", "matrix_power", "linalg.matrix_power", "nll_loss", "linalg.tensorinv"],
         OTHER_KERNEL,
