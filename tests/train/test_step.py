@@ -187,7 +187,7 @@ def test_it_can_be_switched_off(text: str) -> None:
 def test_a_profiler_sees_the_step_itself() -> None:
     write_example(Path(), CLASSIFICATION)
     profiler = cProfile.Profile()
-    result = profiler.runcall(train, load_config("x.yaml", []))
+    result = profiler.runcall(train, load_config("x.yaml", ["log.tensorboard=true"]))
     run = json.loads((result.directory / "run.json").read_text("utf-8"))
     assert run["step"]["reason"].startswith("a profiler is at work")
     names = {entry.code.co_name for entry in profiler.getstats() if hasattr(entry.code, "co_name")}

@@ -198,11 +198,18 @@ def _measuring(measured: dict[Node, Measured]) -> Iterator[None]:
     """Time the operations of the block and find the lines that called them.
 
     The functions made from the operations' declarations are told by their file name. Python's
-    profiling hook sees them without any provision, and cost, in the operations themselves.
+    profiling hook sees them without any provision, and cost, in the operations themselves. A
+    profiler that is at work goes on; beside one that Python code cannot call, nothing is measured.
     """
+    before = sys.getprofile()
+    if before is not None and not callable(before):  # `cProfile` until Python 3.11
+        yield
+        return
     starts: list[int] = []
 
     def profile(frame: FrameType, event: str, result: Any) -> None:
+        if before is not None:
+            before(frame, event, result)
         if event not in ("call", "return"):
             return
         now = time.perf_counter_ns()
@@ -217,7 +224,6 @@ def _measuring(measured: dict[Node, Measured]) -> Iterator[None]:
         if node is not None:
             measured[node] = Measured(elapsed, _caller(frame))
 
-    before = sys.getprofile()
     sys.setprofile(profile)
     try:
         yield
