@@ -4,7 +4,7 @@ import csv
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from .problems import ConfigError, Place, Problem, quoted
 
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
+"""What other programs write between cells."""
+NO_HEADER = "holds values, not the names of columns; add a line with the names above it"
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
 
 
@@ -33,6 +36,11 @@ class CsvFile:
     source: str
     header: Sequence[str]
     rows: Sequence[Row]
+
+    @property
+    def lacks_header(self) -> bool:
+        """Whether what should be names is mostly numbers."""
+        return mostly_numbers(self.header)
 
     def texts(self, column: str) -> list[str]:
         """Return the cells of a column, without the blanks around them."""
@@ -79,6 +87,17 @@ def cell_start(text: str, index: int) -> int:
     return len(text) + 1
 
 
+def mostly_numbers(cells: Sequence[str]) -> bool:
+    """Return whether more than half of some cells are numbers."""
+    return 2 * sum(bool(NUMBER.fullmatch(cell)) for cell in cells) > len(cells)
+
+
+def other_separator(text: str) -> str | None:
+    """Return what stands between the cells of a line without commas; None if there is one cell."""
+    bare = re.sub('"[^"]*"', "", text.strip())
+    return None if "," in bare else next((mark for mark in SEPARATORS if mark in bare), None)
+
+
 def shown_path(path: Path) -> str:
     """Return a path as short as it can be given from the current directory."""
     relative = os.path.relpath(path)
@@ -108,6 +127,9 @@ def read_csv(path: Path) -> CsvFile:
     for number, text in enumerate(lines, start=1):
         if not text.strip():
             continue
+        if not rows and (mark := other_separator(text)):
+            message = f"the cells are separated by {SEPARATORS[mark]}; save the table with commas"
+            raise problem(number, text.index(mark) + 1, f"{message}, and with points in numbers")
         try:
             cells = next(csv.reader([text], strict=True))
         except csv.Error as error:
@@ -119,10 +141,19 @@ def read_csv(path: Path) -> CsvFile:
     if len(rows) < 2:
         raise problem(1, 1, "needs a header and at least one line of values under it")
     header = [cell.strip() for cell in rows[0].cells]
-    for index, name in enumerate(header):
-        column = cell_start(rows[0].text, index)
-        if not name:
-            raise problem(rows[0].line, column, "the column has no name")
-        if name in header[:index]:
-            raise problem(rows[0].line, column, f"a second column is called {quoted(name)}")
+    check_header(header, rows[0], problem)
     return CsvFile(source, header, rows[1:])
+
+
+def check_header(
+    header: Sequence[str], row: Row, problem: Callable[[int, int, str], ConfigError]
+) -> None:
+    """Refuse columns that cannot be told apart."""
+    for index, name in enumerate(header):
+        column = cell_start(row.text, index)
+        if name and name not in header[:index]:
+            continue
+        if mostly_numbers(header):
+            raise problem(row.line, 1, NO_HEADER)
+        message = f"a second column is called {quoted(name)}" if name else "the column has no name"
+        raise problem(row.line, column, message)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import nanotorch as torch
 
-from .csv_file import CsvFile, read_csv, shown_path
+from .csv_file import NO_HEADER, CsvFile, read_csv, shown_path
 from .generators import generate
 from .problems import ConfigError, Origins, did_you_mean, quoted
 from .schema import Data, Split
@@ -140,7 +140,10 @@ def table_data(data: Data, classification: bool, origins: Origins) -> RawData:
 
 def no_column(name: str, table: CsvFile) -> str:
     """Return the message for a column that is not there."""
-    return f"{table.source} has no column {quoted(name)}{did_you_mean(name, table.header)}"
+    message = f"{table.source} has no column {quoted(name)}"
+    if table.lacks_header:
+        return f"{message}: its first line {NO_HEADER}"
+    return message + did_you_mean(name, table.header)
 
 
 def class_targets(table: CsvFile, data: Data, origins: Origins) -> tuple[tuple[str, str], Array]:

@@ -130,8 +130,8 @@ class Reader:
         self.problems.append(Problem(place, path, message))
         return INVALID
 
-    def _expected(self, tree: Tree, hint: Any, path: str) -> Any:
-        return self.note(tree.place, path, f"expected {described(hint)}, got {tree}")
+    def _expected(self, tree: Tree, hint: Any, path: str, more: str = "") -> Any:
+        return self.note(tree.place, path, f"expected {described(hint)}, got {tree}{more}")
 
     def _annotated(self, tree: Tree, hint: Any, extra: Any, path: str) -> Any:
         if hint is Component:
@@ -160,8 +160,6 @@ class Reader:
 
     def _tagged(self, tree: Tree, members: tuple[type[Section], ...], path: str) -> Any:
         """Read the section that the value of its first field, a `Literal`, chooses."""
-        if not isinstance(tree, Table):
-            return self._expected(tree, Section, path)
         tag = fields(members[0])[0].name  # type: ignore[arg-type]
         by_tag = {
             choice: member
@@ -169,6 +167,10 @@ class Reader:
             for choice in get_args(typing.get_type_hints(member)[tag])
         }
         inner = f"{path}.{tag}".lstrip(".")
+        if not isinstance(tree, Table):
+            meant = tree.value if isinstance(tree, Scalar) and tree.value in by_tag else ""
+            more = f"; did you mean {inner}={meant}?" if meant else ""
+            return self._expected(tree, Section, path, more)
         if tag not in tree.entries:
             message = f"missing; one of {', '.join(by_tag)}"
             return self.note(tree.place, inner, message)
@@ -215,9 +217,9 @@ class Reader:
         return self._expected(tree, hint, path)
 
     def _section(self, tree: Tree, hint: type[Section], path: str) -> Any:
-        if not isinstance(tree, Table):
-            return self._expected(tree, hint, path)
         known: dict[str, Field[Any]] = {field.name: field for field in fields(hint)}  # type: ignore[arg-type]
+        if not isinstance(tree, Table):
+            return self._expected(tree, hint, path, f"; its keys are {', '.join(known)}")
         misspelt = self._refuse_unknown(tree.entries, known, path)
         hints = typing.get_type_hints(hint, include_extras=True)
         values: dict[str, Any] = {}

@@ -95,9 +95,22 @@ def path_text(steps: Sequence[Step]) -> str:
     return text.removeprefix(".")
 
 
+def refuse_loss(old: Tree, steps: Sequence[Step], value: Tree) -> None:
+    """Refuse a bare name in place of a component with arguments, which would be lost unseen."""
+    if not isinstance(old, Table) or not isinstance(value, Scalar) or "name" not in old.entries:
+        return
+    here = path_text(steps)
+    lost = [f"{here}.{key}" for key in old.entries if key != "name"]
+    if lost and isinstance(value.value, str):
+        message = f"would drop {', '.join(lost)}; to keep them, write {here}.name={value.value}"
+        message += f", else {here}={{name: {value.value}}}"
+        raise ConfigError([Problem(value.place, here, message)])
+
+
 def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> Tree:
     """Return `tree` with `value` at the end of `steps`; what aliases share stays as it was."""
     if done == len(steps):
+        refuse_loss(tree, steps, value)
         return value
     step, here = steps[done], path_text(steps[:done])
     if isinstance(step, int):

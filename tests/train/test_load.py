@@ -120,12 +120,15 @@ REGRESSION_ERRORS = {
     ("target: y", "target: y\n  features: [a, 1]"): "x.yaml:5:17: data.features[1]: "
     "expected text, got 1 (an integer)",
     ("{epochs: 2, batch_size: 4}", "12"): "x.yaml:10:8: train: expected a mapping, "
-    "got 12 (an integer)",
+    "got 12 (an integer); its keys are epochs, steps, batch_size, shuffle, validate_every, "
+    "compile",
     ("{name: MSELoss}", "[MSELoss]"): "x.yaml:8:7: loss: expected a mapping, got a list",
     ("{name: MSELoss}", "{name: 3}"): "x.yaml:8:14: loss.name: expected 'MSELoss' or 'L1Loss' or "
     "'SmoothL1Loss' or 'HuberLoss' or 'BCEWithLogitsLoss', got 3 (an integer)",
     ("target: y", "generator: 3"): "x.yaml:4:14: data.generator: expected a mapping, "
     "got 3 (an integer)",
+    ("csv: table.csv\n  target: y", "generator: line"): "x.yaml:3:14: data.generator: expected a "
+    "mapping, got 'line' (text); did you mean data.generator.name=line?",
     # Values.
     ("lr: 0.1", "lr: .nan"): "x.yaml:9:28: optimizer.lr: must be a finite number, got nan",
     ("lr: 0.1", "lr: -.inf"): "x.yaml:9:28: optimizer.lr: must be a finite number, got -inf",
@@ -274,6 +277,9 @@ def test_a_long_value_is_cut() -> None:
         ("model.layers[0].out_features=1.5", "command line: model.layers[0].out_features=1.5: "
          "expected an integer, got 1.5 (a number)"),
         ("tran.epochs=5", "command line: tran.epochs=5: tran: unknown key; did you mean 'train'?"),
+        ("optimizer=Adam", "command line: optimizer=Adam: would drop optimizer.lr; to keep them, "
+         "write optimizer.name=Adam, else optimizer={name: Adam}"),
+        ("optimizer=1", "command line: optimizer=1: expected a mapping, got 1 (an integer)"),
     ],
 )  # fmt: skip
 def test_mistakes_on_the_command_line(override: str, message: str) -> None:
@@ -293,3 +299,16 @@ def test_a_file_that_is_no_mapping(text: str) -> None:
 )
 def test_the_name_of_a_run_is_the_file_s(stem: str, name: str) -> None:
     assert run_name(stem) == name
+
+
+@pytest.mark.parametrize(
+    ("override", "name", "lr"),
+    [
+        ("optimizer.name=Adam", "Adam", 0.1),
+        ("optimizer={name: Adam}", "Adam", 0.001),
+        ("loss=L1Loss", "SGD", 0.1),  # the loss has nothing but its name
+    ],
+)
+def test_what_a_name_is_replaced_with(override: str, name: str, lr: float) -> None:
+    optimizer = load(REGRESSION, override).config.optimizer
+    assert (optimizer.name, optimizer.arguments["lr"]) == (name, lr)
