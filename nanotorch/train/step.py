@@ -46,7 +46,7 @@ def reason_against(wanted: bool, calls: int) -> str:
     if sys.getprofile() is not None:
         return "a profiler is at work, which is to see the step itself"
     if calls < WORTHWHILE:
-        return f"{calls} steps are too few to save time; from {WORTHWHILE} on it does"
+        return f"{calls} steps of one size are too few to save time; from {WORTHWHILE} on it does"
     return ""
 
 

@@ -16,6 +16,7 @@ from nanotorch.train.cli import main
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 GOLDEN = Path(__file__).parents[1] / "golden" / "minimization.json"
+WEIGHTS = "weights.safetensors"
 NAMES = sorted(path.stem for path in CONFIGS.glob("*.yaml"))
 
 
@@ -49,6 +50,20 @@ def test_it_runs_from_start_to_end(name: str) -> None:
     assert load_config(directory / "config.yaml").config.log.name == name
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_it_learns_the_same_bits_compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nanotorch.train.step.WORTHWHILE", 0)
+    section = "function" if name == "function_minimization" else "train"
+    left = []
+    for on in (True, False):
+        directory = run(name, f"{section}.compile={str(on).lower()}").directory
+        record = json.loads((directory / "run.json").read_text("utf-8"))
+        assert record["step"]["compiled"] is on
+        files = [(directory / file).read_bytes() for file in ("metrics.jsonl", WEIGHTS)]
+        left.append((record["results"], *files))
+    assert left[0] == left[1]
+
+
 def test_linear_regression_reaches_the_closed_form() -> None:
     results = run("linear_regression").results
     best = results["train/least_squares_loss"]
@@ -80,7 +95,7 @@ def test_function_minimization_prints_what_pytorch_prints(
 
 def test_synthetic_line_finds_slope_and_intercept() -> None:
     result = run("synthetic_line")
-    weights = load_weights(result.directory / "weights.safetensors")
+    weights = load_weights(result.directory / WEIGHTS)
     assert weights["0.weight"].item() == pytest.approx(2, abs=0.05)
     assert weights["0.bias"].item() == pytest.approx(-1, abs=0.03)
 

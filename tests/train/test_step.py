@@ -1,11 +1,9 @@
 """A compiled step: the same bits in everything a run leaves, and a word about what became of it."""
 
 import cProfile
-import gc
 import json
 import re
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,15 +61,6 @@ Left = dict[str, Any]
 @pytest.fixture
 def eager_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nanotorch.train.step.WORTHWHILE", 0)
-
-
-@pytest.fixture(autouse=True)
-def _no_hypothesis() -> Iterator[None]:
-    """Hypothesis reads the clock when garbage is collected, which a step is taken to have done."""
-    callbacks = gc.callbacks[:]
-    gc.callbacks.clear()
-    yield
-    gc.callbacks[:] = callbacks
 
 
 def switch(text: str, on: bool) -> str:
@@ -161,7 +150,7 @@ def test_few_steps_are_not_compiled(capsys: pytest.CaptureFixture[str]) -> None:
     write_example(Path(), CLASSIFICATION)
     result = train(load_config("x.yaml", []))
     step = json.loads((result.directory / "run.json").read_text("utf-8"))["step"]
-    reason = f"3 steps are too few to save time; from {WORTHWHILE} on it does"
+    reason = f"3 steps of one size are too few to save time; from {WORTHWHILE} on it does"
     assert step == {"compiled": False, "reason": reason}  # 3 of 5 are of full batches
     assert "compiled" not in capsys.readouterr().out
 

@@ -201,7 +201,7 @@ def _measuring(measured: dict[Node, Measured]) -> Iterator[None]:
     profiling hook sees them without any provision, and cost, in the operations themselves. A
     profiler that is at work goes on; beside one that Python code cannot call, nothing is measured.
     """
-    before = sys.getprofile()
+    before: Any = sys.getprofile()
     if before is not None and not callable(before):  # `cProfile` until Python 3.11
         yield
         return
