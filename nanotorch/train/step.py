@@ -9,7 +9,7 @@ import nanotorch as torch
 
 WORTHWHILE = 1500
 """Calls from which compiling saves time. The first three calls, watched, traced and verified, take
-20 to 200 ms more; of models with 2 to 80,000 weights that was made up for after 300 to 1,350."""
+20 to 200 ms more; of models with 2 to 80,000 weights that was made up for after 500 to 1,000."""
 
 
 class TrainingStep:
