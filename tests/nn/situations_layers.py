@@ -222,3 +222,21 @@ def layer_norm(torch: Any) -> Any:
         raised(F.layer_norm, x.long(), (4,)), nn.LayerNorm(3).normalized_shape,
         raised(F.layer_norm, x, (4,), torch.ones(4).double()), nn.LayerNorm([2, 3]).weight.shape,
     ]  # fmt: skip
+
+
+def gradients_of_activations_in_place(torch: Any) -> Any:
+    """What was there before is kept for the backward pass."""
+    nn = torch.nn
+    layers = [
+        nn.ReLU(inplace=True), nn.LeakyReLU(0.2, inplace=True), nn.ReLU6(inplace=True),
+        nn.SiLU(inplace=True), nn.ELU(inplace=True), nn.SELU(inplace=True),
+        nn.Hardtanh(inplace=True),
+    ]  # fmt: skip
+    answers = []
+    for layer in layers:
+        x = torch.tensor([1.0, 2.0, 4.5], requires_grad=True)
+        y = x * 2 - 3
+        z = layer(y)
+        z.sum().backward()
+        answers.append([z is y, numbers(z), numbers(x.grad)])
+    return answers

@@ -1,9 +1,12 @@
 """Activations."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from nanotorch import ops
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.op_runtime import stand_in
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import activation as kernels
 from nanotorch.ops import units
@@ -18,11 +21,13 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return result
 
 
-def into(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
-    """The result; with ``inplace``, copied into ``input``, which takes over its history."""
+def into(input: Tensor, inplace: bool, function: Callable[..., Tensor], *options: Any) -> Tensor:
+    """The function of ``input``; with ``inplace``, written into it, with the history of both."""
     if not inplace:
-        return result
-    written: Tensor = input.copy_(result)
+        return function(input, *options)
+    # The function keeps what was there before.
+    held = stand_in(input) if mode.enabled and input.requires_grad else input
+    written: Tensor = input.copy_(function(held, *options))
     return written
 
 
@@ -32,7 +37,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     Reference:
         Maas, Hannun and Ng, Rectifier Nonlinearities Improve Neural Network Acoustic Models, 2013.
     """
-    return into(input, kernels.leaky_relu(input, negative_slope), inplace)
+    return into(input, inplace, kernels.leaky_relu, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -42,7 +47,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         Clevert, Unterthiner and Hochreiter, Fast and Accurate Deep Network Learning by Exponential
         Linear Units, ICLR 2016.
     """
-    return into(input, units.elu(input, alpha), inplace)
+    return into(input, inplace, units.elu, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -51,7 +56,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     Reference:
         Klambauer et al., Self-Normalizing Neural Networks, NeurIPS 2017.
     """
-    return into(input, units.elu(input, 1.6732632423543772, 1.0507009873554805), inplace)
+    return into(input, inplace, units.elu, 1.6732632423543772, 1.0507009873554805)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -74,7 +79,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``, also known as swish."""
-    return into(input, units.silu(input), inplace)
+    return into(input, inplace, units.silu)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
@@ -109,7 +114,7 @@ def hardtanh(
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    return into(input, units.hardtanh(input, min_val, max_val), inplace)
+    return into(input, inplace, units.hardtanh, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
