@@ -13,6 +13,7 @@ from nanotorch._core.graph import anomaly
 from nanotorch._core.random import Generator
 from nanotorch._core.saving import observers
 from nanotorch._core.tensor import Tensor
+from nanotorch.compile.arguments import Arguments
 from nanotorch.compile.effects import Count, Gradient, Result, is_used_up
 from nanotorch.compile.hyper import Conditions
 from nanotorch.compile.recorder import Recorder
@@ -54,42 +55,6 @@ class Slot:
         self.array, self.storage.base = empty, empty
         if self.leaf is not None:
             self.tensor = self.leaf
-
-
-class Arguments:
-    """The arguments of a call: their structure, and the tensors that may be others next time."""
-
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.free: list[tuple[str, Tensor]] = []
-        self.fixed: list[tuple[str, Any]] = []
-        self.lengths: list[tuple[str, Any, Any]] = []
-        self.key: list[Any] = []
-        self._take(args, "args")
-        self._take(kwargs, "kwargs")
-
-    def _take(self, value: Any, path: str) -> None:
-        if type(value) in (tuple, list):
-            self.key.append((type(value), len(value)))
-            self.lengths.append((path, type(value), len(value)))
-            for position, part in enumerate(value):
-                self._take(part, f"{path}[{position}]")
-        elif type(value) is dict:
-            self.key.append(tuple(value))
-            self.lengths.append((path, dict, tuple(value)))
-            for key, part in value.items():
-                self._take(part, f"{path}[{key!r}]")
-        elif isinstance(value, Tensor) and is_free(value):
-            array = value._array
-            self.key.append((array.shape, array.strides, array.dtype, type(value)))
-            self.free.append((path, value))
-        else:
-            self.key.append((type(value), repr(value)) if isinstance(value, VALUES) else id(value))
-            self.fixed.append((path, value))
-
-
-def is_free(tensor: Tensor) -> bool:
-    """Whether an argument can be replaced by another tensor of the same layout."""
-    return not (tensor.requires_grad or tensor._edge is not None or tensor._grad is not None)
 
 
 def surroundings() -> tuple[Any, ...]:

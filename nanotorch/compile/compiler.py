@@ -5,7 +5,8 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from nanotorch.compile.capture import Arguments, Capture, place_of, surroundings, survey_of
+from nanotorch.compile.arguments import Arguments, overlap
+from nanotorch.compile.capture import Capture, place_of, surroundings, survey_of
 from nanotorch.compile.home import settle
 from nanotorch.compile.plan import Plan
 from nanotorch.compile.report import Report
@@ -82,6 +83,8 @@ class Compiler:
             survey = survey_of(self.function, arguments, self.codes, self.library)
         except Unguardable as reason:
             return self.fall_back(f"{place_of(self.function)}: {reason}", args, kwargs)
+        if overlap(arguments, survey):  # only this call: others need not
+            return self.function(*args, **kwargs)
         key = (surroundings(), arguments.key, survey.grads, survey.signature)
         for plan in self.plans:
             if plan.key != key or plan.lock.locked() or not plan.renew(survey, arguments):

@@ -1,12 +1,15 @@
 """The guards of a replay as source."""
 
-from nanotorch.compile.capture import Arguments
+import numpy as np
+
+from nanotorch.compile.arguments import Arguments
 from nanotorch.compile.emit import Names
 from nanotorch.compile.survey import VALUES, Check
+from nanotorch.compile.tape import address
 from nanotorch.compile.tracing import MISSING
 
 
-def argument_guards(arguments: Arguments, names: Names) -> list[str]:
+def argument_guards(arguments: Arguments, known: frozenset[int], names: Names) -> list[str]:
     """Tests that are true where the arguments are not those of the trace."""
     tests = []
     for path, kind, length in arguments.lengths:
@@ -31,6 +34,28 @@ def argument_guards(arguments: Arguments, names: Names) -> list[str]:
     for path, tensor in arguments.free:
         tests.append(f"type({path}) is not {names.of(type(tensor))}")
         tests.append(f"{path}.requires_grad or {path}._grad is not None")
+    return tests + memory_guards(arguments, known, names)
+
+
+def memory_guards(arguments: Arguments, known: frozenset[int], names: Names) -> list[str]:
+    """Tests that are true where arguments share memory otherwise than in the trace."""
+    tests = [f"{path} is not {former}" for path, former in arguments.same]
+    shifts = {(i, j): shift for i, j, shift in arguments.shifts}
+    inside = names.of(known, "m")
+    for j, (path, _) in enumerate(arguments.free):
+        read = f"(b{j} := (a{j} := {path}._array).base)"
+        tests.append(f"id(a{j} if {read} is None else b{j}) in {inside}")
+        for i in range(j):
+            one, other = arguments.free[i][0], path
+            shift = shifts.get((i, j))
+            if shift is not None:
+                between = f"{names.of(address)}(a{j}) - {names.of(address)}(a{i})"
+                tests.append(f"{one} is {other} or {between} != {shift}")
+            else:
+                tests.append(
+                    f"{one} is {other} or a{i} is a{j} or (b{i} is not None or "
+                    f"b{j} is not None) and {names.of(np.may_share_memory)}(a{i}, a{j})"
+                )
     return tests
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from nanotorch._core.hooks import changes
 from nanotorch.compile import home
+from nanotorch.compile.arguments import Arguments
 from nanotorch.compile.bundle import Pieces, bundle
-from nanotorch.compile.capture import Arguments, Capture, holds
+from nanotorch.compile.capture import Capture, holds
 from nanotorch.compile.emit import Calls, Names
 from nanotorch.compile.home import aligned, block_of
 from nanotorch.compile.lower import lower
@@ -18,7 +19,7 @@ from nanotorch.compile.passes import simplify
 from nanotorch.compile.report import Figures
 from nanotorch.compile.source import MISS, Source
 from nanotorch.compile.survey import Survey
-from nanotorch.compile.tape import TEMPORARY, Entry, Ref, hollow, owner
+from nanotorch.compile.tape import TEMPORARY, Entry, Ref, holders, hollow, owner
 
 
 class Plan(Source):
@@ -39,6 +40,7 @@ class Plan(Source):
         survey, arguments = capture.survey, capture.arguments
         self.key = (capture.surroundings, arguments.key, survey.grads, survey.signature)
         self.checks, self.arguments = survey.checks, arguments
+        self.known = memory_in_reach(survey)
         self.gradients = [g for g in capture.gradients if g.ref is not None]
         escaping = [g.ref for g in self.gradients if g.ref is not None]
         escaping += [result.ref for result in capture.returned.values()]
@@ -66,6 +68,7 @@ class Plan(Source):
         if all(holds(check) for check in self.checks):
             return bool(self.refresh())
         self.checks, self.arguments = survey.checks, arguments
+        self.known = memory_in_reach(survey)
         return self.bind()
 
     def bind(self) -> bool:
@@ -175,6 +178,13 @@ class Plan(Source):
         same = all(holds(check) for check in self.checks if check.counted)
         self.seen[0] = now if same else -1
         return same
+
+
+def memory_in_reach(survey: Survey) -> frozenset[int]:
+    """What holds the tensors in reach, without gradients, which come and go."""
+    tensors = survey.tensors.values()
+    grads = {id(tensor._grad) for tensor in tensors}
+    return holders(tensor._array for tensor in tensors if id(tensor) not in grads)
 
 
 def let_go(entries: list[Entry], escaping: list[Ref]) -> None:

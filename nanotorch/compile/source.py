@@ -12,7 +12,8 @@ from nanotorch._core.graph import anomaly
 from nanotorch._core.hooks import changes
 from nanotorch._core.saving import observers
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.compile.capture import Arguments, Capture, Same, Slot
+from nanotorch.compile.arguments import Arguments
+from nanotorch.compile.capture import Capture, Same, Slot
 from nanotorch.compile.effects import Count, Gradient, Result
 from nanotorch.compile.emit import Calls, Names
 from nanotorch.compile.guards import argument_guards, check_guards
@@ -30,6 +31,7 @@ class Source:
     capture: Capture
     arguments: Arguments
     checks: list[Check]
+    known: frozenset[int]  # what holds the memory of tensors that are no arguments
     gradients: list[Gradient]
     layout: Layout
     names: Names
@@ -77,7 +79,7 @@ class Source:
         if observed:  # anomaly mode is an observer
             tests.append(f"anomaly.enabled is not {watched}")
         tests.append("not observers" if observed else "observers")
-        tests += argument_guards(self.arguments, names)
+        tests += argument_guards(self.arguments, self.known, names)
         tests += check_guards([c for c in self.checks if not c.counted], names)
         tests.append("changes[0] != seen[0] and not plan.unchanged()")
         lines = [f"if {test}: return MISS" for test in tests]

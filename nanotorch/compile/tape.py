@@ -4,7 +4,7 @@ Arrays are told apart by the memory they lie in. A view needs no entry of its ow
 memory that is known already.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -163,6 +163,27 @@ def owner(array: Array) -> Array:
             break
         base = base.base
     return array
+
+
+def shifts(arrays: Sequence[Array]) -> tuple[tuple[int, int, int], ...]:
+    """Pairs of arrays that may share memory, by position, and how many bytes lie between them."""
+    return tuple(
+        (i, j, address(b) - address(a))
+        for j, b in enumerate(arrays)
+        for i, a in enumerate(arrays[:j])
+        if np.may_share_memory(a, b)
+    )
+
+
+def holders(arrays: Iterable[Array]) -> frozenset[int]:
+    """The `id` of everything an array that shares memory with one of these may be a view of."""
+    found: set[int] = set()
+    for array in arrays:
+        base: Any = array
+        while isinstance(base, np.ndarray):
+            found.add(id(base))
+            base = base.base
+    return frozenset(found)
 
 
 class Tape:

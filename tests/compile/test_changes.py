@@ -331,3 +331,50 @@ def test_memory_does_not_grow() -> None:
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert after - before < 4096
+
+
+BUFFER = torch.ones(2)
+
+
+def twofold(a: Any, b: Any) -> Any:
+    return a * 2 + b[:1]
+
+
+def with_buffer(a: Any) -> Any:
+    return a * 2 + BUFFER
+
+
+@pytest.mark.parametrize("aliases", [True, False])
+def test_arguments_that_are_the_same_tensor_only_at_times(aliases: bool) -> None:
+    x, y = torch.ones(2), torch.full((2,), 5.0)
+    step = torch.compile(twofold, fullgraph=True)
+    kinds = [(x, x), (x, y), (x, x.detach()), (x, torch.from_numpy(x.numpy()))]
+    for args in [kinds[0 if aliases else 1]] * 4 + kinds * 3:
+        assert step(*args).tolist() == twofold(*args).tolist()
+    assert step.report().plans
+
+
+def test_arguments_that_overlap_now_and_then() -> None:
+    data = torch.arange(20.0)
+    step = torch.compile(twofold, fullgraph=True)
+    for at, shift in [(0, 0), (1, 0), (2, 0), (0, 4), (1, 4), (3, 0), (2, 1), (5, 1), (7, 1)] * 2:
+        args = data[at : at + 4], data[at + shift : at + shift + 4]
+        assert step(*args).tolist() == twofold(*args).tolist()
+
+
+def test_an_argument_that_is_a_tensor_in_reach_at_times() -> None:
+    y = torch.full((2,), 5.0)
+    step = torch.compile(with_buffer, fullgraph=True)
+    for x in [BUFFER] * 4 + [y] * 4 + [BUFFER, BUFFER.detach(), BUFFER.view(2), y]:
+        assert step(x).tolist() == with_buffer(x).tolist()
+    assert len(step.report().plans) == 1
+
+
+def test_identity_of_arguments_decides() -> None:
+    def identity(a: Any, b: Any) -> Any:
+        return a.sum() * (2.0 if a is b else 1.0)
+
+    x, y = torch.ones(2), torch.ones(2)
+    step = torch.compile(identity, fullgraph=True)
+    for args in [(x, y)] * 4 + [(x, x), (y, x)] * 4:
+        assert step(*args).item() == identity(*args).item()
