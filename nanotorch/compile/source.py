@@ -136,8 +136,14 @@ class Source:
             _, grad, array = self.grad_names[0]
             base = self.names.of(owner(objects[array]), "a")
             found = f"[count({grad}), count({array}), count({base})]"
-            return [f"if {found} not in counted and not plan.alone(): return plan.share()"]
-        return ["if [*map(count, held)] not in counted and not plan.alone(): return plan.share()"]
+        else:
+            found = "[*map(count, held)]"
+        # A leaf that let go of its gradient and somebody who holds it count alike.
+        theirs = " and ".join(f"{leaf}._grad is {grad}" for leaf, grad, _ in self.grad_names)
+        return [
+            f"if not ((found := {found}) == counted[0] and {theirs} or found == counted[1]) "
+            "and not plan.alone(): return plan.share()"
+        ]
 
     def count_source(self) -> list[str]:
         """The function that counts who holds the gradients."""

@@ -378,3 +378,20 @@ def test_identity_of_arguments_decides() -> None:
     step = torch.compile(identity, fullgraph=True)
     for args in [(x, y)] * 4 + [(x, x), (y, x)] * 4:
         assert step(*args).item() == identity(*args).item()
+
+
+@pytest.mark.parametrize("leaves", [1, 3])
+def test_a_gradient_that_is_kept_while_its_leaf_lets_go(leaves: int) -> None:
+    weights = [torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(leaves)]
+
+    def step(x: Any) -> None:
+        sum((w * x).sum() for w in weights).backward()
+
+    compiled, kept = torch.compile(step, fullgraph=True), []
+    for n in range(6):
+        for w in weights:
+            w.grad = None
+        compiled(torch.tensor([float(n), 1.0]))
+        kept.append(weights[0].grad)
+    assert [grad.tolist() for grad in kept] == [[float(n), 1.0] for n in range(6)]
+    assert compiled.report().plans
