@@ -78,7 +78,9 @@ def as_method(function: Any) -> Any:
         function.__closure__,
     )
     copy.__kwdefaults__ = function.__kwdefaults__
-    return functools.update_wrapper(copy, function)
+    functools.update_wrapper(copy, function)
+    copy.__qualname__, copy.__module__ = METHOD + function.__name__, "nanotorch._core.tensor"
+    return copy
 
 
 def told(place: Place) -> str:

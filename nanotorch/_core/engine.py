@@ -198,6 +198,10 @@ class Sweep:
         """
         self = cls([(root, None)], freed, False)
         self.waiting = {**waiting, **leaves}
+        for held in self.waiting.values():
+            for k in range(0, len(held), 2):
+                if held[k].__class__ is ndarray and not held[k].flags.writeable:
+                    held[k] = np.array(held[k])  # a hook may write to it
         self.done = done
         return self
 

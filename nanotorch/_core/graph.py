@@ -172,7 +172,7 @@ class Node:
 
 # Held while a leaf's gradient is read and replaced, since other threads may add to the same leaf.
 # One for all leaves: an accumulator lives as short as its graph, too short to own a lock.
-accumulating = threading.Lock()
+accumulating = threading.RLock()
 references = sys.getrefcount
 
 

@@ -334,7 +334,9 @@ def generated(o: Op, name: str) -> Any:
     function.__kwdefaults__ = {"which": (o, name)}
     function.__module__, function.__doc__ = o.kernel.__module__, o.kernel.__doc__
     function.__signature__ = o.plain_signature  # type: ignore[attr-defined]
-    if name.endswith("_"):
+    if name.startswith(METHOD):
+        function.__qualname__, function.__module__ = name, Tensor.__module__
+    if name.endswith("_") and not name.startswith("__"):
         function.__doc__ = f"In-place `{o.name}`: writes its result into the tensor."
     o.functions[name] = function
     return function
@@ -354,8 +356,11 @@ def compiled(o: Op, name: str) -> Any:
     exec(compile(source, filename, "exec"), o.namespace, held)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     made, function = held[plain], o.functions[name]
-    function.__defaults__, function.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
+    # In this order another thread may call it at any time.
+    function.__defaults__ = made.__defaults__
+    function.__kwdefaults__ = {**(made.__kwdefaults__ or {}), "which": (o, name)}
     function.__code__ = made.__code__.replace(co_qualname=name)
+    function.__kwdefaults__ = made.__kwdefaults__
     return function
 
 

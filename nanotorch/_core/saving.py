@@ -70,6 +70,9 @@ def observe(node: Node, out: Any) -> None:
             if kind == "out"
         ]
         node._saved, node.plain = pack_all(saved, kinds, outs), False
+        edge = None if getattr(out, "_view", None) is None else out._view.base._edge
+        if edge is not None and edge[0] is not None and edge[0]._saved == (node,):
+            edge[0].plain = False  # the history of a base whose view was written to runs the node
 
 
 def pack_all(values: Sequence[Any], kinds: Sequence[str], outputs: Sequence[Any]) -> Packed:

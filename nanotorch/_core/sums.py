@@ -7,6 +7,7 @@ import numpy as np
 Array = np.ndarray
 add_all: Any = np.add.reduce
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+BLOCK = 1024  # what is added at once; longer sums are sums of such, which keeps them exact
 ONES: dict[tuple[int, np.dtype], Array] = {}
 
 
@@ -14,28 +15,47 @@ def sum_rows(matrix: Array) -> Array:
     """The sum of the rows of a matrix: the same bits however it lies in memory."""
     kind = matrix.dtype
     if kind is not SINGLE and kind is not DOUBLE:
-        total: Array = np.add.reduce(matrix, 0)
-        return total
-    return ones(len(matrix), kind).dot(np.ascontiguousarray(matrix))
+        return in_single(matrix, 0)
+    rows, columns = matrix.shape
+    matrix = np.ascontiguousarray(matrix)
+    if rows <= BLOCK:
+        return ones(rows, kind).dot(matrix)
+    whole = rows - rows % BLOCK
+    parts = np.matmul(ones(BLOCK, kind), matrix[:whole].reshape(-1, BLOCK, columns))
+    return sum_rows(np.concatenate((parts, ones(rows - whole, kind).dot(matrix[whole:])[None])))
 
 
 def sum_columns(matrix: Array) -> Array:
     """The sum of the columns of a matrix: the same bits however it lies in memory."""
     kind = matrix.dtype
     if kind is not SINGLE and kind is not DOUBLE:
-        total: Array = np.add.reduce(matrix, 1)
-        return total
-    return np.ascontiguousarray(matrix).dot(ones(matrix.shape[1], kind))
+        return in_single(matrix, 1)
+    rows, columns = matrix.shape
+    matrix = np.ascontiguousarray(matrix)
+    if columns <= BLOCK:
+        return matrix.dot(ones(columns, kind))
+    whole = columns - columns % BLOCK
+    parts = np.matmul(matrix[:, :whole].reshape(rows, -1, BLOCK), ones(BLOCK, kind))
+    rest = matrix[:, whole:].dot(ones(columns - whole, kind))
+    return sum_columns(np.concatenate((parts, rest[:, None]), 1))
+
+
+def in_single(values: Array, dims: Any, keepdim: bool = False) -> Array:
+    """A sum; of numbers of half precision, which alone would not reach far, in single."""
+    kind = values.dtype
+    if kind != np.float16:
+        whole: Array = add_all(values, dims, keepdims=keepdim)
+        return whole
+    total: Array = add_all(values, dims, SINGLE, keepdims=keepdim)
+    return total.astype(kind)
 
 
 def sum_over(values: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
     """The sum of floating-point numbers along dimensions."""
-    total: Array
     if values.ndim == 2 and len(dims) == 1:
         total = sum_columns(values) if dims[0] else sum_rows(values)
         return np.expand_dims(total, dims[0]) if keepdim else total
-    total = add_all(values, dims, keepdims=keepdim)
-    return total
+    return in_single(values, dims, keepdim)
 
 
 def ones(count: int, kind: np.dtype) -> Array:

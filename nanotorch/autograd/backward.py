@@ -130,6 +130,8 @@ def tensor_backward(
 
 # The gradient of a scalar by itself, which nobody writes to.
 ONES = {name: np.ones((), name) for name in ("float16", "float32", "float64")}
+for _one in ONES.values():
+    _one.setflags(write=False)
 
 
 def grad(

@@ -9,6 +9,7 @@ import numpy as np
 
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, next_sequence
+from nanotorch._core.hook_calls import lift, lower
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.origins import climb, ours
 from nanotorch._core.tensor import Tensor, wrap
@@ -215,14 +216,14 @@ class BackwardHookFunctionBackward(Node):
     notice: Callable[[Gradients, Gradients], Gradients | None]
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-        arrived = tuple(wrap(g) if isinstance(g, np.ndarray) else g for g in grads)
+        arrived = tuple(lift(g) for g in grads)
         passed = tuple(
             wrap(np.zeros(*metadata)) if g is None else g
             for g, metadata in zip(arrived, self._outputs, strict=True)
         )
         replaced = self.notice(passed, arrived)
         results = passed if replaced is None else replaced
-        return [g if g is None or graph else g._array for g in results]
+        return [lower(g, graph) for g in results]
 
 
 class Passage:

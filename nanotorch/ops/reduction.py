@@ -11,7 +11,7 @@ from nanotorch._core.arguments import as_ints
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.sums import sum_over
+from nanotorch._core.sums import in_single, sum_over
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.shape import reshape, transpose, unsqueeze
 
@@ -73,6 +73,8 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
 )
 def sum_all(input: Array, dtype: DType | None = None) -> Array:
     """The sum of all elements."""
+    if dtype is None and input.dtype.kind == "f":
+        return in_single(input, None)
     return add_all(input, None, sum_dtype(input, dtype))
 
 
@@ -152,6 +154,8 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtype.numpy
+    if kind == np.float16:
+        return np.true_divide(add_all(input, None, np.float32), input.size).astype(kind)
     return np.true_divide(add_all(input, None, kind), input.size, dtype=kind)
 
 
@@ -170,8 +174,13 @@ def mean_along(
     """The mean along dimensions."""
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtype.numpy
-    total = add_all(input, dim, kind, None, keepdim)
-    return np.true_divide(total, count(input.shape, dim), dtype=kind)
+    held = input if kind != np.float16 else input.astype(np.float32)  # adds up further
+    total = (
+        sum_over(held, dim, keepdim)
+        if held.dtype == kind
+        else add_all(held, dim, held.dtype if kind == np.float16 else kind, None, keepdim)
+    )
+    return np.asarray(np.true_divide(total, count(input.shape, dim))).astype(kind, copy=False)
 
 
 @method

@@ -157,3 +157,38 @@ def test_a_leafs_gradient_is_stolen_or_copied_never_shared() -> None:
     z.sum().backward()
     assert z.grad.numpy().flags.writeable
     assert z.grad._array.flags.owndata
+
+
+def test_the_first_gradient_of_a_scalar_may_be_written_to() -> None:
+    """What a hook or a user's function does to it stays with this pass."""
+
+    class Tripled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g.mul_(3)
+
+    Tripled.apply(torch.tensor(1.0, requires_grad=True)).backward()
+    for root in (torch.tensor(1.0, requires_grad=True), torch.tensor(1.0, requires_grad=True) * 1):
+        root.register_hook(lambda g: g.mul_(5) and None)
+        root.backward()
+    x = torch.tensor(1.0, requires_grad=True)
+    (x * 1).backward()
+    assert x.grad.item() == 1
+
+
+def test_gradients_of_half_precision_add_up() -> None:
+    b = torch.zeros(2).half().requires_grad_()
+    (torch.ones(3000, 2).half() + b).sum().backward()
+    assert b.grad.tolist() == [3000, 3000]
+    assert torch.ones(3000, 2).half().mean(0).tolist() == [1, 1]
+
+
+def test_long_sums_are_exact() -> None:
+    x = torch.full((2**21, 2), 0.1)
+    for total in (x.sum(0), x.t().contiguous().sum(1)):
+        assert (total / (0.1 * 2**21) - 1).abs().max().item() < 1e-5
+    assert torch.ones(2049, 3).sum(0).tolist() == [2049] * 3
