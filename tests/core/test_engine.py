@@ -1,6 +1,7 @@
 """Backward passes."""
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
