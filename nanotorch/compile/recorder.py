@@ -170,6 +170,10 @@ class Recorder:
 
     def note(self, entry: Entry) -> None:
         """Put an entry on the tape."""
+        if any(out.array.dtype.hasobject for out in entry.outs):  # memory of plans holds numbers
+            if self.depth:
+                raise Untraceable
+            self.refuse("an array of Python objects is made")
         self.tape.entries.append(entry)
         if len(self.tape.entries) > LONGEST:
             self.refuse(f"the step makes more than {LONGEST:,} calls")

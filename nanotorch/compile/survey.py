@@ -175,10 +175,10 @@ class Survey:
                 self.hold(value, path)
             else:
                 self.signature.append(id(value))
-        if tensor._requires_grad:
-            if "_grad" in own:
-                self.checks.append(Check("grad", own, None, tensor._grad is None))
-            self.grads.append((id(tensor), tensor._grad is None))
+        # An optimizer moves whatever has a gradient, even if it does not require one.
+        if "_grad" in own:
+            self.checks.append(Check("grad", own, None, tensor._grad is None))
+        self.grads.append((id(tensor), tensor._grad is None))
         if tensor._view is not None:
             self.hold(tensor._view.base, path)
         if tensor._grad is not None:

@@ -136,9 +136,9 @@ class Watcher:
 
 @functools.lru_cache(maxsize=4096)
 def global_names(code: CodeType) -> frozenset[str]:
-    """The globals that code reads, with the functions inside it."""
-    loads = ("LOAD_GLOBAL", "LOAD_NAME")
-    names = {i.argval for i in dis.get_instructions(code) if i.opname in loads}
+    """The globals that code reads or assigns to, with the functions inside it."""
+    kinds = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
+    names = {i.argval for i in dis.get_instructions(code) if i.opname in kinds}
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             names |= global_names(constant)

@@ -240,3 +240,45 @@ def test_a_wrong_replay_is_noticed(monkeypatch: Any) -> None:
     assert "came out otherwise" in warned
     assert found == [2.0] * 5
     assert compiled.report().problem in warned
+
+
+LAST, DONE = None, False
+
+
+def keeps_last(model: Any, optimizer: Any, x: Any) -> Any:
+    global LAST
+    loss = finish(model(x).sum(), optimizer)
+    LAST = loss.detach()
+    return loss
+
+
+def test_a_global_that_is_only_assigned_is_assigned_every_time() -> None:
+    step, _ = scene(keeps_last)()
+    compiled = torch.compile(step)
+
+    def run() -> None:
+        for _ in range(5):
+            loss = compiled()
+            assert LAST is not None
+            assert LAST.item() == loss.item()
+
+    (warned,) = caught(run)
+    assert "`LAST` changes" in warned
+
+
+def test_a_global_that_is_set_to_the_same_each_time() -> None:
+    def step() -> Any:
+        global DONE
+        DONE = True
+        return torch.ones(1)
+
+    compiled = torch.compile(step)
+
+    def run() -> None:
+        for _ in range(8):
+            globals()["DONE"] = False
+            compiled()
+            assert DONE
+
+    (warned,) = caught(run)
+    assert "`DONE` changes" in warned
