@@ -182,3 +182,11 @@ def tensors_that_cannot_be_joined(torch: Any) -> Any:
         torch.cat([y, torch.ones(2, 4)])
 
     return raised(fail)
+
+
+def a_target_of_another_size(torch: Any) -> Any:
+    def fail() -> None:
+        score = torch.ones(3, 4, requires_grad=True) * 2  # made
+        torch.nn.CrossEntropyLoss()(score, torch.ones(5).long())
+
+    return raised(fail)

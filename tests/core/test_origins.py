@@ -52,6 +52,10 @@ TOLD = {
         "mat1 has shape [2, 4], made by addmm@made",
         "mat2 has shape [5, 1], made by t@call",
     ],
+    "a_target_of_another_size": [
+        "input has shape [3, 4], made by mul@made",
+        "target has shape [5], not made by a recorded operation",
+    ],
     "tensors_that_cannot_be_joined": [
         "tensors[0] has shape [2, 3], made by mul@made",
         "tensors[1] has shape [2, 4], not made by a recorded operation",

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core.origins import about_operands
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.reduction import checked_reduction
 from nanotorch.nn.functional.reduction import reduce as reduced
@@ -80,12 +81,16 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
     if len(scores) != 1 and scores[0] != samples:
         raise ValueError(
             f"Expected input batch_size ({scores[0]}) to match target batch_size ({samples})."
+            + about_operands({"input": input, "target": target})
         )
     if len(scores) < 3 and len(classes) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if len(scores) > 2 and classes[1:] != scores[2:]:
         expected = [scores[0], *scores[2:]]
-        raise RuntimeError(f"Expected target size {expected}, got {list(classes)}")
+        raise RuntimeError(
+            f"Expected target size {expected}, got {list(classes)}"
+            + about_operands({"input": input, "target": target})
+        )
     check_weights(weight, scores[0] if len(scores) == 1 else scores[1])
 
 

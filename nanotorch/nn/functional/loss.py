@@ -5,6 +5,7 @@
 """
 
 from nanotorch import ops
+from nanotorch._core.origins import about_operands
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional.reduction import (
     checked_reduction,
@@ -160,6 +161,7 @@ def binary_cross_entropy(
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
+            + about_operands({"input": input, "target": target})
         )
     if weight is not None:
         weight = weight.expand(ops.broadcast_shapes(target.shape, weight.shape))
@@ -192,6 +194,7 @@ def binary_cross_entropy_with_logits(
     if not same_sizes(input, target):
         raise ValueError(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})"
+            + about_operands({"input": input, "target": target})
         )
     reduction = checked_reduction(reduction, size_average, reduce)
     kind = target.dtype

@@ -3,6 +3,7 @@
 import warnings
 from typing import Any
 
+from nanotorch._core.origins import about_operands
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.expanding import common_shape
 
@@ -69,7 +70,11 @@ def matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         "Please ensure they have the same size.",
         stacklevel=3,
     )
-    shape = common_shape(tuple(input.shape), tuple(target.shape))
+    try:
+        shape = common_shape(tuple(input.shape), tuple(target.shape))
+    except RuntimeError as error:
+        error.args = (str(error) + about_operands({"input": input, "target": target}),)
+        raise
     return input.expand(shape), target.expand(shape)
 
 
