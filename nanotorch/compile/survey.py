@@ -31,7 +31,9 @@ from nanotorch.compile.watch import (
     NUMPY_EFFECTS,
     QUIET_MODULES,
     attribute_names,
+    changes_its_owner,
     global_names,
+    may_have_effects,
 )
 from nanotorch.nn.module import Module
 from nanotorch.optim.optimizer import Optimizer
@@ -131,7 +133,9 @@ class Survey:
         if isinstance(value, Tensor):
             self.visit_tensor(value, path)
         elif isinstance(value, NAMES_OF_THINGS) or value is MISSING:
-            pass
+            if changes_its_owner(value):
+                name = getattr(value, "__name__", "")
+                raise Unguardable(f"`{path}` is `{name}` of an object that it may change")
         elif isinstance(value, dict):
             self.visit_dict(value, path)
         elif isinstance(value, (list, tuple)):
@@ -144,6 +148,8 @@ class Survey:
             self.hold(value.__self__, path)
             self.hold(value.__func__, path)
         elif isinstance(value, functools.partial):
+            if may_have_effects(value.func):
+                raise Unguardable(f"`{path}` calls `{value.func.__name__}`")
             for part in (value.func, value.args, value.keywords):
                 self.hold(part, path)
         elif isinstance(value, (property, staticmethod, classmethod)):
@@ -166,6 +172,7 @@ class Survey:
         if tensor._edge is not None and tensor._requires_grad:
             raise Unguardable(f"`{path}` is a tensor with a history")
         own = vars(tensor)
+        self.users_attributes(own, path)
         self.checks.append(Check("len", own, None, len(own)))
         for name in ("_array", *FLAGS):
             value = getattr(tensor, name)
@@ -184,6 +191,12 @@ class Survey:
         if tensor._grad is not None:
             self.kept.append(tensor._grad)
             self.tensors[id(tensor._grad)] = tensor._grad
+
+    def users_attributes(self, own: dict[str, Any], path: str) -> None:
+        """What users have put on a tensor, a function or an optimizer, and the step may name."""
+        for name in sorted(self.names & set(own) - {"param_groups", "state", "defaults"}):
+            if not name.startswith("_"):
+                self.entry("item", own, name, own[name], f"{path}.{name}")
 
     def visit_dict(self, value: dict[Any, Any], path: str) -> None:
         """All entries, with the order of their keys."""
@@ -216,6 +229,7 @@ class Survey:
     def visit_function(self, function: FunctionType, path: str) -> None:
         """Its closure, and what a user's function reads of its globals."""
         self.signature.append(id(function.__code__))
+        self.users_attributes(vars(function), path)
         cells = function.__closure__ or ()
         for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
             try:
@@ -261,6 +275,7 @@ class Survey:
         self.hold(type(optimizer), path)
         self.optimizers.append(optimizer)
         own = vars(optimizer)
+        self.users_attributes(own, path)
         hooks = [name for name in own if name.endswith(("step_pre_hooks", "step_post_hooks"))]
         for name in ("param_groups", *hooks):
             self.attribute(own, name, own[name], f"{path}.{name}")

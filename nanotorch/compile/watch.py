@@ -16,7 +16,15 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
 from typing import Any
 
 from nanotorch.compile.proxy import PACKAGE
@@ -100,6 +108,9 @@ class Watcher:
                     self.enter_outward(frame)
             elif code not in self.codes:
                 self.codes.add(code)
+                name = next(iter(passed_on(code) - set(frame.f_globals)), None)
+                if name is not None:
+                    self.refuse(f"`{name}` may have effects that a replay would not repeat", frame)
                 if code.co_flags & (0x20 | 0x80 | 0x200) and code.co_name != "<genexpr>":
                     self.look_at_generator(frame)
         elif event == "c_call":
@@ -132,6 +143,35 @@ class Watcher:
         if getattr(function, "__objclass__", None) in PLAIN:
             return
         self.refuse(f"`{function.__name__}` may have effects that a replay would not repeat", frame)
+
+
+def may_have_effects(function: Any) -> bool:
+    """Whether a function of C, of no object, may do more than compute."""
+    if not isinstance(function, BuiltinFunctionType) or function in PURE:
+        return False
+    owner = function.__self__
+    return isinstance(owner, ModuleType) and owner.__name__ not in FUNCTIONS_OF_PURE_MODULES
+
+
+def changes_its_owner(function: Any) -> bool:
+    """Whether a function of C belongs to an object that it may change: `append` of a list."""
+    if not isinstance(function, (BuiltinFunctionType, MethodWrapperType)):
+        return False
+    owner = function.__self__
+    fixed = (ModuleType, type, str, bytes, int, float, tuple, frozenset, type(None))
+    return not isinstance(owner, fixed)
+
+
+@functools.lru_cache(maxsize=4096)
+def passed_on(code: CodeType) -> frozenset[str]:
+    """Builtins with effects that code does not call itself, but hands to somebody else."""
+    return frozenset(
+        i.argval
+        for i in dis.get_instructions(code)
+        if i.opname == "LOAD_GLOBAL"
+        and not (i.arg or 0) & 1  # which says that a call follows
+        and may_have_effects(getattr(builtins, i.argval, None))
+    )
 
 
 @functools.lru_cache(maxsize=4096)
