@@ -7,6 +7,7 @@ value; tensors, modules and other objects must be the same, and so must be what 
 
 import enum
 import functools
+import weakref
 from collections import deque
 from collections.abc import Iterable
 from types import (
@@ -33,10 +34,12 @@ from nanotorch.compile.watch import (
     attribute_names,
     changes_its_owner,
     global_names,
+    is_library,
     may_have_effects,
 )
 from nanotorch.nn.module import Module
 from nanotorch.optim.optimizer import Optimizer
+from nanotorch.optim.sgd import SGD
 
 VALUES = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice)
 NAMES_OF_THINGS = (
@@ -236,6 +239,8 @@ class Survey:
                 value = cell.cell_contents
             except ValueError:  # not assigned yet
                 value = MISSING
+            if isinstance(value, weakref.ref) and is_library(function.__code__):
+                continue  # to the optimizer whose steps a schedule counts
             self.entry("cell", cell, None, value, name)
         if function.__code__ not in self.codes:
             return
@@ -277,6 +282,12 @@ class Survey:
         own = vars(optimizer)
         self.users_attributes(own, path)
         hooks = [name for name in own if name.endswith(("step_pre_hooks", "step_post_hooks"))]
+        called = [hook for name in hooks for hook in own[name].values()]
+        if not all(str(getattr(h, "__module__", "")).startswith("nanotorch.") for h in called):
+            raise Unguardable(f"`{path}` has hooks of its steps")
+        options = [part for group in optimizer.param_groups for part in group.values()]
+        if type(optimizer) is not SGD and any(isinstance(part, Tensor) for part in options):
+            raise Unguardable(f"an option of `{path}` is a tensor, with a precision of its own")
         for name in ("param_groups", *hooks):
             self.attribute(own, name, own[name], f"{path}.{name}")
         self.visit_state(optimizer, path)

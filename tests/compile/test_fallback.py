@@ -282,3 +282,56 @@ def test_a_global_that_is_set_to_the_same_each_time() -> None:
 
     (warned,) = caught(run)
     assert "`DONE` changes" in warned
+
+
+@pytest.mark.parametrize("when", ["before", "later"])
+def test_hooks_of_an_optimizers_steps_are_called(when: str) -> None:
+    def losses(compiled: bool) -> list[float]:
+        torch.manual_seed(0)
+        model = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        x = torch.ones(2, 4)
+
+        @torch.no_grad()
+        def clamp(*_: Any) -> None:
+            for p in model.parameters():
+                p.clamp_(-0.05, 0.05)
+
+        def step() -> Any:
+            optimizer.zero_grad()
+            loss = model(x).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        run = torch.compile(step) if compiled else step
+        if when == "before":
+            optimizer.register_step_post_hook(clamp)
+        found = [run().item() for _ in range(6)]
+        if when == "later":
+            optimizer.register_step_post_hook(clamp)
+        return found + [run().item() for _ in range(4)]
+
+    expected = losses(compiled=False)
+    with pytest.warns(UserWarning, match="has hooks of its steps"):
+        assert losses(compiled=True) == expected
+
+
+def test_a_rate_that_is_a_tensor_keeps_its_precision() -> None:
+    def values(compiled: bool) -> list[Any]:
+        p = torch.nn.Parameter(torch.tensor([0.3, 1.7, -0.9]))
+        optimizer = torch.optim.Adam([p], lr=torch.tensor(0.1))
+
+        def step() -> Any:
+            optimizer.zero_grad()
+            loss = (p**2).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        run = torch.compile(step) if compiled else step
+        return [run().item() for _ in range(8)] + p.tolist()
+
+    expected = values(compiled=False)
+    with pytest.warns(UserWarning, match="is a tensor, with a precision of its own"):
+        assert values(compiled=True) == expected
