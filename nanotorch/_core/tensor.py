@@ -173,14 +173,12 @@ class Tensor(Layout, Exchange):
                 "that assume they match."
             )
 
-    def _accumulator(self) -> AccumulateGrad:
-        """The one node that adds to this leaf's gradient, as long as some graph holds it."""
-        node = None if self._accumulator_ref is None else self._accumulator_ref()
-        if node is None:
-            node = AccumulateGrad(self)
-            self._accumulator_ref = weakref.ref(node)
-            if self._leaf_hooks is not None:
-                node.own_hooks().tensor[0] = self._leaf_hooks
+    def _new_accumulator(self) -> AccumulateGrad:
+        """The one node that adds to this leaf's gradient, for as long as some graph holds it."""
+        node = AccumulateGrad(self)
+        self._accumulator_ref = weakref.ref(node)
+        if self._leaf_hooks is not None:
+            node.own_hooks().tensor[0] = self._leaf_hooks
         return node
 
     @property

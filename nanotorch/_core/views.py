@@ -112,7 +112,7 @@ def leaf_edge(tensor: "Tensor") -> Edge:
     """The edge to the accumulator of a leaf that requires grad."""
     reference = tensor._accumulator_ref
     node = None if reference is None else reference()
-    return (tensor._accumulator() if node is None else node, 0)
+    return (tensor._new_accumulator() if node is None else node, 0)
 
 
 def edge_of(tensor: "Tensor") -> Edge:

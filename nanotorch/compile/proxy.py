@@ -6,7 +6,6 @@ reach into one for its values ends the trace, for the tape could not follow what
 """
 
 import operator
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -14,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nanotorch._core.origins import PACKAGE
+
 Array = np.ndarray
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH120,PTH100
 
 
 class Nobody:

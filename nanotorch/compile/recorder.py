@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.origins import PACKAGE
 from nanotorch.compile.holding import Whole, inside
 from nanotorch.compile.hyper import Conditions, Hyper, Leaf
-from nanotorch.compile.proxy import PACKAGE, Traced, real
+from nanotorch.compile.proxy import Traced, real
 from nanotorch.compile.tape import CONSTANT, OUTSIDE, TEMPORARY, Entry, Ref, Tape, owner
 
 Array = np.ndarray

@@ -27,7 +27,7 @@ from types import (
 )
 from typing import Any
 
-from nanotorch.compile.proxy import PACKAGE
+from nanotorch._core.origins import PACKAGE
 from nanotorch.compile.recorder import NUMPY, users_line
 
 STANDARD = (sysconfig.get_paths()["stdlib"], "<frozen")

@@ -172,39 +172,38 @@ def chosen_slope(
     return put_along(g, indices, dim, input_shape[dim])
 
 
+# The declaration of an operation that picks one element along ``dim`` and tells its index.
+CHOSEN: dict[str, Any] = {
+    "input": lambda g, indices, input_shape, dim, keepdim: chosen_slope(
+        g, indices, input_shape, dim, keepdim
+    ),
+    "aux": ("indices",),
+    "method": False,
+    "public": False,
+}
+
+
+def chosen(input: Array, indices: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The elements at ``indices``, whose dimension ``dim`` is kept as 1, and those."""
+    values = np.take_along_axis(input, indices, dim)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
 def choose(input: Array, dim: int, keepdim: bool, find: Any, name: str) -> tuple[Array, Array]:
     """The element that ``find`` picks along ``dim``, and its index."""
     if input.ndim == 0:
         return input.copy(), np.zeros((), np.int64)
     require_elements(name, input, (dim,))
-    indices = np.expand_dims(find(input, dim), dim)
-    values = np.take_along_axis(input, indices, dim)
-    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+    return chosen(input, np.expand_dims(find(input, dim), dim), dim, keepdim)
 
 
-@op(
-    input=lambda g, indices, input_shape, dim, keepdim: chosen_slope(
-        g, indices, input_shape, dim, keepdim
-    ),
-    aux=("indices",),
-    method=False,
-    public=False,
-    node="MaxBackward0",
-)
+@op(**CHOSEN, node="MaxBackward0")
 def max_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The greatest element along ``dim`` and its first index."""
     return choose(input, dim, keepdim, np.argmax, "max")
 
 
-@op(
-    input=lambda g, indices, input_shape, dim, keepdim: chosen_slope(
-        g, indices, input_shape, dim, keepdim
-    ),
-    aux=("indices",),
-    method=False,
-    public=False,
-    node="MinBackward0",
-)
+@op(**CHOSEN, node="MinBackward0")
 def min_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The smallest element along ``dim`` and its first index."""
     return choose(input, dim, keepdim, np.argmin, "min")

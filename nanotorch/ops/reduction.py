@@ -174,12 +174,9 @@ def mean_along(
     """The mean along dimensions."""
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtype.numpy
-    held = input if kind != np.float16 else input.astype(np.float32)  # adds up further
-    total = (
-        sum_over(held, dim, keepdim)
-        if held.dtype == kind
-        else add_all(held, dim, held.dtype if kind == np.float16 else kind, None, keepdim)
-    )
+    # Half precision alone would not reach far.
+    held = input.astype(np.float32 if kind == np.float16 else kind, copy=False)
+    total = sum_over(held, dim, keepdim)
     return np.asarray(np.true_divide(total, count(input.shape, dim))).astype(kind, copy=False)
 
 

@@ -14,7 +14,7 @@ from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arrangement import arranged_like
-from nanotorch.ops.extremum import chosen_slope, put_along, require_elements, shares
+from nanotorch.ops.extremum import CHOSEN, chosen, put_along, require_elements, shares
 from nanotorch.ops.reduction import NOT_GIVEN, spread
 
 sort_result, topk_result, kthvalue_result, mode_result, median_result, nanmedian_result = (
@@ -153,19 +153,10 @@ def at_rank(input: Array, rank: Any, dim: int, keepdim: bool) -> tuple[Array, Ar
     order = order_along(input, dim)
     shape = [1 if d == dim else n for d, n in enumerate(input.shape)]
     indices = np.take_along_axis(order, np.broadcast_to(rank, shape), dim)
-    values = np.take_along_axis(input, indices, dim)
-    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+    return chosen(input, indices, dim, keepdim)
 
 
-@op(
-    input=lambda g, indices, input_shape, dim, keepdim: chosen_slope(
-        g, indices, input_shape, dim, keepdim
-    ),
-    aux=("indices",),
-    method=False,
-    public=False,
-    node="KthvalueBackward0",
-)
+@op(**CHOSEN, node="KthvalueBackward0")
 def kth_along(input: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The kernel of `kthvalue`."""
     if input.ndim:
@@ -248,29 +239,13 @@ def nanmedian_all(input: Array) -> Array:
     return middle_of_all(input, True)
 
 
-@op(
-    input=lambda g, indices, input_shape, dim, keepdim: chosen_slope(
-        g, indices, input_shape, dim, keepdim
-    ),
-    aux=("indices",),
-    method=False,
-    public=False,
-    node="MedianBackward1",
-)
+@op(**CHOSEN, node="MedianBackward1")
 def median_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The median along ``dim`` and its index."""
     return middle_along(input, dim, keepdim, False)
 
 
-@op(
-    input=lambda g, indices, input_shape, dim, keepdim: chosen_slope(
-        g, indices, input_shape, dim, keepdim
-    ),
-    aux=("indices",),
-    method=False,
-    public=False,
-    node="NanmedianBackward1",
-)
+@op(**CHOSEN, node="NanmedianBackward1")
 def nanmedian_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The median along ``dim`` of the elements but nan, and its index."""
     return middle_along(input, dim, keepdim, True)
@@ -301,15 +276,7 @@ def nanmedian(input: Any, dim: int = NOT_GIVEN, keepdim: bool = False) -> Any:
 # By number
 
 
-@op(
-    input=lambda g, indices, input_shape, dim, keepdim: chosen_slope(
-        g, indices, input_shape, dim, keepdim
-    ),
-    aux=("indices",),
-    method=False,
-    public=False,
-    node="ModeBackward0",
-)
+@op(**CHOSEN, node="ModeBackward0")
 def mode_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The kernel of `mode`."""
     if not input.ndim:
@@ -327,8 +294,7 @@ def mode_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     before = np.concatenate([np.full((*values.shape[:-1], 1), -1), ends[..., :-1]], -1)
     best = np.argmax(np.where(last, place - before, 0), -1)[..., None]
     indices = np.moveaxis(np.take_along_axis(order, best, -1), -1, dim)
-    found = np.take_along_axis(input, indices, dim)
-    return (found, indices) if keepdim else (found.squeeze(dim), indices.squeeze(dim))
+    return chosen(input, indices, dim, keepdim)
 
 
 @method
