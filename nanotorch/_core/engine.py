@@ -66,6 +66,11 @@ def add(held: list[Any], k: int, g: Any, mine: bool) -> None:
         held[k], held[k + 1] = before + g, True
 
 
+def to_write(g: Any) -> Any:
+    """A gradient that a hook may write to: what is shared, and so read-only, is copied."""
+    return np.array(g) if g.__class__ is ndarray and not g.flags.writeable else g
+
+
 def count_consumers(roots: Iterable[Node]) -> dict[Node, int]:
     """For every node behind the roots, and the roots themselves, how many edges lead to it."""
     consumers = dict.fromkeys(roots, 0)
@@ -179,7 +184,7 @@ class Sweep:
             if node is not None:
                 if node not in self.waiting and not self.consumers[node]:
                     self.ready.push(node)
-                self.send(node, number, g, False)
+                self.send(node, number, to_write(g), False)
 
     @classmethod
     def instead(
@@ -200,8 +205,7 @@ class Sweep:
         self.waiting = {**waiting, **leaves}
         for held in self.waiting.values():
             for k in range(0, len(held), 2):
-                if held[k].__class__ is ndarray and not held[k].flags.writeable:
-                    held[k] = np.array(held[k])  # a hook may write to it
+                held[k] = to_write(held[k])
         self.done = done
         return self
 

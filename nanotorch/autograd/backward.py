@@ -114,24 +114,7 @@ def tensor_backward(
     Raises:
         RuntimeError: see `nanotorch.autograd.backward`.
     """
-    array = self._array
-    if (
-        gradient is None
-        and inputs is None
-        and not (create_graph or anomaly.enabled or array.ndim)
-        and array.dtype.kind == "f"
-    ):
-        root = edge_of(self)
-        if root[0] is not None:
-            quick.sweep(root, ONES[array.dtype.name], None if retain_graph else FreedValues())
-            return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
-
-# The gradient of a scalar by itself, which nobody writes to.
-ONES = {name: np.ones((), name) for name in ("float16", "float32", "float64")}
-for _one in ONES.values():
-    _one.setflags(write=False)
 
 
 def grad(
@@ -239,8 +222,18 @@ def listed(targets: Tensors) -> list[Tensor | GradientEdge]:
     return [targets] if isinstance(targets, (Tensor, GradientEdge)) else list(targets)
 
 
+# The gradient of a scalar by itself, which nobody writes to.
+ONES = {name: np.ones((), name) for name in ("float16", "float32", "float64")}
+for _one in ONES.values():
+    _one.setflags(write=False)
+
+
 def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge, Any]]:
     """The edges where a sweep begins, each with its first gradient."""
+    if isinstance(tensors, Tensor) and weights is None and not create_graph:
+        array, place = tensors._array, edge_of(tensors)
+        if not array.ndim and array.dtype.kind == "f" and place[0] is not None:  # the usual case
+            return [(place, ONES[array.dtype.name])]
     roots = listed(tensors)
     given = [weights] if weights is None or isinstance(weights, Tensor) else list(weights)
     if weights is None:
