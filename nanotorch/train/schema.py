@@ -4,7 +4,6 @@ The sentence under each field is its documentation; its type is its check. Check
 several fields stand in the `problems` of the section that holds them.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,17 +14,25 @@ from .expression import ExpressionError, parse_expression
 from .functions import FUNCTIONS
 from .problems import did_you_mean, quoted
 from .reading import Component, Range, Section
+from .schedules import SCHEDULES
+from .settings import (
+    Averaging,
+    Checkpoint,
+    EarlyStopping,
+    Fraction,
+    Log,
+    MinimizationLog,
+    NotNegative,
+    Positive,
+    Train,
+)
 
-Positive = Annotated[int, Range(low=1)]
-NotNegative = Annotated[float, Range(low=0)]
-Fraction = Annotated[float, Range(low=0, high=1)]
 Samples = Annotated[int, Range(low=2, high=1_000_000)]
 Seed = Annotated[int, Range(low=0, high=2**32 - 1)]
 Loss = Annotated[Component, LOSSES]
 Optimizer = Annotated[Component, OPTIMIZERS]
+Schedule = Annotated[Component, SCHEDULES]
 Layer = Annotated[Component, LAYERS]
-
-RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,61 +146,6 @@ class Model(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(Section):
-    """How long and in what portions to train."""
-
-    epochs: Positive | None = None
-    """Passes over the training part; or give `steps`."""
-    steps: Positive | None = None
-    """Updates of the weights; or give `epochs`."""
-    batch_size: Positive | None = 32
-    """Samples per step; `null` for the whole training part."""
-    shuffle: bool = True
-    """Whether each epoch goes through the samples in a new order."""
-    validate_every: Positive = 1
-    """Epochs between two measurements of the validation part."""
-    compile: bool = True
-    """Whether the step is compiled if there are enough of them to save time; equal to the bit."""
-
-    def problems(self) -> Iterator[tuple[str, str]]:
-        if self.epochs is None and self.steps is None:
-            yield "", "needs 'epochs' or 'steps'"
-        if self.epochs is not None and self.steps is not None:
-            yield "steps", "excludes 'epochs'; remove one of the two"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Log(Section):
-    """What a run leaves behind, and where."""
-
-    dir: str = "runs"
-    """Where run directories are made, relative to the current directory."""
-    name: str | None = None
-    """The directory of this experiment's runs; the configuration file's name if left out."""
-    every: Positive = 10
-    """Steps between two records of the training loss."""
-    tensorboard: bool = True
-    """Whether to write TensorBoard events beside the metrics."""
-    progress: bool = True
-    """Whether to show progress: a bar on a terminal, a few plain lines elsewhere."""
-
-    def problems(self) -> Iterator[tuple[str, str]]:
-        # `runs/latest.txt` names the newest run.
-        name = self.name
-        if name is not None and (not RUN_NAME.fullmatch(name) or name == "latest.txt"):
-            allowed = "letters, digits, '_', '-' and '.', and not 'latest.txt'"
-            yield "name", f"must be {allowed}, got {quoted(self.name)}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class MinimizationLog(Log):
-    """What a run leaves behind; there are few iterations, and each is of interest."""
-
-    every: Positive = 1
-    """Iterations between two points that are printed and recorded."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Function(Section):
     """What to minimize, and from where."""
 
@@ -244,8 +196,16 @@ class SupervisedConfig(Section):
     """What is minimized, by PyTorch's name."""
     optimizer: Optimizer
     """What minimizes it, by PyTorch's name."""
+    scheduler: Schedule | None = None
+    """How the learning rate changes, by PyTorch's name; it stays as it is if left out."""
     train: Train
     """How long."""
+    early_stopping: EarlyStopping | None = None
+    """When to end before that; never if left out."""
+    averaging: Averaging | None = None
+    """How weights are averaged over the training; they are not if left out."""
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    """What is kept to go on from."""
     log: Log = field(default_factory=Log)
     """What is kept."""
 
@@ -282,6 +242,10 @@ class MinimizationConfig(Section):
     """What is minimized."""
     optimizer: Optimizer
     """What minimizes it, by PyTorch's name."""
+    scheduler: Schedule | None = None
+    """How the learning rate changes, by PyTorch's name; counts iterations."""
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    """What is kept to go on from."""
     log: MinimizationLog = field(default_factory=MinimizationLog)
     """What is kept."""
 

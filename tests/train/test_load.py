@@ -91,9 +91,10 @@ REGRESSION_ERRORS = {
     ("experiment:", "seeed: 1\nexperiment:"): "x.yaml:1:1: seeed: unknown key; "
     "did you mean 'seed'?",
     ("log:", "zzz: 1\nlog:"): "x.yaml:11:1: zzz: unknown key; known here: experiment, seed, data, "
-    "model, loss, optimizer, train, log",
+    "model, loss, optimizer, scheduler, train, early_stopping, averaging, checkpoint, log",
     ("log:", "'a b\\n': 1\nlog:"): "x.yaml:11:1: 'a b\\\\n': unknown key; known here: experiment, "
-    "seed, data, model, loss, optimizer, train, log",
+    "seed, data, model, loss, optimizer, scheduler, train, early_stopping, averaging, checkpoint, "
+    "log",
     ("loss: {name: MSELoss}\n", ""): "x.yaml:1:1: loss: missing",
     ("{name: MSELoss}", "{}"): "x.yaml:8:7: loss.name: missing; the name of a loss",
     ("experiment: regression\n", ""): "x.yaml:1:1: experiment: missing; one of regression, "
@@ -120,8 +121,8 @@ REGRESSION_ERRORS = {
     ("target: y", "target: y\n  features: [a, 1]"): "x.yaml:5:17: data.features[1]: "
     "expected text, got 1 (an integer)",
     ("{epochs: 2, batch_size: 4}", "12"): "x.yaml:10:8: train: expected a mapping, "
-    "got 12 (an integer); its keys are epochs, steps, batch_size, shuffle, validate_every, "
-    "compile",
+    "got 12 (an integer); its keys are epochs, steps, batch_size, shuffle, accumulate, clip_norm, "
+    "clip_value, validate_every, time_limit, overfit_batches, fast_dev_run, compile",
     ("{name: MSELoss}", "[MSELoss]"): "x.yaml:8:7: loss: expected a mapping, got a list",
     ("{name: MSELoss}", "{name: 3}"): "x.yaml:8:14: loss.name: expected 'MSELoss' or 'L1Loss' or "
     "'SmoothL1Loss' or 'HuberLoss' or 'BCEWithLogitsLoss', got 3 (an integer)",
@@ -233,7 +234,7 @@ MINIMIZATION_ERRORS = {
         "iteration: 3",
     ): "x.yaml:5:3: function.iteration: unknown key; did you mean 'iterations'?",
     ("function:", "train: {epochs: 1}\nfunction:"): "x.yaml:2:1: train: unknown key; "
-    "known here: experiment, seed, function, optimizer, log",
+    "known here: experiment, seed, function, optimizer, scheduler, checkpoint, log",
 }
 
 
