@@ -25,6 +25,17 @@ from nanotorch.nn.container import ModuleDict as ModuleDict
 from nanotorch.nn.container import ModuleList as ModuleList
 from nanotorch.nn.container import Sequential as Sequential
 from nanotorch.nn.dropout import Dropout as Dropout
+from nanotorch.nn.further_activation import CELU as CELU
+from nanotorch.nn.further_activation import GLU as GLU
+from nanotorch.nn.further_activation import Hardshrink as Hardshrink
+from nanotorch.nn.further_activation import Hardsigmoid as Hardsigmoid
+from nanotorch.nn.further_activation import Hardswish as Hardswish
+from nanotorch.nn.further_activation import Mish as Mish
+from nanotorch.nn.further_activation import PReLU as PReLU
+from nanotorch.nn.further_activation import RReLU as RReLU
+from nanotorch.nn.further_activation import Softmax2d as Softmax2d
+from nanotorch.nn.further_activation import Softshrink as Softshrink
+from nanotorch.nn.further_activation import Threshold as Threshold
 from nanotorch.nn.layernorm import LayerNorm as LayerNorm
 from nanotorch.nn.linear import Bilinear as Bilinear
 from nanotorch.nn.linear import Identity as Identity

@@ -1,5 +1,7 @@
 """Activations as modules; see the functions of the same names in `nn.functional`."""
 
+import warnings
+
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import activation as F
@@ -188,17 +190,37 @@ class Hardtanh(_Activation):
     Args:
         min_val, max_val: Default: -1 and 1.
         inplace: write into the input. Default: False.
+        min_value, max_value: the former names of the limits.
 
     Raises:
-        ValueError: if ``min_val`` is not less than ``max_val``.
+        AssertionError: if ``min_val`` is not less than ``max_val``.
+
+    Warns:
+        FutureWarning: for the former names.
     """
 
     shown: tuple[str, ...] = ("min_val", "max_val")
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
+        for end, value in (("min", min_value), ("max", max_value)):
+            if value is not None:
+                warnings.warn(
+                    f"keyword argument `{end}_value` is deprecated and renamed to `{end}_val`",
+                    FutureWarning,
+                    stacklevel=2,
+                )
+        min_val = min_val if min_value is None else min_value
+        max_val = max_val if max_value is None else max_value
         if not max_val > min_val:
-            raise ValueError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
+            raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
 
     def forward(self, input: Tensor) -> Tensor:

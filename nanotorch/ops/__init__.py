@@ -40,6 +40,7 @@ from nanotorch.ops import memory as memory
 from nanotorch.ops import normalization as normalization
 from nanotorch.ops import operators as operators
 from nanotorch.ops import order as order
+from nanotorch.ops import overwriting as overwriting
 from nanotorch.ops import pairs as pairs
 from nanotorch.ops import picture_loss as picture_loss
 from nanotorch.ops import power as power
@@ -57,6 +58,7 @@ from nanotorch.ops import running as running
 from nanotorch.ops import scalar as scalar
 from nanotorch.ops import searching as searching
 from nanotorch.ops import shape as shape
+from nanotorch.ops import shrinking as shrinking
 from nanotorch.ops import slicing as slicing
 from nanotorch.ops import solving as solving
 from nanotorch.ops import sorting as sorting

@@ -107,6 +107,8 @@ def relu_backward(g: Array, result: Array) -> Array:
 )
 def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
     """``input`` where positive, ``negative_slope * input`` elsewhere."""
+    if input.dtype.kind != "f":
+        raise float_only("leaky_relu_cpu", input)
     return np.where(input > 0, input, input * input.dtype.type(negative_slope))
 
 
@@ -128,6 +130,8 @@ def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
 )
 def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
     """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
+    if input.dtype.kind != "f":
+        raise float_only("softplus_cpu", input)
     scaled = input * input.dtype.type(beta)
     smooth = np.log1p(np.exp(np.minimum(scaled, threshold))) / input.dtype.type(beta)
     return np.where(scaled > threshold, input, smooth)

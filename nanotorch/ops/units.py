@@ -6,28 +6,43 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.op import Array, op
-from nanotorch.ops.activation import sigmoid, tanh
+from nanotorch.ops.activation import float_only, sigmoid, softplus, tanh
 from nanotorch.ops.comparison import vanishing, zero_where
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.erf import erf
+from nanotorch.ops.hidden import inplace_form
+from nanotorch.ops.joining import cat_along
 from nanotorch.ops.limits import clamp
+from nanotorch.ops.slicing import slice_along
 
 ROOT_1_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 
 
+def require_float(name: str, input: Array) -> None:
+    """Refuse integers in the words of PyTorch's kernel of that name."""
+    if input.dtype.kind != "f":
+        raise float_only(name, input)
+
+
 @op(
     input=lambda g, input: g * (sigmoid(input) * (1 + input * (1 - sigmoid(input)))),
+    inplace=True,
     method=False,
     public=False,
 )
 def silu(input: Array) -> Array:
     """``input * sigmoid(input)``."""
+    require_float("silu_cpu", input)
     return input / (1 + np.exp(-input))
+
+
+silu_: Any = inplace_form("silu")
 
 
 @op(input=lambda g, input: g * sigmoid(-input), method=False, public=False, in_order=True)
 def log_sigmoid(input: Array) -> Array:
     """``log(sigmoid(input))``, without overflow."""
+    require_float("log_sigmoid_cpu", input)
     return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
 
 
@@ -38,9 +53,31 @@ def log_sigmoid(input: Array) -> Array:
 )
 def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
+    require_float("elu_cpu", input)
     kind = input.dtype.type
     negative = kind(alpha * scale) * np.expm1(np.minimum(input, 0))
     return np.where(input > 0, input * kind(scale), negative)
+
+
+@op(input=lambda g, input, alpha: celu_slope(g, input, alpha), method=False, public=False)
+def celu(input: Array, alpha: float = 1.0) -> Array:
+    """``input`` where positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
+
+    Raises:
+        RuntimeError: if ``alpha`` is 0.
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    require_float("elu_cpu", input)
+    kind = input.dtype.type
+    negative = kind(alpha) * np.expm1(np.minimum(input, 0) * kind(1.0 / alpha))
+    return np.where(input > 0, input, negative)
+
+
+def celu_slope(g: Any, input: Any, alpha: float) -> Any:
+    """The gradient of `celu`."""
+    below = exp(clamp(input, None, 0.0) * (1.0 / alpha))
+    return zero_where(g, input <= 0) + zero_where(g * below, input > 0)
 
 
 def elu_slope(g: Any, input: Any, alpha: float, scale: float) -> Any:
@@ -51,12 +88,16 @@ def elu_slope(g: Any, input: Any, alpha: float, scale: float) -> Any:
 
 @op(
     input=lambda g, input, min_val, max_val: hardtanh_backward(g, input, min_val, max_val),
+    inplace=True,
     method=False,
     public=False,
 )
 def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """``input`` held between two limits; its gradient at the limits is 0."""
     return np.clip(input, input.dtype.type(min_val), input.dtype.type(max_val))
+
+
+hardtanh_: Any = inplace_form("hardtanh")
 
 
 @op(
@@ -78,6 +119,7 @@ def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) ->
 )
 def gelu_exact(input: Array) -> Array:
     """``input`` times the normal distribution function at ``input``."""
+    require_float("GeluKernelImpl", input)
     return input * phi(input).astype(input.dtype, copy=False)
 
 
@@ -94,6 +136,7 @@ def phi(input: Any) -> Any:
 )
 def gelu_tanh(input: Array) -> Array:
     """`gelu_exact` with the distribution function approximated by a hyperbolic tangent."""
+    require_float("GeluKernelImpl", input)
     return 0.5 * input * (1 + np.tanh(tanh_argument(input)))
 
 
@@ -107,3 +150,41 @@ def gelu_tanh_slope(input: Any) -> Any:
     t = tanh(tanh_argument(input))
     inner = math.sqrt(2.0 / math.pi) * (1 + 3 * 0.044715 * input * input)
     return 0.5 * (1 + t) + 0.5 * input * (1 - t * t) * inner
+
+
+@op(input=lambda g, input: g * mish_slope(input), inplace=True, method=False, public=False)
+def mish(input: Array) -> Array:
+    """``input * tanh(softplus(input))``."""
+    require_float("mish_cpu", input)
+    return input * np.tanh(np.logaddexp(input, input.dtype.type(0)))
+
+
+def mish_slope(input: Any) -> Any:
+    """The derivative of `mish`."""
+    t = tanh(softplus(input))
+    return t + input * sigmoid(input) * (1 - t * t)
+
+
+mish_: Any = inplace_form("mish")
+
+
+@op(
+    input=lambda g, input, dim: glu_slope(g, input, dim),
+    method=False,
+    public=False,
+    node="GluBackward0",
+)
+def glu_along(input: Array, dim: int) -> Array:
+    """The first half along a dimension times the sigmoid of the second."""
+    require_float("glu_cpu", input)
+    first, second = np.split(input, 2, dim)
+    return first / (1 + np.exp(-second))
+
+
+def glu_slope(g: Any, input: Any, dim: int) -> Any:
+    """The gradient of `glu_along`: of the first half, then of the second."""
+    half = input.shape[dim] // 2
+    first, gate = slice_along(input, dim, 0, half), slice_along(input, dim, half, None)
+    gate = sigmoid(gate)
+    passed = g * gate
+    return cat_along((passed, passed * first * (1 - gate)), dim)

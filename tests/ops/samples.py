@@ -4,6 +4,7 @@ One row per operation, one line per sample. The table knows no framework: `scrip
 calls it with PyTorch, the tests with nanotorch.
 """
 
+from tests.ops.samples_activation import ACTIVATIONS
 from tests.ops.samples_combining import COMBINING
 from tests.ops.samples_comparison import COMPARISON
 from tests.ops.samples_creation import CREATION
@@ -31,6 +32,7 @@ TABLE: Table = {
     **FACTORS,
     **COMBINING,
     **NN,
+    **ACTIVATIONS,
     **SORTING,
     **STATISTICS,
     **SPECIAL_FUNCTIONS,

@@ -1,18 +1,21 @@
 """Activations."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from nanotorch import ops
-from nanotorch._core.grad_mode import mode
-from nanotorch._core.op_runtime import stand_in
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import activation as kernels
 from nanotorch.ops import units
+from nanotorch.ops.overwriting import elu_ as elu_
+from nanotorch.ops.overwriting import leaky_relu_ as leaky_relu_
+from nanotorch.ops.units import hardtanh_ as hardtanh_
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 tanh = ops.tanh
 sigmoid = ops.sigmoid
+relu_ = ops.relu_
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -21,23 +24,14 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return result
 
 
-def into(input: Tensor, inplace: bool, function: Callable[..., Tensor], *options: Any) -> Tensor:
-    """The function of ``input``; with ``inplace``, written into it, with the history of both."""
-    if not inplace:
-        return function(input, *options)
-    # The function keeps what was there before.
-    held = stand_in(input) if mode.enabled and input.requires_grad else input
-    written: Tensor = input.copy_(function(held, *options))
-    return written
-
-
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``input`` where positive, ``negative_slope * input`` elsewhere.
 
     Reference:
         Maas, Hannun and Ng, Rectifier Nonlinearities Improve Neural Network Acoustic Models, 2013.
     """
-    return into(input, inplace, kernels.leaky_relu, negative_slope)
+    result: Tensor = (leaky_relu_ if inplace else kernels.leaky_relu)(input, negative_slope)
+    return result
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -47,7 +41,14 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         Clevert, Unterthiner and Hochreiter, Fast and Accurate Deep Network Learning by Exponential
         Linear Units, ICLR 2016.
     """
-    return into(input, inplace, units.elu, alpha)
+    result: Tensor = (elu_ if inplace else units.elu)(input, alpha)
+    return result
+
+
+def selu_(input: Tensor) -> Tensor:
+    """`selu`, written into ``input``."""
+    result: Tensor = elu_(input, SELU_ALPHA, SELU_SCALE)
+    return result
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -56,7 +57,10 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     Reference:
         Klambauer et al., Self-Normalizing Neural Networks, NeurIPS 2017.
     """
-    return into(input, inplace, units.elu, 1.6732632423543772, 1.0507009873554805)
+    if inplace:
+        return selu_(input)
+    result: Tensor = units.elu(input, SELU_ALPHA, SELU_SCALE)
+    return result
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -79,7 +83,8 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``, also known as swish."""
-    return into(input, inplace, units.silu)
+    result: Tensor = (units.silu_ if inplace else units.silu)(input)
+    return result
 
 
 def logsigmoid(input: Tensor) -> Tensor:
@@ -114,7 +119,8 @@ def hardtanh(
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    return into(input, inplace, units.hardtanh, min_val, max_val)
+    result: Tensor = (hardtanh_ if inplace else units.hardtanh)(input, min_val, max_val)
+    return result
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:

@@ -1,0 +1,130 @@
+"""The further activations as modules: what they print, compute, draw and refuse."""
+
+from typing import Any
+
+from tests.answers import bits, numbers, raised, warned
+
+
+def ramp(torch: Any, *shape: int) -> Any:
+    count = 1
+    for n in shape:
+        count *= n
+    return (torch.arange(count).reshape(shape) - count / 2) / 3
+
+
+def layers(torch: Any) -> list[Any]:
+    nn = torch.nn
+    return [
+        nn.CELU(), nn.CELU(0.5), nn.GLU(), nn.GLU(0), nn.Hardshrink(), nn.Hardshrink(1),
+        nn.Hardsigmoid(), nn.Hardswish(), nn.Mish(), nn.PReLU(), nn.PReLU(4, 0.3), nn.RReLU(),
+        nn.RReLU(0.2, 0.6), nn.Softshrink(), nn.Softshrink(1.5), nn.Threshold(0.5, 2),
+        nn.RReLU().eval(),
+    ]  # fmt: skip
+
+
+def reprs(torch: Any) -> Any:
+    nn = torch.nn
+    return [
+        *layers(torch), nn.CELU(2.0, True), nn.Hardsigmoid(True), nn.Hardswish(True), nn.Mish(True),
+        nn.RReLU(inplace=True), nn.Threshold(1, 2, True), nn.Softmax2d(),
+        nn.Hardtanh(min_value=-3, max_value=2),
+    ]  # fmt: skip
+
+
+def values(torch: Any) -> Any:
+    answers = []
+    for layer in layers(torch):
+        x = ramp(torch, 2, 4, 2).requires_grad_()
+        out = layer(x)
+        out.sin().sum().backward()
+        grads = [numbers(p.grad) for p in layer.parameters()]
+        answers.append([type(out.grad_fn).__name__, numbers(out), numbers(x.grad), grads])
+    return [*answers, torch.rand(2)]
+
+
+def in_place(torch: Any) -> Any:
+    nn = torch.nn
+    answers = []
+    for layer in (nn.CELU(0.5, True), nn.Hardsigmoid(True), nn.Hardswish(True), nn.Mish(True),
+                  nn.RReLU(inplace=True), nn.RReLU(inplace=True).eval(),
+                  nn.Threshold(0.5, 2, True), nn.ELU(inplace=True), nn.SELU(True),
+                  nn.LeakyReLU(inplace=True), nn.SiLU(True), nn.Hardtanh(inplace=True),
+                  nn.ReLU6(True), nn.ReLU(True)):  # fmt: skip
+        leaf = ramp(torch, 8).requires_grad_()
+        x = leaf * 2
+        out = layer(x)
+        out.sin().sum().backward()
+        node = out.grad_fn
+        inner = type(node.next_functions[0][0]).__name__
+        answers += [[out is x, type(node).__name__, inner, numbers(out), numbers(leaf.grad)],
+                    raised(layer, leaf)]  # fmt: skip
+    return answers
+
+
+def states(torch: Any) -> Any:
+    nn = torch.nn
+    layer = nn.PReLU(3, dtype=torch.float64)
+    return [dict(layer.state_dict()), nn.PReLU().weight, nn.PReLU(0).weight.shape]
+
+
+def noise_by_layout(torch: Any) -> Any:
+    F = torch.nn.functional
+    x = ramp(torch, 3, 5)
+    return [
+        bits(F.rrelu(x, training=True)), bits(F.rrelu(x.t(), training=True)),
+        bits(F.rrelu(x.double(), training=True)), bits(F.rrelu(x, 0.3, 0.3, training=True)),
+        torch.rand(2),
+    ]  # fmt: skip
+
+
+def gumbel(torch: Any) -> Any:
+    F = torch.nn.functional
+    answers = []
+    for hard in (False, True):
+        for dim in (-1, 0):
+            x = ramp(torch, 3, 4).requires_grad_()
+            out = F.gumbel_softmax(x, 0.7, hard, dim=dim)
+            (out * ramp(torch, 3, 4)).sum().backward()
+            answers.append([numbers(out), numbers(x.grad), type(out.grad_fn).__name__])
+    return [*answers, warned(lambda: F.gumbel_softmax(ramp(torch, 2), eps=1e-3)), torch.rand(1)]
+
+
+def softmax_of_pictures(torch: Any) -> Any:
+    layer = torch.nn.Softmax2d()
+    return [
+        numbers(layer(ramp(torch, 1, 3, 2, 2))), numbers(layer(ramp(torch, 3, 2, 2))),
+        raised(layer, ramp(torch, 2, 2)),
+    ]  # fmt: skip
+
+
+def refusals(torch: Any) -> Any:
+    nn, F = torch.nn, torch.nn.functional
+    x = torch.ones(2, requires_grad=True)
+    whole = torch.ones(2, dtype=torch.int64)
+
+    def backward(function: Any, *args: Any) -> str:
+        return raised(function(x * -1, *args).sum().backward)
+
+    return [
+        raised(nn.Hardtanh, 2, 1), warned(lambda: nn.Hardtanh(min_value=-3, max_value=2)),
+        raised(F.softshrink, x, -1), raised(F.celu, x, 0), raised(F.rrelu, x, 0.5, 0.2),
+        backward(F.elu_, -1.0), backward(F.leaky_relu_, -1.0), backward(F.celu_, -1.0),
+        backward(F.rrelu_, -1.0, -0.5), raised(F.elu, whole), raised(F.silu, whole),
+        raised(F.leaky_relu, whole), raised(F.gelu, whole), raised(F.softplus, whole),
+        raised(F.logsigmoid, whole), raised(F.selu, whole), F.hardtanh(whole),
+        raised(F.prelu, x, 0.5), raised(F.prelu, x, torch.ones(3)), raised(F.glu, torch.ones(3)),
+        raised(F.relu_, x), raised(F.threshold_, x, 0.0, 1.0),
+    ]  # fmt: skip
+
+
+def second_derivatives(torch: Any) -> Any:
+    answers = []
+    for layer in layers(torch):
+        layer = layer.double()
+        if type(layer).__name__ == "Hardsigmoid":
+            continue  # PyTorch has no second derivative of it
+        x = ramp(torch, 2, 4, 2).double().requires_grad_()
+        (g,) = torch.autograd.grad((layer(x) ** 3).sum(), x, create_graph=True)
+        (g**2).sum().backward()
+        answers.append([numbers(g), numbers(x.grad)])
+    return answers
