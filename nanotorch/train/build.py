@@ -1,43 +1,227 @@
-"""A checked configuration into a model."""
+"""A checked configuration into a model and its optimizer."""
 
-from nanotorch import nn
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
 
-from .components import LAYERS
-from .problems import Origins
+import numpy as np
+
+import nanotorch as torch
+from nanotorch import nn, optim
+
+from .components import INFERRED, LAYERS, OPTIMIZERS, REFUSALS
+from .problems import ConfigError, Origins, Problem, did_you_mean, quoted
+from .reading import Component
 from .schema import Model
 
 LARGEST_LAYER = 50_000_000
 """Weights in one layer; more is a slip of the finger, and would take the machine's memory."""
+LARGEST_NUMBER = 1_000_000
+"""What no other whole number of a layer exceeds."""
+
+# Two of the first are the sides of the largest matrix of weights; the rest multiply it.
+SIDES = {
+    *("in_features", "out_features", "in_channels", "out_channels", "input_size", "hidden_size"),
+    *("num_embeddings", "embedding_dim", "d_model", "dim_feedforward", "embed_dim"),
+}
+FACTORS = {"kernel_size", "num_layers"}
 
 
-def build_model(model: Model, inputs: int, outputs: int, origins: Origins) -> nn.Sequential:
-    """Return the layers, each made for the number of features that the one before it gives.
+@dataclass(frozen=True)
+class Wanted:
+    """What a model is to be made for."""
+
+    example: torch.Tensor
+    """Two samples, as the model gets them."""
+    outputs: tuple[int, ...]
+    """The shape of what it is to give for one sample."""
+    reason: str
+    """Why that, as in `there is 1 to predict`."""
+    vocabulary: int | None = None
+    """How many different values an input has, where inputs are numbered symbols."""
+
+
+def build_model(model: Model, wanted: Wanted, origins: Origins) -> nn.Sequential:
+    """Return the layers, each made for the shape that the one before it gives.
 
     Raises:
         ConfigError: if they do not fit together, or one refuses its arguments.
     """
-    width = inputs
-    built = []
+    before, built = wanted.example, []
     for index, layer in enumerate(model.layers):
         path = f"model.layers[{index}]"
-        inferred = {}
-        if argument := LAYERS.inferred.get(layer.name):
-            given = layer.arguments.get(argument)
-            if given is not None and given != width:
-                before = "the data has" if index == 0 else "the layers before give"
-                raise origins.error(f"{path}.{argument}", f"is {given}, but {before} {width}")
-            inferred[argument] = width
-        following = layer.arguments.get("out_features", width)
-        if following * (width if "out_features" in layer.arguments else 1) > LARGEST_LAYER:
-            message = f"{width} x {following} weights are more than {LARGEST_LAYER:,}"
-            raise origins.error(f"{path}.out_features", message)
-        width = following
-        built.append(LAYERS.build(layer, path, origins, **inferred))
-    if width != outputs:
-        last = max(
-            (i for i, layer in enumerate(model.layers) if "out_features" in layer.arguments),
-            default=None,
-        )
-        path = "model.layers" if last is None else f"model.layers[{last}].out_features"
-        raise origins.error(path, f"the model gives {width} numbers, but there is 1 to predict")
+        known = inferred_sizes(before, wanted.vocabulary)
+        check_given(layer, path, known, index == 0, origins)
+        check_sizes(layer, path, known, origins)
+        built.append(LAYERS.build(layer, path, origins, **known))
+        before = applied(built[-1], before, path, origins)
+    given = tuple(before.shape[1:]) if isinstance(before, torch.Tensor) else None
+    if given != wanted.outputs:
+        raise origins.error(*output_problem(model, given, wanted))
     return nn.Sequential(*built)
+
+
+def inferred_sizes(example: Any, vocabulary: int | None) -> dict[str, int]:
+    """Return the arguments of a layer that follow from what comes in."""
+    shape = example.shape[1:] if isinstance(example, torch.Tensor) else ()
+    sizes = {name: shape[dim] for name, dim in INFERRED.items()} if shape else {}
+    return sizes if vocabulary is None else {**sizes, "num_embeddings": vocabulary}
+
+
+def check_given(
+    layer: Component, path: str, known: Mapping[str, int], first: bool, origins: Origins
+) -> None:
+    """Refuse a size that was given and is not what comes in."""
+    for name in LAYERS.followed(layer.name):
+        given = layer.arguments.get(name)
+        if isinstance(given, int) and name in known and given != known[name]:
+            before = "the data has" if first else "the layers before give"
+            raise origins.error(f"{path}.{name}", f"is {given}, but {before} {known[name]}")
+    for name, value in layer.arguments.items():
+        if isinstance(value, Component):
+            check_given(value, f"{path}.{name}", known, first, origins)
+
+
+def check_sizes(layer: Component, path: str, known: Mapping[str, int], origins: Origins) -> None:
+    """Refuse a layer that would take the machine's memory."""
+    arguments = {name: known[name] for name in LAYERS.followed(layer.name) if name in known}
+    arguments |= layer.arguments
+    sides: list[tuple[int, str]] = []
+    factor = 1
+    for name, value in arguments.items():
+        numbers = [int(n) for n in np.ravel(value) if isinstance(n, np.integer)] if value else []
+        if name in SIDES:
+            sides += [(number, name) for number in numbers]
+        elif any(abs(number) > LARGEST_NUMBER for number in numbers):
+            raise origins.error(f"{path}.{name}", f"is more than {LARGEST_NUMBER:,}")
+        elif name in FACTORS:
+            repeated = numbers * power_of(layer.name) if len(numbers) == 1 else numbers
+            factor *= abs(math.prod(repeated))
+        if isinstance(value, Component):
+            check_sizes(value, f"{path}.{name}", known, origins)
+    largest = sorted(sides)[-2:]
+    if largest and math.prod(size for size, _ in largest) * max(factor, 1) > LARGEST_LAYER:
+        shown = " x ".join(str(size) for size, _ in largest) + (
+            f" x {factor}" if factor > 1 else ""
+        )
+        message = f"{shown} weights are more than {LARGEST_LAYER:,}"
+        raise origins.error(f"{path}.{largest[-1][1]}", message)
+
+
+def power_of(name: str) -> int:
+    """Return in how many dimensions a layer's kernel extends."""
+    return int(name[-2]) if name[-1:] == "d" and name[-2:-1].isdigit() else 1
+
+
+def applied(layer: nn.Module, example: Any, path: str, origins: Origins) -> Any:
+    """Return what a layer gives for two samples; nothing random is drawn, no statistics change.
+
+    Raises:
+        ConfigError: if it does not take them.
+    """
+    layer.eval()
+    try:
+        with torch.no_grad(), np.errstate(all="ignore"):
+            return layer(example)
+    except REFUSALS as error:
+        shape = tuple(example.shape) if isinstance(example, torch.Tensor) else type(example)
+        message = f"does not take what comes in, of shape {shape}: {error}"
+    finally:
+        layer.train()
+    raise origins.error(path, message)
+
+
+def output_problem(model: Model, given: tuple[int, ...] | None, wanted: Wanted) -> tuple[str, str]:
+    """Return the path and the message for a model that gives the wrong shape."""
+    last = max(
+        (i for i, layer in enumerate(model.layers) if "out_features" in layer.arguments),
+        default=None,
+    )
+    if given is None:
+        return f"model.layers[{len(model.layers) - 1}]", "gives several things; add {name: Item}"
+    flat = len(given) == len(wanted.outputs) == 1
+    numbers = str(given[0] if flat else f"numbers of shape {given}")
+    numbers = f"{numbers} number{'' if given == (1,) else 's'}" if flat else numbers
+    message = f"the model gives {numbers}, but {wanted.reason}"
+    if last is None or given[:-1] != wanted.outputs[:-1]:
+        return "model.layers", message
+    return f"model.layers[{last}].out_features", message
+
+
+def freeze(model: nn.Module, patterns: Sequence[str], origins: Origins) -> None:
+    """Let the parameters whose names match stay as they are.
+
+    Raises:
+        ConfigError: if a pattern matches nothing, or nothing is left to learn.
+    """
+    for path, names in matches(model, patterns, "model.freeze[{}]", origins):
+        del path
+        for name, parameter in model.named_parameters():
+            if name in names:
+                parameter.requires_grad_(False)
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        path = "model.freeze" if patterns else "model.layers"
+        message = "leaves no parameters to learn" if patterns else "the model has no parameters"
+        raise origins.error(path, message)
+
+
+def matches(
+    model: nn.Module, patterns: Sequence[str], path: str, origins: Origins
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the path of each pattern and the names of the parameters that it matches."""
+    names = [name for name, _ in model.named_parameters()]
+    for index, pattern in enumerate(patterns):
+        found = [name for name in names if fnmatchcase(name, pattern)]
+        if not found:
+            message = f"{quoted(pattern)} matches no parameter{did_you_mean(pattern, names)}"
+            raise origins.error(path.format(index), message)
+        yield path.format(index), found
+
+
+def build_optimizer(component: Component, model: nn.Module, origins: Origins) -> optim.Optimizer:
+    """Return an optimizer of what is to be learned, in groups where the configuration has some.
+
+    A parameter belongs to the first group whose pattern matches its name, else to the rest.
+
+    Raises:
+        ConfigError: if it refuses its arguments, or a pattern matches nothing.
+    """
+    named = {n: p for n, p in model.named_parameters() if p.requires_grad}
+    arguments = dict(component.arguments)
+    groups: Sequence[Mapping[str, Any]] = arguments.pop("groups", ())
+    plain = Component(component.name, arguments)
+    if not groups:
+        result: optim.Optimizer = OPTIMIZERS.build(plain, "optimizer", origins, [*named.values()])
+        return result
+    patterns = [str(group["parameters"]) for group in groups]
+    parts: list[dict[str, Any]] = []
+    taken: set[str] = set()
+    path = "optimizer.groups[{}].parameters"
+    for group, (where, names) in zip(groups, matches(model, patterns, path, origins), strict=True):
+        chosen = [name for name in names if name in named and name not in taken]
+        if not chosen:
+            raise origins.error(where, "matches nothing that is learned and in no group yet")
+        taken |= set(chosen)
+        options = {key: value for key, value in group.items() if key != "parameters"}
+        parts.append({"params": [named[name] for name in chosen], **options})
+        check_group(plain, options, where.removesuffix(".parameters"), origins)
+    rest = [parameter for name, parameter in named.items() if name not in taken]
+    parts += [{"params": rest}] if rest else []
+    built: optim.Optimizer = OPTIMIZERS.build(plain, "optimizer", origins, parts)
+    return built
+
+
+def check_group(
+    component: Component, options: Mapping[str, Any], path: str, origins: Origins
+) -> None:
+    """Let the optimizer's own checks see the values of a group, to place what they refuse."""
+    trial = Component(component.name, {**component.arguments, **options})
+    try:
+        OPTIMIZERS.build(trial, path, origins, [nn.Parameter(torch.zeros(1, 1))])
+    except ConfigError as error:
+        own = [key for key in options if error.problems[0].path == f"{path}.{key}"]
+        where = f"{path}.{own[0]}" if own else path
+        place = origins.nearest(where)
+        raise ConfigError([Problem(place, where, error.problems[0].message)]) from None

@@ -1,53 +1,99 @@
-"""What a configuration may name: layers, losses and optimizers, under PyTorch's names.
+"""What a configuration may name: layers, losses and optimizers, by PyTorch's names.
 
 Nothing is repeated here of what a component accepts. Argument names, types and defaults are
 read from the signature of the class, and its own checks of values are reported with the place
-of the argument that caused them.
+of the argument that caused them. What users register stands beside what is built in.
 """
 
 import inspect
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar
 
 import nanotorch as torch
 from nanotorch import nn, optim
 
 from .problems import ConfigError, Origins
-from .reading import Component, Range
+from .reading import Arguments, Component, Members, Range
 
 # Handled by the trainer, or without a meaning on a NumPy CPU framework.
 NOT_CONFIGURABLE = {
-    *("params", "device", "dtype", "weight", "size_average", "reduce"),
+    *("params", "optimizer", "device", "dtype", "size_average", "reduce", "last_epoch"),
     *("foreach", "fused", "capturable", "differentiable"),
 }
 
 PLAIN = (bool, int, float, str, types.NoneType)
+LISTS = (list, Iterable, Sequence, tuple)
+
+REFUSALS = (
+    *(TypeError, ValueError, RuntimeError, ArithmeticError),
+    *(AssertionError, AttributeError, LookupError, MemoryError),
+)
+"""What a constructor may raise about arguments it does not like."""
 
 WIDTHS = Range(low=1)
+SIZES = Range(low=-(10**9), high=10**9)
+
+OUTPUT_WIDTHS = {"out_features", "out_channels"}
+
+Factory = TypeVar("Factory", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Components:
     """The components of one kind."""
 
     kind: str
+    """What they are, with an article."""
     module: types.ModuleType
-    names: tuple[str, ...]
-    inferred: Mapping[str, str] = field(default_factory=dict)
-    """Component -> the argument that is the width of what comes in."""
+    """Where those that are built in come from."""
+    listed: tuple[str, ...]
+    """Their names."""
+    inferred: Iterable[str] = ()
+    """The arguments that follow from what comes in, and may be left out."""
+    hidden: tuple[str, ...] = ()
+    """Arguments that cannot be given, as `name.argument`."""
+    base: type = nn.Module
+    """Their class; an argument of this class is a component of the same kind."""
+    registered: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    """What users have added."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names a configuration may use."""
+        return (*self.listed, *self.registered)
+
+    def register(self, factory: Factory, name: str | None = None) -> Factory:
+        """Make a class, or a function that returns an object, known by a name, its own by default.
+
+        Raises:
+            ValueError: if the name is taken, or none.
+        """
+        name = name or str(getattr(factory, "__name__", ""))
+        if not name.isidentifier():
+            raise ValueError(f"{name!r} is not a name that a configuration can use")
+        if name in self.names:
+            raise ValueError(f"{self.kind} called {name!r} is known already")
+        self.registered[name] = factory
+        return factory
+
+    def factory(self, name: str) -> Callable[..., Any]:
+        """Return the class, or the function, of a name."""
+        found: Callable[..., Any] = self.registered.get(name) or getattr(self.module, name)
+        return found
 
     def hints(self, name: str) -> Mapping[str, Any]:
         """Return the type of each argument that a configuration may give."""
         found = {}
-        annotations = typing.get_type_hints(getattr(self.module, name).__init__)
+        annotations = annotations_of(self.factory(name))
+        inferred = self.followed(name)
         for parameter in self._parameters(name):
-            hint = plain_hint(annotations.get(parameter.name), parameter.default)
-            if parameter.name == self.inferred.get(name):
+            hint = self.plain_hint(annotations.get(parameter.name), parameter.default)
+            if parameter.name in inferred:
                 hint = Annotated[int, WIDTHS] | None
-            elif parameter.name == "out_features":
+            elif parameter.name in OUTPUT_WIDTHS and hint is int:
                 hint = Annotated[int, WIDTHS]
             if hint is not None:
                 found[parameter.name] = hint
@@ -55,11 +101,19 @@ class Components:
 
     def defaults(self, name: str) -> Mapping[str, Any]:
         """Return the value of each argument that may be left out."""
-        inferred = self.inferred.get(name)
+        inferred = self.followed(name)
         return {
-            parameter.name: None if parameter.name == inferred else parameter.default
+            parameter.name: None if parameter.name in inferred else parameter.default
             for parameter in self._parameters(name)
-            if parameter.name == inferred or parameter.default is not parameter.empty
+            if parameter.name in inferred or parameter.default is not parameter.empty
+        }
+
+    def followed(self, name: str) -> set[str]:
+        """Return the arguments of a component that follow from what comes in."""
+        return {
+            parameter.name
+            for parameter in self._parameters(name)
+            if parameter.name in self.inferred and parameter.default is parameter.empty
         }
 
     def build(
@@ -67,25 +121,44 @@ class Components:
     ) -> Any:
         """Return the object a configuration asks for.
 
+        Args:
+            component: its name and arguments.
+            path: where the configuration has it.
+            origins: where the configuration's values were written.
+            inputs: what is handed over in front of the arguments.
+            inferred: arguments that follow from what comes in; each component takes its own.
+
         Raises:
             ConfigError: if its constructor refuses the arguments.
         """
-        arguments = {**component.arguments, **inferred}
+        known = self.followed(component.name)
+        arguments = {**component.arguments}
+        arguments |= {key: value for key, value in inferred.items() if key in known}
+        for key, value in arguments.items():
+            if isinstance(value, Component):
+                arguments[key] = self.build(value, f"{path}.{key}", origins, *inputs, **inferred)
+            elif isinstance(value, tuple) and value and isinstance(value[0], Component):
+                arguments[key] = [
+                    self.build(item, f"{path}.{key}[{index}]", origins, *inputs, **inferred)
+                    for index, item in enumerate(value)
+                ]
         try:
             return self._construct(component.name, inputs, arguments)
-        except (TypeError, ValueError, RuntimeError) as error:
-            message = str(error)
+        except REFUSALS as error:
+            message = str(error) or type(error).__name__
         raise self._blamed(component.name, inputs, arguments, path, origins, message)
 
     def _construct(self, name: str, inputs: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
-        annotations = typing.get_type_hints(getattr(self.module, name).__init__)
+        annotations = annotations_of(self.factory(name))
         given = {
             key: torch.tensor(value)
             if value is not None and value_is_tensor(annotations.get(key))
+            else list(value)
+            if isinstance(value, tuple) and wants_list(annotations.get(key))
             else value
             for key, value in arguments.items()
         }
-        return getattr(self.module, name)(*inputs, **given)
+        return self.factory(name)(*inputs, **given)
 
     def _blamed(
         self,
@@ -101,19 +174,52 @@ class Components:
             try:
                 others = {other: arguments[other] for other in arguments if other != key}
                 self._construct(name, inputs, others)
-            except (TypeError, ValueError, RuntimeError):
+            except REFUSALS:
                 continue
             return origins.error(f"{path}.{key}", message)
         return origins.error(path, message)
 
     def _parameters(self, name: str) -> list[inspect.Parameter]:
-        parameters = inspect.signature(getattr(self.module, name)).parameters.values()
+        parameters = inspect.signature(self.factory(name)).parameters.values()
         variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         return [
             parameter
             for parameter in parameters
-            if parameter.name not in NOT_CONFIGURABLE and parameter.kind not in variadic
+            if parameter.name not in NOT_CONFIGURABLE
+            and f"{name}.{parameter.name}" not in self.hidden
+            and not parameter.name.startswith("_")
+            and parameter.kind not in variadic
         ]
+
+    def plain_hint(self, annotation: Any, default: Any) -> Any:
+        """Return the part of a parameter's type that a file can express, None if there is none."""
+        members: list[Any] = []
+        for member in members_of(annotation):
+            origin = typing.get_origin(member)
+            if member in PLAIN or origin is Literal:
+                members.append(member)
+            elif isinstance(member, type) and origin is None and issubclass(member, self.base):
+                members.append(Annotated[Component, self])
+            elif origin in LISTS:
+                items = typing.get_args(member)
+                items = items if origin is tuple else (items[0], ...)
+                inner = [item if item is ... else self.plain_hint(item, None) for item in items]
+                members += [] if None in inner else [types.GenericAlias(tuple, tuple(inner))]
+        if value_is_tensor(annotation):
+            members += [float, tuple[float, ...]]
+        if not members and type(default) in PLAIN:
+            members = [type(default)]
+        if not members or members == [types.NoneType]:
+            return None
+        return typing.Union[tuple(members)]  # noqa: UP007 - made at run time
+
+
+def annotations_of(factory: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the annotations of a constructor or function, none where they cannot be known."""
+    try:
+        return typing.get_type_hints(factory.__init__ if isinstance(factory, type) else factory)  # type: ignore[misc]
+    except (NameError, TypeError):
+        return {}
 
 
 def members_of(annotation: Any) -> tuple[Any, ...]:
@@ -129,48 +235,84 @@ def value_is_tensor(annotation: Any) -> bool:
     return torch.Tensor in members and float not in members
 
 
-def plain_hint(annotation: Any, default: Any) -> Any:
-    """Return the part of a parameter's type that a file can express, None if there is none."""
-    members: list[Any] = [member for member in members_of(annotation) if member in PLAIN]
-    for member in members_of(annotation):
-        if typing.get_origin(member) is tuple:
-            inner = [item if item is ... else plain_hint(item, None) for item in member.__args__]
-            members += [types.GenericAlias(tuple, tuple(inner))] if None not in inner else []
-    if value_is_tensor(annotation):
-        members += [float, tuple[float, ...]]
-    if not members and type(default) in PLAIN:
-        members = [type(default)]
-    if not members or members == [types.NoneType]:
-        return None
-    return typing.Union[tuple(members)]  # noqa: UP007 - made at run time
+def wants_list(annotation: Any) -> bool:
+    """Return whether an argument is a list and nothing else that holds several values."""
+    origins = {typing.get_origin(member) for member in members_of(annotation)}
+    return list in origins and tuple not in origins
 
+
+def classes_in(module: types.ModuleType, base: type) -> dict[str, type]:
+    """Return the public classes of a module that are of a kind, the abstract one left out."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, base) and value is not base
+        if not name.startswith(("_", "Lazy"))
+    }
+
+
+def takes_one_input(layer: type) -> bool:
+    """Return whether a layer can stand in a sequence."""
+    parameters = list(inspect.signature(layer.forward).parameters.values())[1:]  # type: ignore[attr-defined]
+    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    return len(required) == 1 and required[0].kind is not inspect.Parameter.VAR_POSITIONAL
+
+
+MODULES = classes_in(nn, nn.Module)
+SPECIAL_LAYERS = {"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"}
+
+INFERRED = {
+    **dict.fromkeys(("in_features", "input_size", "d_model", "normalized_shape"), -1),
+    **dict.fromkeys(("in_channels", "num_features", "num_channels"), 0),
+}
+"""Argument -> the dimension of a sample that it is the size of."""
 
 LAYERS = Components(
     "a layer",
     nn,
-    (
-        *("Linear", "ReLU", "LeakyReLU", "ELU", "SELU", "GELU", "SiLU", "Softplus", "Softsign"),
-        *("Tanh", "Sigmoid", "Dropout", "BatchNorm1d"),
-    ),
-    {"Linear": "in_features", "BatchNorm1d": "num_features"},
-)
-"""What a model is a sequence of. All keep the number of features but `Linear`."""
-
-REGRESSION_LOSSES = ("MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss")
-CLASSIFICATION_LOSSES = ("BCEWithLogitsLoss",)
-LOSSES = Components("a loss", nn, (*REGRESSION_LOSSES, *CLASSIFICATION_LOSSES))
-
-# They want a closure, sparse gradients, or matrices only.
-SPECIAL_OPTIMIZERS = ("Optimizer", "LBFGS", "SparseAdam", "Muon")
-
-OPTIMIZERS = Components(
-    "an optimizer",
-    optim,
     tuple(
         name
-        for name, value in vars(optim).items()
-        if isinstance(value, type)
-        and issubclass(value, optim.Optimizer)
-        and name not in SPECIAL_OPTIMIZERS
+        for name, layer in MODULES.items()
+        if name not in SPECIAL_LAYERS and not name.endswith("Loss") and takes_one_input(layer)
     ),
+    inferred=(*INFERRED, "num_embeddings"),
+)
+"""What a model is a sequence of."""
+
+REGRESSION_LOSSES = ["MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss"]
+"""Of numbers; what users register for a regression is added."""
+BINARY_LOSSES = ["BCEWithLogitsLoss"]
+"""Of one score a sample, for class 1 of two."""
+CLASS_LOSSES = ["CrossEntropyLoss", "NLLLoss"]
+"""Of one score a class; what users register for a classification is added."""
+
+LOSSES = Components(
+    "a loss",
+    nn,
+    (*REGRESSION_LOSSES, *BINARY_LOSSES, *CLASS_LOSSES),
+    hidden=("BCEWithLogitsLoss.weight", "BCELoss.weight"),  # one for each sample of a batch
+)
+
+
+class Optimizers(Components):
+    """Optimizers, with groups of parameters that have arguments of their own."""
+
+    def hints(self, name: str) -> Mapping[str, Any]:
+        """Return the type of each argument that a configuration may give."""
+        plain = super().hints(name)
+        group = Annotated[Arguments, Members({"parameters": str}, plain)]
+        return {**plain, "groups": types.GenericAlias(tuple, (group, ...))}
+
+    def defaults(self, name: str) -> Mapping[str, Any]:
+        """Return the value of each argument that may be left out."""
+        return {**super().defaults(name), "groups": None}
+
+
+# They want a closure, or sparse gradients.
+SPECIAL_OPTIMIZERS = ("LBFGS", "SparseAdam")
+OPTIMIZERS = Optimizers(
+    "an optimizer",
+    optim,
+    tuple(name for name in classes_in(optim, optim.Optimizer) if name not in SPECIAL_OPTIMIZERS),
+    base=optim.Optimizer,
 )

@@ -40,7 +40,9 @@ class Component:
 class Registry(typing.Protocol):
     """Knows the components of one kind."""
 
-    kind: str
+    @property
+    def kind(self) -> str:
+        """What they are, with an article."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,6 +53,26 @@ class Registry(typing.Protocol):
 
     def defaults(self, name: str) -> Mapping[str, Any]:
         """Return the value of each argument that may be left out."""
+
+
+class Sections(typing.Protocol):
+    """Knows sections, one of which the value of `name` chooses."""
+
+    @property
+    def sections(self) -> Mapping[str, type[Section]]:
+        """The sections by their names."""
+
+
+class Arguments(Mapping[str, Any]):
+    """Marks a mapping of some arguments of a component: `Annotated[Arguments, Members(...)]`."""
+
+
+@dataclass(frozen=True)
+class Members:
+    """What a mapping may have, beside what it must have."""
+
+    required: Mapping[str, Any]
+    optional: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +158,10 @@ class Reader:
     def _annotated(self, tree: Tree, hint: Any, extra: Any, path: str) -> Any:
         if hint is Component:
             return self._component(tree, extra, path)
+        if hint is Section:
+            return self._chosen(tree, extra, path)
+        if hint is Arguments:
+            return self._arguments(tree, extra, path)
         value = self.read(tree, hint, path)
         if value is INVALID or value is None:
             return value
@@ -166,6 +192,15 @@ class Reader:
             for member in members
             for choice in get_args(typing.get_type_hints(member)[tag])
         }
+        return self._section_by(tree, tag, by_tag, path)
+
+    def _chosen(self, tree: Tree, registry: Sections, path: str) -> Any:
+        """Read the section that the value of `name` chooses."""
+        return self._section_by(tree, "name", registry.sections, path)
+
+    def _section_by(
+        self, tree: Tree, tag: str, by_tag: Mapping[str, type[Section]], path: str
+    ) -> Any:
         inner = f"{path}.{tag}".lstrip(".")
         if not isinstance(tree, Table):
             meant = tree.value if isinstance(tree, Scalar) and tree.value in by_tag else ""
@@ -261,6 +296,21 @@ class Reader:
             elif defaults[argument] is not None:
                 arguments[argument] = defaults[argument]
         return INVALID if INVALID in arguments.values() else Component(name, arguments)
+
+    def _arguments(self, tree: Tree, members: Members, path: str) -> Any:
+        hints = {**members.required, **members.optional}
+        if not isinstance(tree, Table):
+            return self._expected(tree, Section, path)
+        misspelt = self._refuse_unknown(tree.entries, hints, path)
+        values = {
+            key: self.read(entry.value, hints[key], f"{path}.{key}")
+            for key, entry in tree.entries.items()
+            if key in hints
+        }
+        for key in members.required:
+            if key not in values:
+                values[key] = self._missing(tree, key, misspelt, f"{path}.{key}")
+        return INVALID if misspelt or INVALID in values.values() else values
 
     def _refuse_unknown(
         self, entries: Mapping[str, Entry], known: Collection[str], path: str

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from .components import CLASSIFICATION_LOSSES, LAYERS, LOSSES, OPTIMIZERS, REGRESSION_LOSSES
+from .components import BINARY_LOSSES, LOSSES, OPTIMIZERS, REGRESSION_LOSSES
 from .expression import ExpressionError, parse_expression
 from .functions import FUNCTIONS
+from .layers import LAYERS
 from .problems import did_you_mean, quoted
 from .reading import Component, Range, Section
 from .schedules import SCHEDULES
@@ -139,6 +140,8 @@ class Model(Section):
 
     layers: tuple[Layer, ...]
     """By PyTorch's names, with their arguments; the number of inputs of each is inferred."""
+    freeze: tuple[str, ...] = ()
+    """Names of parameters that stay as they are, such as `0.*`; `*` matches anything."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         if not self.layers:
@@ -211,7 +214,7 @@ class SupervisedConfig(Section):
 
     def problems(self) -> Iterator[tuple[str, str]]:
         regression = self.experiment == "regression"
-        allowed = REGRESSION_LOSSES if regression else CLASSIFICATION_LOSSES
+        allowed = REGRESSION_LOSSES if regression else BINARY_LOSSES
         if self.loss.name not in allowed:
             yield "loss.name", f"a {self.experiment} takes {' or '.join(allowed)}"
         if self.loss.arguments.get("reduction", "mean") != "mean":
@@ -248,6 +251,10 @@ class MinimizationConfig(Section):
     """What is kept to go on from."""
     log: MinimizationLog = field(default_factory=MinimizationLog)
     """What is kept."""
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        if "groups" in self.optimizer.arguments:
+            yield "optimizer.groups", "needs a model, whose parameters have names"
 
 
 Config = SupervisedConfig | MinimizationConfig

@@ -11,9 +11,9 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.utils.data import DataLoader, TensorDataset
 
-from .build import build_model
+from .build import Wanted, build_model, build_optimizer, freeze
 from .callbacks import RecordEpochs, RecordSteps, Sink, progress
-from .components import LOSSES, OPTIMIZERS
+from .components import LOSSES
 from .dataset import PARTS, Samples, load_dataset
 from .experiment import Report
 from .loop import Callback
@@ -42,11 +42,12 @@ class Supervised:
         data_stream, self.shuffle_stream = streams(config.seed, 2)
         self.dataset = load_dataset(config.data, self.classification, data_stream, origins)
         torch.manual_seed(config.seed)
-        self.model = build_model(config.model, len(self.dataset.features), 1, origins)
+        example = torch.zeros(2, len(self.dataset.features))
+        wanted = Wanted(example, (1,), "there is 1 to predict")
+        self.model = build_model(config.model, wanted, origins)
+        freeze(self.model, config.model.freeze, origins)
         self.loss = LOSSES.build(config.loss, "loss", origins)
-        self.optimizer = OPTIMIZERS.build(
-            config.optimizer, "optimizer", origins, list(self.model.parameters())
-        )
+        self.optimizer = build_optimizer(config.optimizer, self.model, origins)
         samples = self.dataset.parts["train"]
         self._batch_size = min(config.train.batch_size or len(samples), len(samples))
         self.loader = self._loader(samples, origins)

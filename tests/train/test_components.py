@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 
 import nanotorch as torch
-from nanotorch.train.components import LAYERS, LOSSES, OPTIMIZERS, Components, plain_hint
+from nanotorch.train.components import LAYERS, LOSSES, OPTIMIZERS, Components
 from nanotorch.train.dump import dump_config
 from nanotorch.train.load import load_config
 from nanotorch.train.problems import ConfigError, Origins
@@ -22,12 +22,27 @@ def test_all_plain_optimizers_are_known() -> None:
     assert not {"Optimizer", "LBFGS"} & set(OPTIMIZERS.names)
 
 
+# For arguments without a default; any other number is 2, which suits a size of anything.
+REQUIRED: dict[str, Any] = {"unflattened_size": (1, 2), "dim": 1}
+
+
+def required(registry: Components, name: str) -> dict[str, Any]:
+    hints, defaults = registry.hints(name), registry.defaults(name)
+    given: dict[str, Any] = {}
+    for argument in [argument for argument in hints if argument not in defaults]:
+        if "mapping" in described(hints[argument]):
+            given[argument] = Component("Identity", {})
+        else:
+            given[argument] = REQUIRED.get(argument, 2)
+    return given
+
+
 @pytest.mark.parametrize(("registry", "name"), ALL, ids=[name for _, name in ALL])
 def test_every_component_can_be_built_with_its_defaults(registry: Components, name: str) -> None:
-    arguments = {"out_features": 2} if name == "Linear" else {}
-    inferred = {registry.inferred[name]: 3} if name in registry.inferred else {}
-    inputs = [[torch.zeros(2, requires_grad=True)]] if registry is OPTIMIZERS else []
-    component = Component(name, {**registry.defaults(name), **arguments})
+    inputs = [[torch.zeros(2, 2, requires_grad=True)]] if registry is OPTIMIZERS else []
+    arguments = {key: value for key, value in registry.defaults(name).items() if value is not None}
+    component = Component(name, {**arguments, **required(registry, name)})
+    inferred = dict.fromkeys(registry.followed(name), 2)
     built = registry.build(component, "here", Origins(), *inputs, **inferred)
     assert type(built).__name__ == name
 
@@ -38,6 +53,11 @@ def test_every_argument_is_configurable_by_a_type(registry: Components, name: st
     for argument, default in registry.defaults(name).items():
         assert argument in hints, argument
         assert default is None or "mapping" not in described(hints[argument])
+
+
+def test_layers_take_one_input() -> None:
+    assert {"Linear", "ReLU", "Flatten", "LayerNorm", "Positions"} <= set(LAYERS.names)
+    assert not {"Bilinear", "Sequential", "Module", "MSELoss"} & set(LAYERS.names)
 
 
 @pytest.mark.parametrize(
@@ -63,10 +83,10 @@ def test_what_the_trainer_provides_is_not_configurable(name: str) -> None:
 
 
 def test_hints_keep_what_a_file_can_express() -> None:
-    assert plain_hint(float | torch.Tensor, 1.0) is float
-    assert plain_hint(None, 0.5) is float
-    assert plain_hint(torch.dtype | None, None) is None
-    assert set(get_args(plain_hint(torch.Tensor | None, None))) == {
+    assert LAYERS.plain_hint(float | torch.Tensor, 1.0) is float
+    assert LAYERS.plain_hint(None, 0.5) is float
+    assert LAYERS.plain_hint(torch.dtype | None, None) is None
+    assert set(get_args(LAYERS.plain_hint(torch.Tensor | None, None))) == {
         type(None),
         float,
         tuple[float, ...],

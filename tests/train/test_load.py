@@ -125,7 +125,8 @@ REGRESSION_ERRORS = {
     "clip_value, validate_every, time_limit, overfit_batches, fast_dev_run, compile",
     ("{name: MSELoss}", "[MSELoss]"): "x.yaml:8:7: loss: expected a mapping, got a list",
     ("{name: MSELoss}", "{name: 3}"): "x.yaml:8:14: loss.name: expected 'MSELoss' or 'L1Loss' or "
-    "'SmoothL1Loss' or 'HuberLoss' or 'BCEWithLogitsLoss', got 3 (an integer)",
+    "'SmoothL1Loss' or 'HuberLoss' or 'BCEWithLogitsLoss' or 'CrossEntropyLoss' or 'NLLLoss', "
+    "got 3 (an integer)",
     ("target: y", "generator: 3"): "x.yaml:4:14: data.generator: expected a mapping, "
     "got 3 (an integer)",
     ("csv: table.csv\n  target: y", "generator: line"): "x.yaml:3:14: data.generator: expected a "

@@ -1,0 +1,148 @@
+"""Parameters in groups with arguments of their own, and frozen ones; layers of one's own."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch import nn
+from nanotorch.train.build import Wanted, build_model, build_optimizer, freeze
+from nanotorch.train.components import LAYERS
+from nanotorch.train.dump import dump_config
+from nanotorch.train.load import load_config
+from nanotorch.train.problems import ConfigError
+from nanotorch.train.schema import SupervisedConfig
+from tests.train.examples import CLASSIFICATION, write_example
+
+
+def built(*overrides: str) -> tuple[nn.Module, torch.optim.Optimizer, str]:
+    write_example(Path(), CLASSIFICATION)
+    loaded = load_config("x.yaml", overrides)
+    assert isinstance(loaded.config, SupervisedConfig)
+    wanted = Wanted(torch.zeros(2, 2), (1,), "there is 1 to predict")
+    model = build_model(loaded.config.model, wanted, loaded.origins)
+    freeze(model, loaded.config.model.freeze, loaded.origins)
+    optimizer = build_optimizer(loaded.config.optimizer, model, loaded.origins)
+    return model, optimizer, dump_config(loaded)
+
+
+def names_of(model: nn.Module, group: dict[str, list[torch.Tensor]]) -> list[str]:
+    by_identity = {id(parameter): name for name, parameter in model.named_parameters()}
+    return [by_identity[id(parameter)] for parameter in group["params"]]
+
+
+def refusal(*overrides: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        built(*overrides)
+    return str(caught.value)
+
+
+def test_groups_take_the_parameters_whose_names_match() -> None:
+    groups = (
+        "optimizer.groups=[{parameters: '*.bias', weight_decay: 0}, {parameters: '2.*', lr: 1}]"
+    )
+    model, optimizer, text = built("optimizer.weight_decay=0.5", groups)
+    assert [names_of(model, group) for group in optimizer.param_groups] == [
+        ["0.bias", "2.bias"],
+        ["2.weight"],
+        ["0.weight"],
+    ]
+    assert [group["weight_decay"] for group in optimizer.param_groups] == [0, 0.5, 0.5]
+    assert [group["lr"] for group in optimizer.param_groups] == [0.01, 1, 0.01]
+    assert (
+        'groups: [{parameters: "*.bias", weight_decay: 0.0}, {parameters: "2.*", lr: 1.0}]' in text
+    )
+
+
+def test_what_is_frozen_is_not_learned() -> None:
+    model, optimizer, _ = built("model.freeze=['0.*']")
+    assert names_of(model, optimizer.param_groups[0]) == ["2.weight", "2.bias"]
+    assert [parameter.requires_grad for parameter in model.parameters()] == [False] * 2 + [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (
+            "optimizer.groups=[{parameters: '*.biass', lr: 1}]",
+            "optimizer.groups[0].parameters: '*.biass' matches no parameter; "
+            "did you mean '2.bias'?",
+        ),
+        (
+            "optimizer.groups=[{parameters: '0.*'}, {parameters: 0.bias}]",
+            "optimizer.groups[1].parameters: matches nothing that is learned and in no group yet",
+        ),
+        ("optimizer.groups=[{lr: 1}]", "optimizer.groups[0].parameters: missing"),
+        (
+            "optimizer.groups=[{parameters: '*', lrr: 1}]",
+            "optimizer.groups[0].lrr: unknown key; did you mean 'lr'?",
+        ),
+        (
+            "optimizer.groups=[{parameters: '*', lr: -1}]",
+            "optimizer.groups[0].lr: Invalid learning rate: -1.0",
+        ),
+        ("optimizer.groups=3", "expected a list, each item a mapping, got 3 (an integer)"),
+        ("model.freeze=['*']", "leaves no parameters to learn"),
+        (
+            "model.freeze=[0.weigth]",
+            "model.freeze[0]: '0.weigth' matches no parameter; did you mean '0.weight'?",
+        ),
+    ],
+)
+def test_mistakes_are_placed(override: str, message: str) -> None:
+    place = f"command line: {override}: "
+    assert refusal(override) == place + message
+
+
+class Halved(nn.Module):
+    """A layer of one's own."""
+
+    def __init__(self, in_features: int, by: float = 2.0) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(in_features))
+        self.by = by
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.weight * x / self.by
+
+
+def test_users_register_layers_of_their_own() -> None:
+    assert LAYERS.register(Halved) is Halved
+    try:
+        with pytest.raises(ValueError, match="a layer called 'Halved' is known already"):
+            LAYERS.register(Halved)
+        layers = "model.layers=[{name: Halved, by: 4}, {name: Linear, out_features: 1}]"
+        model, _, _ = built(layers)
+        x = torch.ones(3, 2)
+        np.testing.assert_array_equal(model[0](x).detach().numpy(), np.full((3, 2), 0.25))
+        assert "unknown key; did you mean 'by'?" in refusal("model.layers=[{name: Halved, bye: 4}]")
+    finally:
+        del LAYERS.registered["Halved"]
+
+
+def test_a_name_must_be_one() -> None:
+    with pytest.raises(ValueError, match="is not a name that a configuration can use"):
+        LAYERS.register(Halved, "half by half")
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        (
+            "[{name: Unflatten, dim: 1, unflattened_size: [3, 2]}]",
+            "model.layers[0]: does not take what comes in, of shape (2, 2): unflatten: Provided "
+            "sizes [3, 2] don't multiply up to the size of dim 1 (2) in the input tensor",
+        ),
+        (
+            "[{name: Positions, length: 900000000}]",
+            "model.layers[0].length: is more than 1,000,000",
+        ),
+        (
+            "[{name: Unflatten, dim: 1, unflattened_size: [2, 1]}]",
+            "the model gives numbers of shape (2, 1), but there is 1 to predict",
+        ),
+    ],
+)
+def test_layers_are_tried_on_two_samples(layers: str, message: str) -> None:
+    assert refusal(f"model.layers={layers}").endswith(message)
