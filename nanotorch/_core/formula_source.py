@@ -42,8 +42,9 @@ def apply(o: "Op", *, graph: bool) -> str:
     for name, kind in o.recipe:
         if kind in ("input", "aux", "out"):
             lines += ["    " + line for line in unpack(o, name, kind, graph=graph)]
-    if o.variadic:
-        lines.append(f"    return grad_{o.variadic}({', '.join(o.needs[o.variadic])})")
+    if o.variadic or o.joint:
+        first, needs = next(iter(o.needs.items()))
+        lines.append(f"    return grad_{first}({', '.join(needs)})")
         return "\n".join(lines) + "\n"
     calls = [f"grad_{n}({', '.join(needs)})" for n, needs in o.needs.items()]
     if len(calls) == 1:

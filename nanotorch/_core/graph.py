@@ -226,10 +226,7 @@ class AccumulateGrad(Node):
 
     multi = keeps_values = False
 
-    def __init__(self, variable: "Tensor") -> None:
-        self.variable = variable
-        array = variable._array
-        self._outputs = ((array.shape, array.dtype),)
+    variable: "Tensor"
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"

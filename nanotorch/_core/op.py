@@ -28,6 +28,7 @@ import numpy as np
 
 from nanotorch._core import op_source
 from nanotorch._core.arguments import METHOD
+from nanotorch._core.bytecode import parameters, without_wrapper
 from nanotorch._core.graph import Node
 from nanotorch._core.op_runtime import RUNTIME, unpack_input, unpack_out
 from nanotorch._core.saving import opened
@@ -86,6 +87,7 @@ class Op:
     """A declaration and what was read off it.
 
     Attributes:
+        called: what is called for the kernel.
         inputs: names of the differentiable and other array parameters, in order.
         formulas: by input name; the edges of the node are in this order.
         recipe: names of what the formulas need, in the order of `Node._saved`.
@@ -101,7 +103,7 @@ class Op:
     def __init__(
         self, kernel: Callable[..., Any], formulas: dict[str, Formula], **options: Any
     ) -> None:
-        self.kernel = kernel
+        self.kernel, self.called = kernel, without_wrapper(kernel)
         self.name = kernel.__name__
         self.signature = inspect.signature(kernel)
         kinds = {n: p.annotation for n, p in self.signature.parameters.items()}
@@ -125,6 +127,7 @@ class Op:
         self.multi: bool = options.pop("multi", False)
         self.aux: tuple[str, ...] = options.pop("aux", ())
         self.results: tuple[str, ...] = options.pop("results", ())
+        self.joint: bool = options.pop("joint", False)
         self.cast: str | None = options.pop("cast", None)
         self.dunder: str | None = options.pop("dunder", None)
         self.refuse_bool: str | None = options.pop("refuse_bool", None)
@@ -188,12 +191,6 @@ class Op:
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
 
 
-def parameters(formula: Any) -> list[str]:
-    """The names of a formula's parameters; `inspect` would take a tenth of the import for it."""
-    code = formula.__code__
-    return list(code.co_varnames[: code.co_argcount])
-
-
 def default_node_name(name: str) -> str:
     """`log_softmax` -> `LogSoftmaxBackward0`."""
     return "".join(part.title() for part in name.strip("_").split("_")) + "Backward0"
@@ -219,6 +216,7 @@ def op(
         aux: names of outputs after the first that have no gradient.
         results: names of the outputs, if several have a gradient. Then `g` is a tuple of as many
             gradients, None where none arrived.
+        joint: one formula, given for every input, returns the gradients of all of them.
         cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
             "float" besides turns integers to the default floating-point dtype.
         refuse_bool: the error for a bool tensor beside an operand of another dtype.

@@ -12,7 +12,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
 from nanotorch._core.inference import InferenceCell, refuse_write
-from nanotorch._core.origins import about_operands, climb, ours
+from nanotorch._core.origins import about_operands, ours
 from nanotorch._core.saving import observe, observers, opened
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import (
@@ -177,6 +177,7 @@ RUNTIME: dict[str, Any] = {
     "np": np,
     "ndarray": np.ndarray,
     "asarray": np.asarray,
+    "float32": np.dtype(np.float32),
     "Tensor": Tensor,
     "new": object.__new__,
     "mode": mode,
@@ -211,7 +212,6 @@ RUNTIME: dict[str, Any] = {
             refuse_overlap,
             refuse_rebase,
             wrap,
-            climb,
         )
     },
 }

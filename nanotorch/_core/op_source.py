@@ -58,7 +58,7 @@ def function(o: "Op", *, inplace: bool) -> str:
     if o.formulas:
         lines.append("    recording = mode.enabled")
     call = ", ".join(call_arguments(o, "{}"))
-    several = len(o.inputs) > 1 and o.cast
+    several = len(o.inputs) > 1 and o.cast is not None
     if inplace:
         lines += ["    " + line for line in tensors_only(o)]
         if o.formulas:  # what has no gradient is not recorded, and may be written to leaves
@@ -71,13 +71,7 @@ def function(o: "Op", *, inplace: bool) -> str:
             f"        return bare(this_op, {call})",
         ]
     else:
-        first, *rest = o.inputs
-        plain = f"{first}.__class__ is ndarray"
-        plain += "".join(f" and not isinstance({n}, Tensor)" for n in rest)
-        lines.append(f"    if {plain}: return kernel({call})")
-        if not several:
-            tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
-            lines.append(f"    if {tests}: return bare(this_op, {call})")
+        lines += bare_arrays(o, several)
         lines += ["    " + line for line in tensors_only(o)]
     lines += ["    " + line for line in arrays(o, inplace)]
     if inplace:
@@ -99,6 +93,22 @@ def function(o: "Op", *, inplace: bool) -> str:
         f"    return {'(out, ' + ', '.join('o_' + n for n in o.aux) + ')' if o.aux else 'out'}"
     )
     return "\n".join(lines) + "\n"
+
+
+def bare_arrays(o: "Op", several: bool) -> list[str]:
+    """The way for bare arrays, on which formulas call operations; a tensor passes one test."""
+    first, *rest = o.inputs
+    call = ", ".join(call_arguments(o, "{}"))
+    plain = f"{first}.__class__ is ndarray"
+    plain += "".join(f" and not isinstance({n}, Tensor)" for n in rest)
+    lines = [
+        f"    if {first}.__class__ is not Tensor:",
+        f"        if {plain}: return kernel({call})",
+    ]
+    if not several:
+        tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
+        lines.append(f"        if {tests}: return bare(this_op, {call})")
+    return lines
 
 
 def tensors_only(o: "Op") -> list[str]:
@@ -165,7 +175,11 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
         ]
         if o.cast == "float":
             n = inputs[0]
-            take.append(f"if a_{n}.dtype.kind != 'f': a_{n} = a_{n}.astype(default.numpy)")
+            take += [
+                f"t_{n} = a_{n}.dtype",
+                f"if t_{n} is not float32 and t_{n}.kind != 'f': "
+                f"a_{n} = a_{n}.astype(default.numpy)",
+            ]
     operands = f"({', '.join(inputs)},)" if not o.variadic else f"({o.variadic},)"
     ahead = before_write(o) if inplace else []
     lines += ["try:", *("    " + line for line in take + ahead + kernel)]
@@ -246,12 +260,14 @@ def before_write(o: "Op") -> list[str]:
     ]
 
 
-# Where the user's call stands; see `origins`.
+# Where the user's call stands; see `origins`. Of a call from C nothing is known.
 SITE = (
     "        if recording is True:",
-    "            frame = getframe(1); code = frame.f_code",
-    "            recording = (code, frame.f_lasti)",
-    "            if ours[code.co_filename]: recording = climb(frame.f_back)",
+    "            try:",
+    "                frame = getframe(1); code = frame.f_code",
+    "                while ours[code.co_filename]: frame = frame.f_back; code = frame.f_code",
+    "                recording = (code, frame.f_lasti)",
+    "            except (ValueError, AttributeError): recording = None",
     "        node._site = recording",
 )
 
@@ -346,7 +362,8 @@ def saved(o: "Op", *, inplace: bool) -> list[str]:
             value = f"a_{name.removesuffix('_strides')}.strides"
         elif kind == "out":
             part = f"[{o.number_of(name)}]" if o.results else ""
-            value = f"(r{part}, out{part}._cell, out{part}._cell[0])"
+            version = f"out{part}._cell[0]" if inplace or o.view else "0"
+            value = f"(r{part}, out{part}._cell, {version})"
         elif kind == "aux":
             value = f"(o_{name}, 0)"
         elif inplace and name == "input":

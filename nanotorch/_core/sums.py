@@ -6,7 +6,7 @@ import numpy as np
 
 Array = np.ndarray
 add_all: Any = np.add.reduce
-SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+HALF, SINGLE, DOUBLE = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 BLOCK = 1024  # what is added at once; longer sums are sums of such, which keeps them exact
 ONES: dict[tuple[int, np.dtype], Array] = {}
 
@@ -43,8 +43,8 @@ def sum_columns(matrix: Array) -> Array:
 def in_single(values: Array, dims: Any, keepdim: bool = False) -> Array:
     """A sum; of numbers of half precision, which alone would not reach far, in single."""
     kind = values.dtype
-    if kind != np.float16:
-        whole: Array = add_all(values, dims, keepdims=keepdim)
+    if kind is not HALF:
+        whole: Array = add_all(values, dims, None, None, keepdim)
         return whole
     total: Array = add_all(values, dims, SINGLE, keepdims=keepdim)
     return total.astype(kind)

@@ -28,6 +28,8 @@ USE_DETACH = (
     "use var_no_grad = var.detach()."
 )
 
+new_node = object.__new__
+
 
 class Tensor(Layout, Exchange):
     """An n-dimensional array whose operations can be recorded for differentiation.
@@ -175,7 +177,8 @@ class Tensor(Layout, Exchange):
 
     def _new_accumulator(self) -> AccumulateGrad:
         """The one node that adds to this leaf's gradient, for as long as some graph holds it."""
-        node = AccumulateGrad(self)
+        array, node = self._array, new_node(AccumulateGrad)
+        node.variable, node._outputs = self, ((array.shape, array.dtype),)
         self._accumulator_ref = weakref.ref(node)
         if self._leaf_hooks is not None:
             node.own_hooks().tensor[0] = self._leaf_hooks

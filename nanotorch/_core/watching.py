@@ -123,7 +123,7 @@ def equip(o: "Op") -> None:
     """Let the functions of an operation call what the mode asks for."""
     # A view shows numbers that are there already.
     looking = watch.on and not (o.view or o.multi)
-    o.namespace["kernel"] = watched(o) if looking else o.kernel
+    o.namespace["kernel"] = watched(o) if looking else o.called
     o.namespace["write"] = watched_write(o) if looking else write
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.op import Array, method, op
+from nanotorch._core.sums import DOUBLE, HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.expanding import common_shape, expand_to
 from nanotorch.ops.memory import contiguous
@@ -16,7 +17,6 @@ C_NAMES = {
     "int32": "int", "int64": "long int", "float16": "c10::Half", "float32": "float",
     "float64": "double",
 }  # fmt: skip
-HALF = np.dtype(np.float16)
 
 
 def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
@@ -63,14 +63,15 @@ def mm(input: Array, mat2: Array) -> Array:
     Raises:
         RuntimeError: if they are none, do not fit, or have different dtypes.
     """
-    if input.ndim != 2 or mat2.ndim != 2 or input.shape[1] != mat2.shape[0]:
+    kind = input.dtype
+    if input.ndim != 2 or mat2.ndim != 2 or input.shape[1] != len(mat2):
         check_mm("mm", input, mat2)
-    if input.dtype is not mat2.dtype:
+    if kind is not mat2.dtype:
         raise RuntimeError(
             "expected m1 and m2 to have the same dtype, but got: "
             f"{C_NAMES[input.dtype.name]} != {C_NAMES[mat2.dtype.name]}"
         )
-    return product(input, mat2)
+    return input.dot(mat2) if kind is SINGLE or kind is DOUBLE else product(input, mat2)
 
 
 @op(
@@ -268,4 +269,7 @@ def product_of_arrays(a: Any, b: Any) -> Any:
 @method(name="__matmul__", public=False)
 def matmul_operator(self: Tensor, other: Any) -> Any:
     """`matmul` as the operator `@`."""
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+    if not isinstance(other, Tensor):
+        return NotImplemented
+    matrices = self._array.ndim == other._array.ndim == 2  # without the call between
+    return mm(self, other) if matrices else matmul(self, other)

@@ -11,7 +11,7 @@ from nanotorch._core.arguments import as_ints
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.sums import in_single, sum_over
+from nanotorch._core.sums import DOUBLE, HALF, SINGLE, in_single, sum_over
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.shape import reshape, transpose, unsqueeze
 
@@ -73,7 +73,10 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
 )
 def sum_all(input: Array, dtype: DType | None = None) -> Array:
     """The sum of all elements."""
-    if dtype is None and input.dtype.kind == "f":
+    kind = input.dtype
+    if dtype is None and (kind is SINGLE or kind is DOUBLE):
+        return add_all(input, None)
+    if dtype is None and kind is HALF:
         return in_single(input, None)
     return add_all(input, None, sum_dtype(input, dtype))
 
@@ -118,9 +121,10 @@ def sum(
     Raises:
         IndexError: for a dimension out of range.
     """
-    dim = axis if dim is NOT_GIVEN else dim
     if dim is NOT_GIVEN:
-        return sum_all(input, dtype)
+        if axis is NOT_GIVEN:
+            return sum_all(input, dtype)
+        dim = axis
     return sum_along(input, normal_dims(dim, input.ndim), keepdim or keepdims, dtype)
 
 

@@ -22,6 +22,8 @@ WHOLE: Any = slice(None)
 )
 def select(input: Array, dim: int, index: int) -> Array:
     """The part at ``index`` of one dimension, which goes away."""
+    if dim == 0 and index.__class__ is int and input.ndim and -len(input) <= index < len(input):
+        return input[index, ...]
     at = (WHOLE,) * (normal_dim(dim, input.ndim) if input.ndim else as_int(dim))
     try:
         return input[(*at, as_int(index), ...)]

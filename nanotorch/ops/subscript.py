@@ -198,7 +198,11 @@ def read(self: Tensor, given: Any) -> Tensor:
         IndexError: for an index out of range, too many of them, or what is no index.
         ValueError: for a slice with a step that is not positive.
     """
-    kind = type(given)
+    kind, array = type(given), self._array
+    if kind is int and mode.enabled and array.ndim and self.requires_grad:
+        size = array.shape[0]
+        if -size <= given < size:
+            return select(self, 0, given)
     if kind is Tensor and given._array.ndim and given._array.dtype == np.int64 and self._array.ndim:
         return index(self, Index((given,)))
     if not (mode.enabled and self.requires_grad):

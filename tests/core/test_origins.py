@@ -1,7 +1,9 @@
 """Messages that end the search: after PyTorch's text, who did what to a value, and where."""
 
+import _thread
 import inspect
 import re
+import threading
 
 import pytest
 
@@ -81,3 +83,16 @@ def test_where(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     expected = WHERE + "".join(located(name, part) for part in TOLD[name])
     assert message[message.index(WHERE) :] == expected
+
+
+def test_a_call_that_no_python_code_makes_is_recorded_all_the_same() -> None:
+    x = torch.ones(2, requires_grad=True) * 2
+    done = threading.Event()
+
+    class Number(float):
+        def __del__(self) -> None:
+            done.set()
+
+    _thread.start_new_thread(x.add_, (Number(1),))
+    assert done.wait(10)
+    assert x.grad_fn.name() == "AddBackward0"
