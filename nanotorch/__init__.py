@@ -60,6 +60,7 @@ from nanotorch.autograd.anomaly_mode import (
 )
 from nanotorch.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from nanotorch.compile import compile as compile
+from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
 from nanotorch.ops import generator as random
 from nanotorch.ops.generator import Generator as Generator
@@ -70,3 +71,12 @@ __version__ = "0.1.0"
 if _TYPE_CHECKING:  # operations are registered by their declarations, which types cannot follow
 
     def __getattr__(name: str) -> _Any: ...
+else:
+    __getattr__ = _on_demand(
+        "nanotorch",
+        {
+            "load": "nanotorch.serialization",
+            "save": "nanotorch.serialization",
+            "serialization": "nanotorch.serialization",
+        },
+    )

@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).parent.parent / "nanotorch"
 
 # Top to bottom. `nanotorch` itself re-exports what stands above it.
 LAYERS = (
+    "nanotorch.names",
     "nanotorch._core",
     "nanotorch.ops",
     "nanotorch.linalg",
@@ -42,7 +43,7 @@ LAZY = {
     "matplotlib": {"nanotorch.train.plots"},
     "mpi4py": {"nanotorch.distributed.mpi"},
     "PIL": set[str](),
-    "safetensors": {"nanotorch.serialization", "nanotorch.train.checkpoint"},
+    "safetensors": {"nanotorch.serialization.archive"},
     "tensorboard": set[str](),
     "tensorboardX": {"nanotorch.utils.tensorboard.protos"},
     "torch": set[str](),

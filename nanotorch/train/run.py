@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch.serialization import save
+from nanotorch.serialization.files import write_atomically
+
 from .callbacks import Sink, StopOnSignal, StopWhenNotFinite, readable_warnings
-from .checkpoint import save_weights
 from .dump import dump_config
 from .experiment import Experiment
 from .load import LoadedConfig
@@ -28,7 +30,6 @@ from .run_directory import (
     note_latest,
     rewrite_json,
     versions,
-    write_atomically,
     write_json,
 )
 from .schema import MinimizationConfig
@@ -175,7 +176,7 @@ class Run:
             final = {f"final/{name}": value for name, value in report.results.items()}
             for sink in sinks:
                 sink.write(loop.step, loop.epoch, final)
-        save_weights(self._directory / "weights.safetensors", self._experiment.state())
+        save(self._experiment.state(), self._directory / "weights.safetensors")
         step = self._experiment.compilation()
         self._record.values |= {"status": status, "steps": loop.step, "step": step}
         self._record.values["results"] = report.results

@@ -7,7 +7,7 @@ import os
 import platform
 import secrets
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from importlib import metadata
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 
 import nanotorch as torch
 from nanotorch import nn
+from nanotorch.serialization.files import naming, write_atomically
 from nanotorch.utils.tensorboard import SummaryWriter
 
 METRICS = "metrics.jsonl"
@@ -48,38 +49,6 @@ def note_latest(root: Path, directory: Path) -> None:
     text = Path(os.path.relpath(directory, root)).as_posix()
     with contextlib.suppress(OSError):  # a convenience, for which no training fails
         write_atomically(root / LATEST, f"{text}\n".encode())
-
-
-@contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Let errors of the operating system in the block tell which file they are about."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None:  # else it is Python's own, and a sentence
-            error.filename = str(path)
-        raise
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file that is either whole or, after a crash, what it was before."""
-    fresh = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    with naming(path):
-        try:
-            with fresh.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(path)
-        except BaseException:
-            fresh.unlink(missing_ok=True)
-            raise
-    if os.name == "posix":  # the new name is only safe once its directory is
-        descriptor = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def json_text(value: Any) -> bytes:

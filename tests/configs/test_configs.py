@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nanotorch.serialization import load
 from nanotorch.train import RunResult, load_config, train
-from nanotorch.train.checkpoint import load_weights
 from nanotorch.train.cli import main
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -95,7 +95,7 @@ def test_function_minimization_prints_what_pytorch_prints(
 
 def test_synthetic_line_finds_slope_and_intercept() -> None:
     result = run("synthetic_line")
-    weights = load_weights(result.directory / WEIGHTS)
+    weights = load(result.directory / WEIGHTS)
     assert weights["0.weight"].item() == pytest.approx(2, abs=0.05)
     assert weights["0.bias"].item() == pytest.approx(-1, abs=0.03)
 

@@ -11,8 +11,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
 
+from nanotorch.serialization import load
 from nanotorch.train import LoadedConfig, load_config, train
-from nanotorch.train.checkpoint import load_weights
 from nanotorch.train.problems import ConfigError
 from nanotorch.train.run_directory import JsonLines
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
@@ -84,7 +84,7 @@ def test_metrics_are_measured_as_they_are_reported() -> None:
 
 def test_weights_and_preprocessing_are_enough_to_predict() -> None:
     result = train(loaded(REGRESSION, "train={epochs: 300, batch_size: null}"))
-    weights = load_weights(result.directory / "weights.safetensors")
+    weights = load(result.directory / "weights.safetensors")
     assert set(weights) == {"0.weight", "0.bias"}
     kept = json.loads((result.directory / "preprocessing.json").read_text("utf-8"))
     x = (np.array([30.0, 2.0]) - kept["mean"]) / kept["scale"]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from nanotorch.serialization.files import write_atomically
 from nanotorch.train.run_directory import (
     JsonLines,
     create_run_directory,
     note_latest,
     versions,
-    write_atomically,
     write_json,
 )
 

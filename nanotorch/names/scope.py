@@ -1,0 +1,172 @@
+"""What of PyTorch is out of scope, why, and what to use instead.
+
+Errors about missing names tell it, and the table of coverage does.
+"""
+
+import functools
+import re
+from typing import NamedTuple
+
+
+class Reason(NamedTuple):
+    """A part of PyTorch that nanotorch does not mean to have.
+
+    Attributes:
+        why: a sentence for the user, with what to use instead.
+        names: patterns of names, separated by blanks. One with a dot is for that place, such as
+            ``nn.parallel`` or ``torch.eig``; others are for the name wherever it stands.
+    """
+
+    why: str
+    names: str
+
+
+REASONS = (
+    Reason(
+        "TorchScript is a language of its own, compiled by PyTorch; nanotorch runs Python as it "
+        "is. Remove the decorator, or use torch.compile for training steps",
+        r"""jit Script\w+ script_method \w+Type CompilationUnit AliasDb Argument ArgumentSpec
+        Block Capsule Code CallStack CompleteArgumentSpec ConcreteModuleTypeBuilder
+        DeepCopyMemoTable ErrorReport ExecutionPlan FileCheck FunctionSchema Gradient Graph
+        GraphExecutorState IODescriptor JITException LiteScriptModule LockingLogger LoggerBase
+        Node NoopLogger OperatorInfo StaticModule TracingState Type Use Value BenchmarkConfig
+        BenchmarkExecutionStats ThroughputBenchmark FatalError AggregationType AVG SUM
+        ModuleDict ParameterDict BufferDict import_ir_module\w* parse_ir parse_schema
+        parse_type_comment merge_type_from_type_comment unify_type_list PyTorchFile\w+ Tag
+        \w+StorageContext DeserializationStorageContext BroadcastingList[123] boolean_dispatch
+        assert_int_or_pair""",
+    ),
+    Reason(
+        "nanotorch runs on the CPU only. Use torch.device('cpu'), or choose the device by "
+        "torch.cuda.is_available()",
+        r"""mps xpu mtia hip ipu vulkan is_vulkan_available cudnn_\w+ miopen_\w+ Stream Event
+        StreamObjType AcceleratorError OutOfMemoryError DeviceObjType get_device_module
+        record_stream to_mkldnn mkldnn_\w+ fbgemm_\w+ cpp cpu has_mkl has_openmp has_lapack
+        has_spectral compiled_with_cxx11_abi USE_\w+ PRIVATE_OPS
+        profiler_allow_cudagraph\w+ backends.(?!cuda|cudnn|mps)\w+ accelerator.\w+ cuda.\w+ windows
+        share_memory_ convert_conv[23]d_weight_memory_format nn.utils.memory_format""",
+    ),
+    Reason(
+        "nanotorch trains in one process. Run the program without torch.distributed; the result "
+        "is that of the whole batch",
+        r"""distributed rpc futures Future fork wait RRefType is_distributed DataParallel
+        SyncBatchNorm DistributedSampler nn.parallel prepare_multiprocessing_environment
+        thread_safe_generator InterfaceType sync""",
+    ),
+    Reason(
+        "quantisation serves devices that compute with small integers; nanotorch computes in "
+        "float32 and float64",
+        r"""ao quantization quantize\w* dequantize quantized\w* fake_quantize\w* q_\w+ q\w*int\w+
+        QU?Int\w+ int_repr choose_qparams_optimized fused_moving_avg_obs_fake_quant qscheme
+        per_channel_\w+ per_tensor_\w+ empty_quantized nn.qat nn.quantizable nn.intrinsic
+        bits\w+ bit u?int[1-7] scaled_\w*mm\w* grouped_mm scaled_grouped_mm ScalingType
+        SwizzleType""",
+    ),
+    Reason(
+        "nanotorch has dense tensors only, as NumPy has. Use a dense tensor, or a mask",
+        r"""sparse sparse_\w+ \w*_sparse_?\w* to_sparse\w* to_dense smm hsmm dsmm hspmm sspaddmm
+        spmm saddmm coalesce is_coalesced indices values \w+_indices dense_dim
+        \w+_indices_copy indices_copy values_copy crow_indices\w* col_indices\w* SparseAdam nested
+        jagged masked to_padded_tensor""",
+    ),
+    Reason(
+        "nanotorch has the dtypes that NumPy has. Use float32, or float16 where memory is short",
+        r"""bfloat16 BFloat16\w+ float8_\w+ float4_\w+ \w*complex32 chalf ComplexHalf\w+""",
+    ),
+    Reason(
+        "it is a part of PyTorch's own compiler, which works on programs as graphs; nanotorch "
+        "runs Python as it is and has torch.compile for training steps",
+        r"""fx export compiler library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+ sym_\w+
+        cond while_loop hash_tensor foreach overrides DisableTorchFunction\w* has_torch_function\w*
+        handle_torch_function is_tensor_like torch_version classproperty classes nn.utils.stateless
+        functional_datapipe get_file_path const_data_ptr is_set_to as_subclass grad_dtype
+        Tensor.module_load set_multithreading_enabled is_multithreading_enabled
+        is_view_replay_enabled enforce_grad_layout_policy NestedIOFunction SavedTensor
+        swap_in_optimizer_params_and_state optim.functional factory_kwargs common_types
+        \w+_notes GRID_SAMPLE\w+ EPOCH_DEPRECATION_WARNING slice_inverse""",
+    ),
+    Reason(
+        "it is a kernel behind a function that users call. Use the function of torch.nn.functional "
+        "or the layer of torch.nn",
+        r"""native_\w+ unsafe_\w+ norm_except_dim batch_norm_\w+ convolution conv_tbc
+        grid_sampler\w* constant_pad_nd affine_grid_generator embedding_renorm_ init_num_threads
+        torch.(rnn_(tanh|relu)|lstm|gru) (rnn_tanh|rnn_relu|lstm|gru)_cell geqrf orgqr ormqr
+        LinearCrossEntropyOptions cudnn_is_acceptable quasirandom feature_dropout_?""",
+    ),
+    Reason(
+        "it is made for compilers, which cannot do with views. Use the function without `_copy`, "
+        "and `clone()`",
+        r"\w+_copy",
+    ),
+    Reason(
+        "ONNX describes graphs of programs for other runtimes, which nanotorch does not make. "
+        "Save the weights by torch.save: other programs read the safetensors format",
+        r"onnx",
+    ),
+    Reason("programs from the internet are not run by a name; fetch what you need", r"hub"),
+    Reason(
+        "Python's own tools show where time goes: cProfile, or SummaryWriter.add_graph, which "
+        "measures every operation",
+        r"profiler\w* monitor Profiler\w+ kineto_available DeviceType",
+    ),
+    Reason(
+        "PyTorch has deprecated names of dimensions. Use comments or einsum",
+        r"""names names_ refine_names rename rename_ align_as align_to has_names name
+        align_tensors""",
+    ),
+    Reason(
+        "a tensor's memory is a NumPy array here: `tensor.numpy()` shows it",
+        r"""\w*Storage \w*StorageBase storage\w* untyped_storage typed_storage is_storage
+        set_ data_ptr_ Storage StorageBase""",
+    ),
+    Reason(
+        "PyTorch has removed or deprecated it itself. Use what stands in torch.linalg, torch.optim "
+        "or torch.nn under the present name",
+        r"""symeig Tensor.eig torch.eig eig lstsq solve matrix_rank lu_solve torch.qr qr volatile
+        reinforce ger_ triangular_solve nn.Container NLLLoss2d legacy_contiguous_format
+        nn.init.(constant|dirac|eye|kaiming_normal|kaiming_uniform|normal|orthogonal|sparse)
+        nn.init.(uniform|xavier_normal|xavier_uniform) autograd.variable_ range
+        upsample_(bilinear|nearest) Tensor.new Tensor.resize Tensor.resize_as
+        CrossMapLRN2d nuclear_norm frobenius_norm profiler_legacy is_autocast_ipu\w*
+        \w+_autocast_(ipu|xla|gpu|cpu)\w* is_autocast_(xla|cpu)\w*""",
+    ),
+    Reason(
+        "data pipes have left PyTorch. Use Dataset, IterableDataset and DataLoader",
+        r"""\w*DataPipe DataChunk datapipes guaranteed_datapipes_determinism non_deterministic
+        argument_validation runtime_validation\w*""",
+    ),
+    Reason(
+        "it is no name of PyTorch's, but one that its source imports. Import it from where it is "
+        "at home",
+        r"""os sys math re warnings typing typing_extensions types inspect glob ctypes functools
+        importlib platform textwrap threading builtins torch np dataclasses copy wraps partial
+        annotations TYPE_CHECKING Any Callable Literal ParamSpec TypeVar TypedDict Optional
+        Self SupportsFloat Sequence Mapping cast overload override ref bisect_right
+        optim.lr_scheduler.(Counter|Optimizer|Tensor|inf) autograd.torch DType
+        nn.functional.(Tensor|grad) nn.grad nn.utils.init nn.utils.fusion""",
+    ),
+    Reason(
+        "processes share nothing here. Use Python's own multiprocessing, and nothing but the "
+        "CPU's memory",
+        r"multiprocessing",
+    ),
+)
+
+
+@functools.cache
+def _patterns() -> list[tuple[re.Pattern[str], bool, str]]:
+    return [(re.compile(name), "." in name, r.why) for r in REASONS for name in r.names.split()]
+
+
+def why_not(place: str, name: str) -> str | None:
+    """Why a name is out of scope; None if it is not.
+
+    Args:
+        place: where it stands, without ``torch``: ``nn.functional``, or nothing.
+    """
+    dotted = f"{place or 'torch'}.{name}"
+    for pattern, has_place, why in _patterns():
+        if pattern.fullmatch(dotted if has_place else name):
+            return why
+    above, _, own = place.rpartition(".")
+    return why_not(above, own) if place else None

@@ -1,0 +1,190 @@
+"""Files: whole or not at all, and clear words about those that are none of ours."""
+
+import io
+import json
+import os
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from safetensors.numpy import save as save_arrays
+
+import nanotorch as torch
+
+FOREIGN = Path(__file__).parents[1] / "golden" / "foreign"
+
+
+def written(obj: object) -> bytes:
+    """The bytes of a file."""
+    file = io.BytesIO()
+    torch.save(obj, file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_paths(kind: type, tmp_path: Path) -> None:
+    path = kind(tmp_path / "a.pt")
+    torch.save([1], path)
+    torch.save([2], path)
+    assert torch.load(path, map_location="cpu", weights_only=True, mmap=True) == [2]
+    assert [p.name for p in tmp_path.iterdir()] == ["a.pt"]
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "a.pt")
+    torch.save(1, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert torch.load(tmp_path / "a.pt") == 1
+
+
+def test_devices_are_not_replaced() -> None:
+    torch.save(1, os.devnull)
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_failed_write_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.pt"
+    torch.save("first", path)
+
+    def fail(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(OSError, match=r"No space .*a\.pt"):
+            torch.save("second", path)
+    with pytest.raises(TypeError):
+        torch.save(object(), path)
+    assert torch.load(path) == "first"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.pt"]
+
+
+def test_places_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"Parent directory .*no does not exist\."):
+        torch.save(1, tmp_path / "no" / "a.pt")
+    with pytest.raises(AttributeError, match="expected 'f' to be string, path, or a file-like"):
+        torch.save(1, 3)
+    with pytest.raises(FileNotFoundError):
+        torch.load(tmp_path / "a.pt")
+    with pytest.raises(AttributeError, match="'int' object has no attribute 'read'"):
+        torch.load(3)
+    with pytest.raises(TypeError, match="'rb'"):
+        torch.load(io.StringIO("text"))
+
+
+@pytest.mark.parametrize("where", ["cuda", torch.device("cuda:0"), {"cpu": "cuda:1"}])
+def test_devices_that_are_not_there(where: object) -> None:
+    with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device"):
+        torch.load(io.BytesIO(written(1)), map_location=where)
+
+
+@pytest.mark.parametrize(
+    "where", [None, "cpu", torch.device("cpu"), {"cuda:0": "cpu"}, lambda storage, place: storage]
+)
+def test_the_cpu_by_any_name(where: object) -> None:
+    assert torch.load(io.BytesIO(written(1)), map_location=where) == 1
+
+
+def test_equal_objects_make_equal_files() -> None:
+    assert len({written({"w": torch.ones(2), "n": 1}) for _ in range(20)}) == 1
+
+
+def test_a_file_of_safetensors() -> None:
+    state = torch.load(FOREIGN / "state.safetensors")
+    assert {name: (t.dtype, tuple(t.shape)) for name, t in state.items()} == {
+        "b": (torch.bool, (2,)),
+        "f16": (torch.float16, (2,)),
+        "f64": (torch.float64, (2, 3)),
+        "i8": (torch.int8, (2, 1)),
+        "scalar": (torch.int64, ()),
+        "empty": (torch.float32, (0, 2)),
+        "weight": (torch.float32, (2, 3)),
+        "bias": (torch.float32, (2,)),
+    }
+    torch.manual_seed(0)
+    model = torch.nn.Linear(3, 2)
+    assert torch.equal(model.weight, state["weight"])
+    model.load_state_dict({name: state[name] for name in ("weight", "bias")})
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ((FOREIGN / "zip.pt").read_bytes(), "checkpoint of torch.save. It holds pickles"),
+        ((FOREIGN / "old.pt").read_bytes(), "checkpoint of torch.save in its old format. It holds"),
+        ((FOREIGN / "script.pt").read_bytes(), "program of torch.jit"),
+        ((FOREIGN / "zip.pt").read_bytes()[:-100], "zip archive that was cut off"),
+        ((FOREIGN / "bfloat16.safetensors").read_bytes(), "'w' has the dtype BF16"),
+        (b"\x80\x04K\x01.", "is a pickle. It holds"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+        (b"<!DOCTYPE html>", "page of the web"),
+        (b"epoch,loss\n1,0.5\n", "no file of nanotorch or safetensors; it begins with b'epoch"),
+        (b"abc", "no file of nanotorch"),
+        (struct.pack("<Q", 4) + b"{{{{", "header is damaged"),
+        (struct.pack("<Q", 8) + b'{"a":[]}', "header is damaged"),
+    ],
+)
+def test_files_of_others(data: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.pt").write_bytes(data)
+    with pytest.raises(RuntimeError, match=rf"a\.pt.*{message}"):
+        torch.load(tmp_path / "a.pt")
+
+
+def test_an_empty_file() -> None:
+    file = io.BytesIO()
+    torch.save(1, file)
+    with pytest.raises(EOFError, match=r"seek\(0\)"):
+        torch.load(file)
+
+
+def test_a_file_that_was_cut_off() -> None:
+    data = written({"w": torch.arange(6.0), "t": torch.ones(2, 2).t()})
+    for length in range(1, len(data)):
+        with pytest.raises(RuntimeError, match=r"cut off|no file of nanotorch"):
+            torch.load(io.BytesIO(data[:length]))
+    with pytest.raises(RuntimeError, match="damaged"):
+        torch.load(io.BytesIO(data + b"\0"))
+
+
+def test_a_file_that_was_changed() -> None:
+    """Any byte: an error, or, where the description has lost its name, the plain tensors."""
+    obj = {"w": torch.arange(6.0), "t": torch.ones(2, 2).t(), "n": [1, 2.5]}
+    data = written(obj)
+    unseen = 0
+    for position in range(len(data)):
+        changed = bytearray(data)
+        changed[position] ^= 1
+        try:
+            loaded = torch.load(io.BytesIO(bytes(changed)))
+        except RuntimeError:
+            continue
+        unseen += 1
+        assert torch.equal(loaded["w"], obj["w"])
+    assert unseen < 40  # padding, and the names of texts
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"tuple"', '"eval_"', "KeyError: 'eval_'"),
+        ('"offset":0', '"offset":9', "ValueError"),
+        ('"bytes":24', '"bytes":-1', "ValueError"),
+        ('"format":1', '"format":2', "format 2 by a later version"),
+        ('"crc32":{"w.0"', '"crc32":{"w.9"', "'w.9' is missing"),
+    ],
+)
+def test_a_description_that_was_forged(old: str, new: str, message: str) -> None:
+    """Checksums are no secret: what a forger writes there leads to errors, to nothing else."""
+    base = torch.arange(6.0)
+    data = written({"w": (base, base[1:])})
+    length = int.from_bytes(data[:8], "little")
+    metadata = json.loads(data[8 : 8 + length])["__metadata__"]
+    assert old in metadata["nanotorch"]
+    text = metadata["nanotorch"].replace(old, new, 1)
+    metadata |= {"nanotorch": text, "nanotorch.crc32": str(zlib.crc32(text.encode()))}
+    forged = save_arrays({"w.0": base.numpy(), "w.1": base[1:].numpy().copy()}, metadata)
+    with pytest.raises(RuntimeError, match=message):
+        torch.load(io.BytesIO(forged))

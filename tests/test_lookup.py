@@ -1,0 +1,66 @@
+"""Names that nanotorch lacks: Python's error, with the reason where there is one."""
+
+import subprocess
+import sys
+
+import pytest
+
+import nanotorch as torch
+from nanotorch.names.lookup import on_demand
+from nanotorch.names.scope import REASONS, why_not
+
+
+def test_a_name_out_of_scope() -> None:
+    message = r"^module 'torch' has no attribute 'jit': out of scope\. TorchScript is .* Remove"
+    with pytest.raises(AttributeError, match=message) as caught:
+        _ = torch.jit
+    assert caught.value.name == "jit"
+    assert not hasattr(torch, "distributed")
+    assert getattr(torch, "sparse", None) is None
+
+
+def test_a_name_that_nobody_has() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'torch' has no attribute 'jti'$"):
+        _ = torch.jti
+
+
+def test_an_import_tells_the_reason() -> None:
+    with pytest.raises(ImportError, match=r"cannot import name 'jit' from 'torch': out of scope"):
+        from nanotorch import jit  # noqa: F401
+    with pytest.raises(ImportError, match="cannot import name 'jti' from 'nanotorch'"):
+        from nanotorch import jti  # noqa: F401
+
+
+def test_names_are_imported_when_they_are_used() -> None:
+    code = "import nanotorch, sys; assert 'nanotorch.serialization' not in sys.modules"
+    code += "; from nanotorch import save; assert nanotorch.save is nanotorch.serialization.save"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "why"),
+    [
+        ("", "jit", "TorchScript"),
+        ("jit", "script", "TorchScript"),  # for the sake of the module it would stand in
+        ("nn", "DataParallel", "one process"),
+        ("Tensor", "to_sparse", "dense"),
+        ("nn.init", "uniform", "removed"),
+        ("", "uniform", None),
+        ("nn", "Conv2d", None),
+    ],
+)
+def test_reasons(place: str, name: str, why: str | None) -> None:
+    found = why_not(place, name)
+    assert (found is None) if why is None else (found is not None and why in found)
+
+
+def test_every_reason_can_be_told() -> None:
+    for reason in REASONS:
+        assert reason.why == reason.why.strip()
+        assert not reason.why.endswith(".")
+        assert reason.names.split()
+
+
+def test_special_names_are_left_to_python() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'torch.nn' has no attribute '__file__'$"):
+        on_demand("nanotorch.nn")("__file__")
