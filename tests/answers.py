@@ -30,6 +30,7 @@ FILES = {
     "nn_loss": "tests.nn.situations_loss",
     "nn_random": "tests.nn.situations_random",
     "nn_utils": "tests.nn.situations_utils",
+    "nn_recurrent": "tests.nn.situations_recurrent",
     "nn_activation": "tests.nn.situations_activation",
     "optim": "tests.optim.situations_optim",
     "optim_state": "tests.optim.situations_state",

@@ -53,5 +53,13 @@ from nanotorch.nn.parameter import Buffer as Buffer
 from nanotorch.nn.parameter import Parameter as Parameter
 from nanotorch.nn.parameter_container import ParameterDict as ParameterDict
 from nanotorch.nn.parameter_container import ParameterList as ParameterList
+from nanotorch.nn.recurrent import GRU as GRU
+from nanotorch.nn.recurrent import LSTM as LSTM
+from nanotorch.nn.recurrent import RNN as RNN
+from nanotorch.nn.recurrent_base import RNNBase as RNNBase
+from nanotorch.nn.recurrent_cells import GRUCell as GRUCell
+from nanotorch.nn.recurrent_cells import LSTMCell as LSTMCell
+from nanotorch.nn.recurrent_cells import RNNCell as RNNCell
+from nanotorch.nn.recurrent_cells import RNNCellBase as RNNCellBase
 from nanotorch.nn.shape import Flatten as Flatten
 from nanotorch.nn.shape import Unflatten as Unflatten

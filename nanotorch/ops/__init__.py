@@ -17,6 +17,7 @@ from nanotorch.ops import conversion as conversion
 from nanotorch.ops import creation as creation
 from nanotorch.ops import determinants as determinants
 from nanotorch.ops import einstein as einstein
+from nanotorch.ops import elman as elman
 from nanotorch.ops import elementwise as elementwise
 from nanotorch.ops import erf as erf
 from nanotorch.ops import expanding as expanding
@@ -25,6 +26,7 @@ from nanotorch.ops import factoring as factoring
 from nanotorch.ops import gamma as gamma
 from nanotorch.ops import gathering as gathering
 from nanotorch.ops import generator as generator
+from nanotorch.ops import gru as gru
 from nanotorch.ops import indexing as indexing
 from nanotorch.ops import inplace as inplace
 from nanotorch.ops import inplace_functions as inplace_functions
@@ -34,12 +36,14 @@ from nanotorch.ops import least_squares as least_squares
 from nanotorch.ops import limits as limits
 from nanotorch.ops import linalg as linalg
 from nanotorch.ops import loss as loss
+from nanotorch.ops import lstm as lstm
 from nanotorch.ops import masking as masking
 from nanotorch.ops import matrix as matrix
 from nanotorch.ops import memory as memory
 from nanotorch.ops import normalization as normalization
 from nanotorch.ops import operators as operators
 from nanotorch.ops import order as order
+from nanotorch.ops import packing as packing
 from nanotorch.ops import overwriting as overwriting
 from nanotorch.ops import pairs as pairs
 from nanotorch.ops import picture_loss as picture_loss

@@ -14,6 +14,7 @@ from tests.ops.samples_indexing import INDEXING, WRITES
 from tests.ops.samples_linalg import LINALG
 from tests.ops.samples_nn import NN
 from tests.ops.samples_reduction import REDUCTION
+from tests.ops.samples_sequences import SEQUENCES
 from tests.ops.samples_shape import SHAPE
 from tests.ops.samples_sorting import SORTING
 from tests.ops.samples_special import SPECIAL_FUNCTIONS, SPECIAL_WRITES
@@ -32,6 +33,7 @@ TABLE: Table = {
     **FACTORS,
     **COMBINING,
     **NN,
+    **SEQUENCES,
     **ACTIVATIONS,
     **SORTING,
     **STATISTICS,

@@ -1,5 +1,6 @@
 """Gradients held in bounds; parameters as one vector."""
 
+from nanotorch.nn.utils import rnn as rnn
 from nanotorch.nn.utils.clip_grad import clip_grad_norm as clip_grad_norm
 from nanotorch.nn.utils.clip_grad import clip_grad_norm_ as clip_grad_norm_
 from nanotorch.nn.utils.clip_grad import clip_grad_value_ as clip_grad_value_

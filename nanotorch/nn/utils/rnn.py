@@ -1,0 +1,295 @@
+"""Sequences of different lengths: padded, packed, and back."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+from nanotorch import ops
+from nanotorch._core import dtypes
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.packing import pack_rows, pad_rows
+
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
+NOT_SORTED = (
+    "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
+    "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
+    "requirement if you do not need ONNX exportability."
+)
+
+
+class _Fields(NamedTuple):
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
+
+
+class PackedSequence(_Fields):
+    """Sequences of different lengths without padding, as recurrent layers take them.
+
+    Made by `pack_padded_sequence` and `pack_sequence`.
+
+    Attributes:
+        data: the first step of all sequences, longest first; then the second of those that have
+            one; and so on.
+        batch_sizes: how many sequences each step has.
+        sorted_indices: the order in which the sequences stand here; None if nothing was sorted.
+        unsorted_indices: its inverse.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        data: Any,
+        batch_sizes: Any = None,
+        sorted_indices: Any = None,
+        unsorted_indices: Any = None,
+    ) -> Self:
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        if batch_sizes is None:
+            if not isinstance(data, (list, tuple)) or len(data) != 2:
+                raise AssertionError("Expected data to be a list or tuple of length 2")
+            data, batch_sizes = data
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def to(self, *args: Any, **kwargs: Any) -> "PackedSequence":
+        """With `Tensor.to` applied to the data."""
+        return self._with(self.data.to(*args, **kwargs))
+
+    def _with(self, data: Any) -> "PackedSequence":
+        if data is self.data:
+            return self
+        return PackedSequence(data, self.batch_sizes, self.sorted_indices, self.unsorted_indices)
+
+    def cpu(self, *args: Any, **kwargs: Any) -> "PackedSequence":
+        """On the CPU, where everything is."""
+        return self.to("cpu", *args, **kwargs)
+
+    def double(self) -> "PackedSequence":
+        """With data of float64."""
+        return self._with(self.data.double())
+
+    def float(self) -> "PackedSequence":
+        """With data of float32."""
+        return self._with(self.data.float())
+
+    def half(self) -> "PackedSequence":
+        """With data of float16."""
+        return self._with(self.data.half())
+
+    def long(self) -> "PackedSequence":
+        """With data of int64."""
+        return self._with(self.data.long())
+
+    def int(self) -> "PackedSequence":
+        """With data of int32."""
+        return self._with(self.data.int())
+
+    def short(self) -> "PackedSequence":
+        """With data of int16."""
+        return self._with(self.data.short())
+
+    def char(self) -> "PackedSequence":
+        """With data of int8."""
+        return self._with(self.data.char())
+
+    def byte(self) -> "PackedSequence":
+        """With data of uint8."""
+        return self._with(self.data.byte())
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data are on a graphics card: False."""
+        return self.data.is_cuda
+
+    def is_pinned(self) -> bool:
+        """Whether the data are in pinned memory: False."""
+        return False
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes another; None of None."""
+    if permutation is None:
+        return None
+    positions = ops.arange(0, permutation.numel())
+    undone: Tensor = ops.empty_like(permutation).scatter_(0, permutation, positions)
+    return undone
+
+
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """Pack padded sequences.
+
+    Args:
+        lengths: of each sequence: a list, or a tensor of int64.
+        batch_first: whether ``input`` is (N, T, ...). Default: (T, N, ...).
+        enforce_sorted: the sequences come longest first; otherwise they are sorted. Default: True.
+
+    Raises:
+        RuntimeError: for lengths that are not positive, more than T, not sorted, or not one for
+            each sequence.
+    """
+    held = lengths if isinstance(lengths, Tensor) else ops.tensor(lengths, dtype=dtypes.int64)
+    if held.ndim != 1:
+        raise RuntimeError(
+            "'lengths' argument should be a 1D CPU int64 tensor, but got "
+            f"{held.ndim}D cpu Long tensor"
+        )
+    sorted_indices = None
+    if not enforce_sorted:
+        held, sorted_indices = ops.sort(held, descending=True)
+        input = input.index_select(0 if batch_first else 1, sorted_indices)
+    counts = [int(n) for n in held.tolist()]
+    if batch_first:
+        input = input.transpose(0, 1)
+    sizes = steps_of(input, counts)
+    return PackedSequence(pack_rows(input, sizes), ops.tensor(sizes), sorted_indices, None)
+
+
+def steps_of(input: Tensor, counts: list[int]) -> tuple[int, ...]:
+    """How many of the sorted sequences each step has, after checks."""
+    if not input.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
+    if input.size(1) != len(counts):
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "
+            f"(batch_size={input.size(1)})"
+        )
+    if counts[-1] <= 0 or min(counts) <= 0:
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' "
+            "that is <= 0"
+        )
+    if any(a < b for a, b in pairwise(counts)):
+        raise RuntimeError(NOT_SORTED)
+    if counts[0] > input.size(0):
+        raise RuntimeError(
+            f"a sequence cannot be {counts[0]} steps long in an input of {input.size(0)} steps"
+        )
+    return tuple(sum(n > t for n in counts) for t in range(counts[0]))
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Unpack sequences into one tensor, padded, and their lengths, in their first order.
+
+    Args:
+        batch_first: whether the result is (N, T, ...). Default: (T, N, ...).
+        padding_value: what fills the shorter ones. Default: 0.
+        total_length: T, if it is to be more than the longest has.
+
+    Raises:
+        ValueError: if ``total_length`` is too small.
+    """
+    sizes = tuple(sequence.batch_sizes.tolist())
+    longest = len(sizes)
+    if total_length is not None and total_length < longest:
+        raise ValueError(
+            "Expected total_length to be at least the length of the longest sequence in input, but "
+            f"got total_length={total_length} and max sequence length being {longest}"
+        )
+    padded = pad_rows(sequence.data, sizes, total_length or longest, padding_value)
+    lengths = ops.tensor([sum(n > b for n in sizes) for b in range(sizes[0])])
+    if batch_first:
+        padded = padded.transpose(0, 1)
+    if sequence.unsorted_indices is not None:
+        order = sequence.unsorted_indices
+        return padded.index_select(0 if batch_first else 1, order), lengths[order]
+    return padded, lengths
+
+
+def pad_sequence(
+    sequences: Any,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:
+    """Tensors (L, ...) of different L in one tensor (T, N, ...), where T is the largest L.
+
+    Args:
+        batch_first: (N, T, ...). Default: False.
+        padding_value: what fills the shorter ones. Default: 0.
+        padding_side: "right" or "left". Default: "right".
+
+    Raises:
+        RuntimeError: without any sequence, for another side, or sizes that do not fit.
+    """
+    if isinstance(sequences, Tensor):
+        sequences = sequences.unbind(0)
+    elif not isinstance(sequences, Iterable):
+        raise RuntimeError(
+            "pad_sequence: Expected iterable for input sequences, but got arg of type: "
+            f"{type(sequences)}"
+        )
+    tensors = list(sequences)
+    if not tensors:
+        raise RuntimeError("received an empty list of sequences")
+    for position, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got "
+                f"{type(tensor).__name__}"
+            )
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(
+            f"Expected padding_side to be one of left or right, but got {padding_side}."
+        )
+    longest = max(len(tensor) for tensor in tensors)
+    shape = (len(tensors), longest, *tensors[0].shape[1:])
+    out = ops.full(
+        shape if batch_first else (longest, len(tensors), *shape[2:]),
+        padding_value,
+        dtype=tensors[0].dtype,
+    )
+    for position, tensor in enumerate(tensors):
+        rows = slice(len(tensor)) if padding_side == "right" else slice(longest - len(tensor), None)
+        out[(position, rows) if batch_first else (rows, position)].copy_(tensor)
+    padded: Tensor = out
+    return padded
+
+
+def unpad_sequence(
+    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
+) -> list[Tensor]:
+    """The sequences of a padded tensor, each without its padding.
+
+    Args:
+        padded_sequences: (T, N, ...).
+        lengths: of each sequence.
+        batch_first: (N, T, ...). Default: False.
+    """
+    padded = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    step = ops.arange(padded.size(1))
+    return [row[step < n] for row, n in zip(padded, lengths, strict=True)]
+
+
+def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
+    """Pack tensors (L, ...) of different L.
+
+    Args:
+        enforce_sorted: they come longest first; otherwise they are sorted. Default: True.
+    """
+    lengths = [len(tensor) for tensor in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The single sequences of a packed one, in their first order."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)

@@ -1,0 +1,310 @@
+"""Recurrent layers and cells, and packed sequences."""
+
+import pickle
+from typing import Any
+
+from tests.answers import bits, numbers, raised, warned
+
+
+def wave(torch: Any, *shape: int, dtype: str = "float32") -> Any:
+    """Numbers between -1 and 1 that do not repeat."""
+    count = 1
+    for n in shape:
+        count *= n
+    kind = getattr(torch, dtype)
+    return (torch.arange(count, dtype=torch.float64) * 0.7 + 0.3).sin().reshape(shape).to(kind)
+
+
+def _layers(torch: Any) -> list[Any]:
+    nn = torch.nn
+    return [nn.RNN, nn.LSTM, nn.GRU]
+
+
+def _outcome(torch: Any, layer: Any, x: Any, hx: Any = None) -> list[Any]:
+    """Outputs, states and all gradients; all outputs have a part in the loss."""
+    leaves = [x, *(hx if isinstance(hx, tuple) else [] if hx is None else [hx])]
+    for leaf in leaves:
+        leaf.requires_grad_()
+    layer.zero_grad()
+    output, state = layer(x) if hx is None else layer(x, hx)
+    states = state if isinstance(state, tuple) else (state,)
+    total = sum((out * wave(torch, *out.shape).to(out.dtype)).sum() for out in (output, *states))
+    total.backward()
+    nodes = [type(out.grad_fn).__name__ for out in states]
+    grads = [leaf.grad for leaf in (*leaves, *layer.parameters())]
+    return [*map(numbers, (output, *states)), *map(numbers, grads), nodes]
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "one": {},
+    "two layers": {"num_layers": 2},
+    "no bias": {"bias": False},
+    "batch first": {"batch_first": True},
+    "bidirectional": {"bidirectional": True},
+    "two layers, bidirectional, batch first": {
+        "num_layers": 2, "bidirectional": True, "batch_first": True,
+    },
+}  # fmt: skip
+
+
+def made(torch: Any) -> Any:
+    """Names, shapes, first values, and how the layers print."""
+    answers: list[Any] = []
+    for kind in _layers(torch):
+        for options in OPTIONS.values():
+            torch.manual_seed(1)
+            layer = kind(3, 4, **options)
+            held = {name: bits(tensor) for name, tensor in layer.state_dict().items()}
+            answers.append([layer, held])
+    torch.manual_seed(1)
+    projected = torch.nn.LSTM(3, 4, 2, proj_size=2, bidirectional=True, dtype=torch.float64)
+    return [
+        *answers, projected, {n: bits(t) for n, t in projected.state_dict().items()},
+        [len(w) for w in projected.all_weights], projected._flat_weights_names,
+        projected.flatten_parameters(), torch.nn.RNN(3, 4, 2, "relu", False, True).mode,
+        torch.nn.RNN(3, 4, nonlinearity="relu").nonlinearity,
+    ]  # fmt: skip
+
+
+def computed(torch: Any) -> Any:
+    answers = {}
+    for kind in _layers(torch):
+        for name, options in OPTIONS.items():
+            torch.manual_seed(2)
+            layer = kind(3, 4, **options)
+            answers[f"{kind.__name__}, {name}"] = _outcome(torch, layer, wave(torch, 5, 2, 3))
+    torch.manual_seed(2)
+    layer = torch.nn.RNN(3, 4, nonlinearity="relu", dtype=torch.float64)
+    return [answers, _outcome(torch, layer, wave(torch, 5, 2, 3, dtype="float64"))]
+
+
+def from_a_state(torch: Any) -> Any:
+    answers = []
+    for kind in _layers(torch):
+        torch.manual_seed(3)
+        layer = kind(3, 4, 2, bidirectional=True, dtype=torch.float64)
+        states = [wave(torch, 4, 2, 4, dtype="float64") * k for k in (1, 2)]
+        hx = tuple(states) if kind is torch.nn.LSTM else states[0]
+        answers.append(_outcome(torch, layer, wave(torch, 3, 2, 3, dtype="float64"), hx))
+    return answers
+
+
+def projections(torch: Any) -> Any:
+    answers = []
+    for bidirectional in (False, True):
+        torch.manual_seed(4)
+        layer = torch.nn.LSTM(3, 4, 2, proj_size=2, bidirectional=bidirectional)
+        count = 4 if bidirectional else 2
+        hx = (wave(torch, count, 2, 2), wave(torch, count, 2, 4))
+        answers += [_outcome(torch, layer, wave(torch, 3, 2, 3)),
+                    _outcome(torch, layer, wave(torch, 3, 2, 3), hx)]  # fmt: skip
+    return answers
+
+
+def single_sequences(torch: Any) -> Any:
+    """Without a dimension of the batch."""
+    answers = []
+    for kind in _layers(torch):
+        for batch_first in (False, True):
+            torch.manual_seed(5)
+            layer = kind(3, 4, batch_first=batch_first)
+            state = wave(torch, 1, 4)
+            hx = (state, wave(torch, 1, 4)) if kind is torch.nn.LSTM else state
+            output, _ = layer(wave(torch, 5, 3))
+            answers += [_outcome(torch, layer, wave(torch, 5, 3)), type(output.grad_fn).__name__,
+                        _outcome(torch, layer, wave(torch, 5, 3), hx)]  # fmt: skip
+    return answers
+
+
+def empty_batches(torch: Any) -> Any:
+    answers = []
+    for kind in _layers(torch):
+        output, state = kind(3, 4)(torch.zeros(2, 0, 3))
+        answers.append([output.shape, state[0].shape])
+    return answers
+
+
+def dropped(torch: Any) -> Any:
+    """Between layers, with PyTorch's random numbers."""
+    answers = []
+    for kind in _layers(torch):
+        for options in ({}, {"batch_first": True}, {"bidirectional": True}):
+            torch.manual_seed(6)
+            layer = kind(3, 4, 3, dropout=0.4, **options)
+            answers.append(_outcome(torch, layer, wave(torch, 5, 2, 3)))
+            output, _ = layer.eval()(wave(torch, 5, 2, 3))
+            answers.append([numbers(output), bits(torch.rand(3))])
+    return answers
+
+
+def twice(torch: Any) -> Any:
+    """Gradients of gradients."""
+    answers = []
+    for kind in _layers(torch):
+        torch.manual_seed(7)
+        layer = kind(2, 3, bidirectional=True, dtype=torch.float64)
+        x = wave(torch, 3, 2, 2, dtype="float64").requires_grad_()
+        output, _ = layer(x)
+        (g,) = torch.autograd.grad((output**2).sum(), x, create_graph=True)
+        (g**2).sum().backward()
+        answers.append(
+            [numbers(g), numbers(x.grad), *[numbers(p.grad) for p in layer.parameters()]]
+        )
+    return answers
+
+
+def packed(torch: Any) -> Any:
+    """Sequences of different lengths through the layers."""
+    rnn = torch.nn.utils.rnn
+    answers = []
+    for kind in _layers(torch):
+        for options in (
+            {}, {"num_layers": 2, "bidirectional": True}, {"num_layers": 2, "dropout": 0.5}
+        ):  # fmt: skip
+            for lengths, ordered in (([4, 2, 1], True), ([2, 4, 1], False), ([3, 3, 3], True)):
+                torch.manual_seed(8)
+                layer = kind(2, 3, dtype=torch.float64, **options)
+                x = wave(torch, 4, 3, 2, dtype="float64").requires_grad_()
+                sequence = rnn.pack_padded_sequence(x, lengths, enforce_sorted=ordered)
+                output, state = layer(sequence)
+                padded, counts = rnn.pad_packed_sequence(output)
+                states = state if isinstance(state, tuple) else (state,)
+                parts = (padded, *states)
+                sum((p * wave(torch, *p.shape)).sum() for p in parts).backward()
+                grads = [x.grad, *[p.grad for p in layer.parameters()]]
+                answers.append([*map(numbers, parts), counts, *map(numbers, grads)])
+    torch.manual_seed(9)
+    layer = torch.nn.LSTM(2, 3, proj_size=2, bidirectional=True, dtype=torch.float64)
+    hx = (wave(torch, 2, 3, 2, dtype="float64"), wave(torch, 2, 3, 3, dtype="float64"))
+    sequence = rnn.pack_padded_sequence(
+        wave(torch, 4, 3, 2, dtype="float64"), [1, 4, 2], enforce_sorted=False
+    )
+    output, (h, c) = layer(sequence, hx)
+    return [*answers, numbers(output.data), output.batch_sizes, numbers(h), numbers(c)]
+
+
+def packing(torch: Any) -> Any:
+    rnn = torch.nn.utils.rnn
+    x = torch.arange(24.0).reshape(4, 3, 2)
+    leaf = x.clone().requires_grad_()
+    fixed = rnn.pack_padded_sequence(leaf, [4, 2, 1])
+    (fixed.data**2).sum().backward()
+    answers = [fixed, leaf.grad, type(fixed.data.grad_fn).__name__]
+    free = rnn.pack_padded_sequence(x, torch.tensor([2, 4, 1]), enforce_sorted=False)
+    first = rnn.pack_padded_sequence(x, [3, 2, 2, 1], batch_first=True)
+    answers += [free, first, first.data.shape, rnn.pad_packed_sequence(free),
+                rnn.pad_packed_sequence(free, True, -1.0, 6), free.batch_sizes.dtype]  # fmt: skip
+    leaf = torch.ones(7, requires_grad=True)
+    padded, _ = rnn.pad_packed_sequence(rnn.PackedSequence(leaf, torch.tensor([3, 2, 1, 1])))
+    (padded * torch.arange(12.0).reshape(4, 3)).sum().backward()
+    answers += [leaf.grad, type(padded.grad_fn).__name__]
+    tensors = [torch.ones(2, 2, requires_grad=True), torch.ones(3, 2) * 2, torch.ones(1, 2) * 3]
+    answers += [rnn.pad_sequence(tensors, *how) for how in ((), (True, -1.0), (True, 9.0, "left"))]
+    rnn.pad_sequence(tensors).sum().backward()
+    unpacked = rnn.unpad_sequence(rnn.pad_sequence(tensors[1:], True), torch.tensor([3, 1]), True)
+    short = [torch.ones(2), torch.ones(3)]
+    packed = rnn.pack_sequence(short, enforce_sorted=False)
+    return [
+        *answers, tensors[0].grad, unpacked, packed, rnn.unpack_sequence(packed),
+        rnn.invert_permutation(torch.tensor([2, 0, 1])), rnn.invert_permutation(None),
+        rnn.PackedSequence(torch.ones(3), torch.tensor([2, 1]), torch.tensor([1, 0])),
+        packed.double().data.dtype, packed.to(torch.float64).data.dtype, packed.cpu() is packed,
+        packed.float() is packed, packed.is_cuda, packed.is_pinned(), len(packed), packed._fields,
+        pickle.loads(pickle.dumps(packed)), packed.long().data, packed.half().data.dtype,
+        [packed.int().data.dtype, packed.short().data.dtype, packed.char().data.dtype],
+        packed.byte().data.dtype, rnn.pad_sequence(torch.ones(2, 3)),
+    ]  # fmt: skip
+
+
+def packing_errors(torch: Any) -> Any:
+    rnn = torch.nn.utils.rnn
+    x = torch.ones(4, 3)
+    pack, pad = rnn.pack_padded_sequence, rnn.pad_sequence
+    packed = pack(x, [4, 2, 1])
+    ones = torch.ones
+    return [
+        raised(pack, x, [2, 4, 1]), raised(pack, x, [4, 2, 0]), raised(pack, x, [4, 2]),
+        raised(pack, x, [4, 2, 1], batch_first=True), raised(pack, x, torch.ones(1, 3).long()),
+        raised(pack, x[:0], [1, 1, 1]), raised(pack, x, []),
+        raised(rnn.pad_packed_sequence, packed, total_length=2),
+        raised(pad, []), raised(pad, [ones(2, 2), ones(3, 3)]), raised(pad, 3), raised(pad, "ab"),
+        raised(pad, [ones(2)], False, 0.0, "up"), raised(pad, [1, 2]),
+        raised(rnn.pack_sequence, [ones(2), ones(3)]), raised(rnn.PackedSequence, ones(3)),
+    ]  # fmt: skip
+
+
+def errors(torch: Any) -> Any:
+    nn, ones = torch.nn, torch.ones
+    answers = []
+    for kind in _layers(torch):
+        pair = kind is nn.LSTM
+
+        def state(*shape: int, pair: bool = pair) -> Any:
+            return (ones(*shape), ones(*shape)) if pair else ones(*shape)
+
+        layer = kind(3, 4, 2)
+        answers += [
+            raised(kind), raised(kind, 3), raised(kind, 3, 4, dropout=1.5), raised(kind, 3, 0),
+            raised(kind, 3, 4, dropout=True), raised(kind, 3, 4, dropout="a"), raised(kind, 0, 4),
+            warned(lambda kind=kind: kind(3, 4, dropout=0.5)), raised(kind, 3.0, 4),
+            raised(kind, 3, 4.0), raised(kind, 3, 4, 0), raised(kind, 3, 4, num_layers=1.5),
+            raised(kind, 3, 4, proj_size=-1), raised(kind, 3, 4, proj_size=4),
+            raised(kind, 3, 4, foo=1), raised(kind, 3, 4, 2, "x"), raised(kind, 3, -4),
+            raised(layer, ones(2, 3, 4)), raised(layer, ones(3)), raised(layer, ones(1, 2, 3, 4)),
+            raised(layer, ones(2, 5, 3), state(1, 5, 4)), raised(layer, ones(0, 5, 3)),
+            raised(layer, ones(2, 5, 3), state(2, 4)), raised(layer, ones(2, 3), state(2, 5, 4)),
+            raised(layer, ones(2, 5, 3).double()), raised(layer, ones(2, 5, 3).long()),
+        ]  # fmt: skip
+    layer = nn.LSTM(3, 4, 2)
+    return [
+        *answers, raised(nn.RNN, 3, 4, nonlinearity="x"), raised(nn.GRU, 3, 4, nonlinearity="tanh"),
+        raised(layer, ones(2, 5, 3), (ones(2, 5, 4), ones(2, 4, 4))),
+        raised(layer, ones(2, 5, 3), (ones(2, 5, 4), ones(2, 4))),
+        raised(layer, ones(2, 3), (ones(2, 4), ones(2, 5, 4))),
+        raised(nn.LSTM(3, 4, proj_size=2), ones(2, 5, 3), (ones(1, 5, 4), ones(1, 5, 4))),
+    ]  # fmt: skip
+
+
+def cells(torch: Any) -> Any:
+    nn = torch.nn
+    answers: list[Any] = []
+    for kind, options in (
+        (nn.RNNCell, {}), (nn.RNNCell, {"nonlinearity": "relu"}), (nn.LSTMCell, {}),
+        (nn.GRUCell, {}), (nn.GRUCell, {"bias": False}),
+    ):  # fmt: skip
+        torch.manual_seed(10)
+        cell = kind(3, 4, **options)
+        held = {name: bits(tensor) for name, tensor in cell.state_dict().items()}
+        answers += [cell, held]
+        for shape, width in (((2, 3), (2, 4)), ((3,), (4,))):
+            state = wave(torch, *width)
+            for hx in (None, (state, state * 2) if kind is nn.LSTMCell else state):
+                x = wave(torch, *shape).requires_grad_()
+                cell.zero_grad()
+                out = cell(x) if hx is None else cell(x, hx)
+                outs = out if isinstance(out, tuple) else (out,)
+                sum((o * wave(torch, *o.shape)).sum() for o in outs).backward()
+                grads = [x.grad, *[p.grad for p in cell.parameters()]]
+                nodes = [type(o.grad_fn).__name__ for o in outs]
+                answers.append([*map(numbers, outs), *map(numbers, grads), nodes])
+    return answers
+
+
+def errors_of_cells(torch: Any) -> Any:
+    nn, ones = torch.nn, torch.ones
+    answers = []
+    for kind in (nn.RNNCell, nn.LSTMCell, nn.GRUCell):
+        pair = kind is nn.LSTMCell
+
+        def state(*shape: int, pair: bool = pair) -> Any:
+            return (ones(*shape), ones(*shape)) if pair else ones(*shape)
+
+        cell = kind(3, 4)
+        answers += [
+            raised(kind, 3, -1), raised(cell, ones(2, 4)), raised(cell, ones(1, 2, 3)),
+            raised(cell, ones(2, 3), state(2, 3)), raised(cell, ones(2, 3), state(3, 4)),
+            raised(cell, ones(2, 3), state(4)), raised(cell, ones(3), state(2, 4)),
+            raised(cell, ones(2, 3), state(1, 2, 4)), raised(cell, ones(2, 3).double()),
+        ]  # fmt: skip
+    strange = nn.RNNCell(3, 4, nonlinearity="x")
+    return [*answers, strange, raised(strange, ones(2, 3)), kind(3, 0)]
