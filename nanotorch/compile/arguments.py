@@ -3,7 +3,8 @@
 from typing import Any
 
 from nanotorch._core.tensor import Tensor
-from nanotorch.compile.survey import VALUES, Survey
+from nanotorch.compile.reach import VALUES
+from nanotorch.compile.survey import Survey
 from nanotorch.compile.tape import holders, shifts
 
 

@@ -9,18 +9,19 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import anomaly
 from nanotorch._core.random import Generator
 from nanotorch._core.saving import observers
 from nanotorch._core.tensor import Tensor
 from nanotorch.compile.arguments import Arguments
+from nanotorch.compile.checks import holds
 from nanotorch.compile.effects import Count, Gradient, Result, is_used_up
 from nanotorch.compile.hyper import Conditions
+from nanotorch.compile.reach import NAMES_OF_THINGS, VALUES, Unguardable
 from nanotorch.compile.recorder import Recorder
 from nanotorch.compile.state import State
-from nanotorch.compile.survey import NAMES_OF_THINGS, VALUES, Check, Survey, Unguardable
+from nanotorch.compile.survey import Survey
 from nanotorch.compile.tape import CONSTANT, OUTSIDE, SLOT, TEMPORARY, Ref, Storage, Tape
-from nanotorch.compile.tracing import MISSING, traced
+from nanotorch.compile.tracing import traced
 from nanotorch.compile.watch import Watcher, function_behind
 from nanotorch.ops.generator import default_generator
 
@@ -59,7 +60,7 @@ class Slot:
 
 def surroundings() -> tuple[Any, ...]:
     """What of the library's state decides what operations do."""
-    return (mode.enabled, dtypes.default.numpy, anomaly.enabled, bool(observers))
+    return (mode.enabled, dtypes.default.numpy)
 
 
 class Capture:
@@ -75,7 +76,7 @@ class Capture:
         args: Any,
         kwargs: Any,
         codes: set[CodeType],
-        library: set[CodeType],
+        library: dict[CodeType, dict[str, Any]],
     ) -> None:
         self.surroundings = surroundings()
         self.arguments = Arguments(args, kwargs)
@@ -114,16 +115,22 @@ class Capture:
         before = {key: state_of(tensor) for key, tensor in self.known.items()}
         watcher = Watcher()
         held = State(list(self.known.values()), self.generators())
+        failure, out = "", None
         try:
             with traced(self.recorder), watcher.watching():
                 out = self.function(*args, **kwargs)
-        except Exception as error:  # the step's own error comes again
+        except Exception as error:
+            if not self.same_python():  # which cannot be put back
+                raise
+            failure = f"{place_of(self.function)}: tracing it failed: {error}"
+        if failure:
             held.put_back()
-            self.problem = f"{place_of(self.function)}: tracing it failed: {error}"
-            return self.function(*args, **kwargs)
+            out = self.function(*args, **kwargs)  # an error of the step's own comes again
+            self.problem = failure
+            return out
         self.problem = self.recorder.problem or watcher.problem
         if self.problem is None and not (
-            watcher.codes <= self.codes and watcher.library <= self.library
+            watcher.codes <= self.codes and watcher.library.keys() <= self.library.keys()
         ):
             self.codes |= watcher.codes
             self.library |= watcher.library
@@ -134,6 +141,14 @@ class Capture:
             except (Refused, Unguardable) as reason:
                 self.problem = self.problem or f"{place_of(self.function)}: {reason}"
         return out
+
+    def same_python(self) -> bool:
+        """Whether the step has changed nothing that Python code can see, up to an error."""
+        try:
+            after = survey_of(self.function, self.arguments, self.codes, self.library)
+        except Unguardable:
+            return False
+        return after.signature == self.survey.signature
 
     def generators(self) -> list[Any]:
         """The generators in reach."""
@@ -157,6 +172,8 @@ class Capture:
 
     def note_effects(self, before: dict[int, Any], out: Any) -> None:
         """Compare the state of all tensors and of Python with that before the step."""
+        if surroundings() != self.surroundings or observers:
+            raise Refused("it leaves another mode behind than there was")
         for key, tensor in list(self.known.items()):
             array, meta, _, grad = before[key]
             if tensor._array is not array:
@@ -309,32 +326,8 @@ def survey_of(
     survey.reach(function, "the step")
     for path, value in arguments.fixed:
         survey.reach(value, path)
+    survey.conclude()
     return survey
-
-
-def holds(check: Check) -> bool:
-    """Whether a check finds what it found before."""
-    c, k, v = check.container, check.key, check.value
-    try:
-        if check.kind == "item":
-            return c[k] is v
-        if check.kind == "state":
-            return c[k[0]][k[1]] is v
-        if check.kind == "len":
-            return len(c) == v
-        if check.kind == "cell":
-            return v is MISSING or c.cell_contents is v
-        if check.kind == "set":
-            return bool(c == v)
-        if check.kind == "class":
-            return vars(c)[k] is v
-        if check.kind == "empty":
-            return not c[k]
-        if check.kind in ("grad", "group"):
-            return True
-        return getattr(c, k) is v
-    except (KeyError, IndexError, AttributeError, ValueError):
-        return False
 
 
 def stores(codes: Iterable[CodeType], name: str) -> Iterator[str]:

@@ -5,16 +5,18 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from nanotorch._core.saving import observers
 from nanotorch.compile.arguments import Arguments, overlap
 from nanotorch.compile.capture import Capture, place_of, surroundings, survey_of
 from nanotorch.compile.home import settle
+from nanotorch.compile.patching import watch_library
 from nanotorch.compile.plan import Plan
+from nanotorch.compile.reach import Unguardable
 from nanotorch.compile.report import Report
 from nanotorch.compile.source import MISS
-from nanotorch.compile.survey import Unguardable
 from nanotorch.compile.tracing import KNOWN_OPTIMIZERS, tracing
 from nanotorch.compile.verify import verified
-from nanotorch.compile.watch import Watcher
+from nanotorch.compile.watch import Watcher, cannot_watch
 
 LIMIT = 8  # of plans of one function
 FALLBACK = "nanotorch.compile runs `{name}` as it is, uncompiled. {problem}"
@@ -43,13 +45,14 @@ class Compiler:
     miss = MISS
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool, limit: int = LIMIT) -> None:
+        watch_library()
         self.function, self.fullgraph, self.limit = function, fullgraph, limit
         self.name = getattr(function, "__name__", type(function).__name__)
         self.plans: list[Plan] = []
         self.replay: list[Callable[..., Any]] = [no_plan]
         self.plan = None
         self.codes: set[CodeType] = set()
-        self.library: set[CodeType] = set()
+        self.library: dict[CodeType, dict[str, Any]] = {}  # with the globals it saw
         self.problem: str | None = None
         self.watched = False
         self.attempts = 0
@@ -66,13 +69,22 @@ class Compiler:
         self.replay[0] = no_plan if plan is None else plan.call
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call for which the plan at hand is not the right one."""
-        if self.problem is not None or not tracing.acquire(blocking=False):
+        """A call for which the plan at hand is not the right one.
+
+        Where operations are observed, as in anomaly mode, the function runs as it is.
+        """
+        if self.problem is not None or observers or cannot_watch():
             return self.function(*args, **kwargs)
         try:
-            return self.step(args, kwargs)
-        finally:
-            tracing.release()
+            if tracing.setdefault(0, kwargs) is kwargs:
+                return self.step(args, kwargs)
+        finally:  # no call here, which an interruption could come after
+            try:
+                if tracing[0] is kwargs:
+                    del tracing[0]
+            except KeyError:
+                pass
+        return self.function(*args, **kwargs)
 
     def step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Watch the first call, trace the second, verify the third, replay the others."""
@@ -87,7 +99,7 @@ class Compiler:
             return self.function(*args, **kwargs)
         key = (surroundings(), arguments.key, survey.grads, survey.signature)
         for plan in self.plans:
-            if plan.key != key or plan.lock.locked() or not plan.renew(survey, arguments):
+            if plan.key != key or plan.turn or not plan.renew(survey, arguments):
                 continue
             if not plan.verified:
                 return self.verify(plan, args, kwargs)
@@ -95,7 +107,7 @@ class Compiler:
             result = plan.call(args, kwargs)
             if result is not MISS:
                 return result
-        if any(plan.lock.locked() for plan in self.plans):
+        if any(plan.turn for plan in self.plans):
             return self.function(*args, **kwargs)
         known = [o for o in survey.optimizers if type(o) in KNOWN_OPTIMIZERS]
         del survey, arguments, key  # which hold arrays that may move

@@ -3,10 +3,10 @@
 import numpy as np
 
 from nanotorch.compile.arguments import Arguments
+from nanotorch.compile.checks import MISSING, Check
 from nanotorch.compile.emit import Names
-from nanotorch.compile.survey import VALUES, Check
+from nanotorch.compile.reach import VALUES
 from nanotorch.compile.tape import address
-from nanotorch.compile.tracing import MISSING
 
 
 def argument_guards(arguments: Arguments, known: frozenset[int], names: Names) -> list[str]:
@@ -80,6 +80,10 @@ def source(check: Check, names: Names) -> str | None:
         return f"{names.of(container, 'd')}['_grad'] is {'not ' if value else ''}None"
     if check.kind == "empty":
         return f"{names.of(container, 'd')}[{check.key!r}]"
+    if check.kind == "keys":
+        return f"(*{names.of(container, 'd')},) != {names.of(value)}"
+    if check.kind == "absent":
+        return f"not {names.of(container.keys(), 'k')}.isdisjoint({names.of(value)})"
     if check.kind == "set":
         return f"{names.of(container, 'd')} != {names.of(value)}"
     name = "None" if value is None else names.of(value)
@@ -95,6 +99,4 @@ def source(check: Check, names: Names) -> str | None:
         key = check.key
         place = repr(key) if isinstance(key, (str, int)) else names.of(key)
         return f"{names.of(container, 'd')}[{place}] is not {name}"
-    if check.kind == "class":
-        return f"{names.of(container)}.__dict__[{check.key!r}] is not {name}"
     return f"{names.of(container)}.{check.key} is not {name}"

@@ -4,6 +4,7 @@ A parameter, and what its optimizer keeps for it, may move as long as nobody hol
 then only the tensors know where they lie. Each still is an array of its own, with its own memory.
 """
 
+import functools
 import weakref
 from collections.abc import Iterable
 from sys import getrefcount
@@ -93,7 +94,7 @@ def move(members: list[list[Tensor]]) -> None:
     span = sum(aligned(roles[0]._array.nbytes) for roles in members)
     block = block_of(span * len(members[0]))
     key = id(block)
-    spans[key] = (weakref.ref(block, lambda _: spans.pop(key, None)), span)
+    spans[key] = (weakref.ref(block, functools.partial(spans.pop, key)), span)
     at = 0
     for roles in members:
         for number, tensor in enumerate(roles):

@@ -1,7 +1,6 @@
 """A captured step as a function to be called in its place."""
 
 import linecache
-import threading
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,14 @@ from nanotorch._core.hooks import changes
 from nanotorch.compile import home
 from nanotorch.compile.arguments import Arguments
 from nanotorch.compile.bundle import Pieces, bundle
-from nanotorch.compile.capture import Capture, holds
+from nanotorch.compile.capture import Capture
+from nanotorch.compile.checks import holds
 from nanotorch.compile.emit import Calls, Names
 from nanotorch.compile.home import aligned, block_of
 from nanotorch.compile.lower import lower
 from nanotorch.compile.memory import Layout
 from nanotorch.compile.passes import simplify
+from nanotorch.compile.patching import Used
 from nanotorch.compile.report import Figures
 from nanotorch.compile.source import MISS, Source
 from nanotorch.compile.survey import Survey
@@ -59,12 +60,15 @@ class Plan(Source):
         for slot in capture.slots:
             if slot not in needed:  # the gradient of another step
                 slot.forget()
-        self.lock = threading.Lock()
+        self.turn: dict[int, Any] = {}
+        self.used = Used(capture.library)
         self.owned, self.verified = True, False
         self.bind()
 
     def renew(self, survey: Survey, arguments: Arguments) -> bool:
         """Look for equal things where they are now; whether the plan still applies."""
+        if not self.used.unchanged():
+            return False
         if all(holds(check) for check in self.checks):
             return bool(self.refresh())
         self.checks, self.arguments = survey.checks, arguments
@@ -115,7 +119,7 @@ class Plan(Source):
         if not self.owned:
             fresh += self.grad_block.nbytes
         held = self.block.nbytes + self.grad_block.nbytes
-        guards = self.source.partition("acquire(False)")[0].count("return MISS")
+        guards = self.source.partition("# the step")[0].count("return MISS")
         return Figures(self.kernels, self.traced, held, fresh, self.eager_bytes, guards)
 
     def own_memory(self) -> dict[int, Any]:
@@ -173,9 +177,9 @@ class Plan(Source):
         return True
 
     def unchanged(self) -> bool:
-        """Whether modules are as they were, though some module or hook has been changed."""
+        """Whether modules are as they were, though a module, a hook or a function has changed."""
         now = changes[0]
-        same = all(holds(check) for check in self.checks if check.counted)
+        same = self.used.unchanged() and all(holds(check) for check in self.checks if check.counted)
         self.seen[0] = now if same else -1
         return same
 

@@ -1,6 +1,5 @@
 """The source of a plan's replay: its guards, its calls, its effects."""
 
-import threading
 from sys import getrefcount
 from typing import Any
 
@@ -8,21 +7,22 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import anomaly
 from nanotorch._core.hooks import changes
 from nanotorch._core.saving import observers
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.compile.arguments import Arguments
 from nanotorch.compile.capture import Capture, Same, Slot
+from nanotorch.compile.checks import Check
 from nanotorch.compile.effects import Count, Gradient, Result
 from nanotorch.compile.emit import Calls, Names
 from nanotorch.compile.guards import argument_guards, check_guards
 from nanotorch.compile.hyper import Leaf, leaves, text
 from nanotorch.compile.memory import Layout
-from nanotorch.compile.survey import Check
 from nanotorch.compile.tape import SLOT, TEMPORARY, address, owner
 
 MISS: Any = object()  # what a replay returns when a guard does not hold
+# What reading something that is no more there raises.
+ABSENT = (KeyError, IndexError, AttributeError, ValueError, TypeError)
 
 
 class Source:
@@ -36,7 +36,7 @@ class Source:
     layout: Layout
     names: Names
     calls: Calls
-    lock: threading.Lock
+    turn: dict[int, Any]  # whose turn it is: the `kwargs` of that call, which no other has
     owned: bool
     last: list[Any]  # the options of optimizers at the last call
     seen: list[int]  # of `changes`, at the last look at the modules
@@ -45,16 +45,17 @@ class Source:
 
     def assemble(self, body: list[str]) -> str:
         """The whole source."""
-        indent = " " * 8
         guards = self.guards()
-        parts = ["    def replay(args, kwargs):"]
-        if guards:
-            parts += [f"{indent}try:", *[f"{indent}    {line}" for line in guards],
-                      f"{indent}except (KeyError, IndexError, AttributeError, ValueError, "
-                      "TypeError):", f"{indent}    return MISS"]  # fmt: skip
-        parts += [f"{indent}if not acquire(False): return MISS", f"{indent}try:"]
-        parts += [f"{indent}    {line}" for line in body or ["pass"]]
-        parts += [f"{indent}finally: release()", "", *self.refresh_source(), *self.count_source()]
+        # Nothing that an interruption could come between takes or ends a turn: no call does.
+        parts = ["    def replay(args, kwargs):", "        try:",
+                 "            if turn.setdefault(0, kwargs) is not kwargs: return MISS",
+                 "            try:", *[f"                {line}" for line in guards],
+                 "            except absent: return MISS", "            # the step"]  # fmt: skip
+        parts += [f"            {line}" for line in body or ["pass"]]
+        parts += ["        finally:", "            try:",
+                  "                if turn[0] is kwargs: del turn[0]",
+                  "            except KeyError: pass", ""]  # fmt: skip
+        parts += [*self.refresh_source(), *self.count_source()]
         parts.append("    return replay, refresh, counts")
         names = ", ".join(self.names.objects)
         return f"def make({names}):\n" + "\n".join(parts) + "\n"
@@ -68,17 +69,14 @@ class Source:
         """Return `MISS` unless everything is as in the trace."""
         capture, names = self.capture, self.names
         for name, value in (
-            ("MISS", MISS), ("mode", mode), ("default", dtypes.default), ("anomaly", anomaly),
-            ("observers", observers), ("acquire", self.lock.acquire),
-            ("release", self.lock.release), ("last", self.last), ("plan", self),
-            ("changes", changes), ("seen", self.seen),
+            ("MISS", MISS), ("mode", mode), ("default", dtypes.default),
+            ("observers", observers), ("turn", self.turn), ("last", self.last),
+            ("plan", self), ("changes", changes), ("seen", self.seen), ("absent", ABSENT),
         ):  # fmt: skip
             self.fixed(name, value)
-        enabled, kind, watched, observed = capture.surroundings
+        enabled, kind = capture.surroundings
         tests = [f"mode.enabled is not {enabled}", f"default.numpy is not {names.of(kind)}"]
-        if observed:  # anomaly mode is an observer
-            tests.append(f"anomaly.enabled is not {watched}")
-        tests.append("not observers" if observed else "observers")
+        tests.append("observers")  # anomaly mode is one too
         tests += argument_guards(self.arguments, self.known, names)
         tests += check_guards([c for c in self.checks if not c.counted], names)
         tests.append("changes[0] != seen[0] and not plan.unchanged()")

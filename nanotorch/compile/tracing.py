@@ -18,6 +18,7 @@ from nanotorch._core import random
 from nanotorch._core.op import OPS
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.twister import Twister
+from nanotorch.compile.checks import MISSING
 from nanotorch.compile.hyper import Hyper, Leaf
 from nanotorch.compile.proxy import NOBODY, Traced, current, real
 from nanotorch.compile.recorder import Recorder
@@ -25,8 +26,7 @@ from nanotorch.optim.adam import Adam, AdamW
 from nanotorch.optim.optimizer import Optimizer
 from nanotorch.optim.sgd import SGD
 
-tracing = threading.Lock()  # one trace at a time
-MISSING: Any = object()
+tracing: dict[int, Any] = {}  # the `kwargs` of the call that traces: one at a time
 # Optimizers whose numbers may change between steps, with the options that are numbers.
 OPTIONS = ("lr", "momentum", "dampening", "weight_decay", "eps", "betas")
 KNOWN_OPTIMIZERS: tuple[type, ...] = (SGD, Adam, AdamW)
@@ -126,27 +126,34 @@ class Changes:
     """Things replaced for a while."""
 
     def __init__(self) -> None:
-        self.undo: list[Callable[[], None]] = []
+        self.undo: list[Callable[[], Any]] = []
 
     def item(self, container: dict[Any, Any], key: Any, value: Any) -> None:
         """Replace an entry of a dict."""
         before = container[key]
-        container[key] = value
         self.undo.append(lambda: container.__setitem__(key, before))
+        container[key] = value
 
     def attribute(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a class."""
         before = vars(owner).get(name, MISSING)
-        setattr(owner, name, value)
         if before is MISSING:
-            self.undo.append(lambda: delattr(owner, name))
+            self.undo.append(lambda: delattr(owner, name) if name in vars(owner) else None)
         else:
             self.undo.append(lambda: setattr(owner, name, before))
+        setattr(owner, name, value)
 
     def put_back(self) -> None:
-        """As it was."""
+        """As it was; an interruption waits until all is."""
+        interruption = None
         while self.undo:
-            self.undo.pop()()
+            try:
+                self.undo[-1]()
+                del self.undo[-1]
+            except KeyboardInterrupt as error:
+                interruption = error
+        if interruption is not None:
+            raise interruption
 
 
 def holder_of(name: str) -> tuple[Any, Any]:
@@ -163,6 +170,7 @@ def traced(recorder: Recorder) -> Iterator[None]:
     changes = Changes()
     shim: Any = Numpy(recorder)
     try:
+        changes.undo.append(forget_traced)
         kind, inner = holder_of("_array")
         changes.attribute(kind, "_array", ArrayAttribute(inner, recorder))
         current.recorder, current.thread = recorder, recorder.thread
@@ -190,7 +198,6 @@ def traced(recorder: Recorder) -> Iterator[None]:
         yield
     finally:
         current.recorder, current.thread = NOBODY, 0
-        forget_traced()
         changes.put_back()
 
 

@@ -70,13 +70,13 @@ class Watcher:
 
     Attributes:
         codes: the code objects of users' functions that were called.
-        library: those of the library's.
+        library: those of the library's, with the globals that they see.
         problem: why the call cannot be replayed, and where; None if it can.
     """
 
     def __init__(self) -> None:
         self.codes: set[CodeType] = set()
-        self.library: set[CodeType] = set()
+        self.library: dict[CodeType, dict[str, Any]] = {}
         self.problem: str | None = None
         self.thread = threading.get_ident()
 
@@ -87,14 +87,24 @@ class Watcher:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """See the calls of this thread, but not those that the garbage collector would make."""
-        before, collecting = sys.getprofile(), gc.isenabled()
-        gc.disable()
-        sys.setprofile(self.see)
+        """See the calls of this thread, but not those that the garbage collector would make.
+
+        A profiler rests meanwhile.
+        """
+        before: Any = sys.getprofile()
+        collecting = gc.isenabled()
+        rests = before is not None and not callable(before)  # one that is written in C
         try:
+            gc.disable()
+            sys.setprofile(None)
+            if rests:
+                before.disable()
+            sys.setprofile(self.see)
             yield
         finally:
-            sys.setprofile(before)
+            sys.setprofile(None if rests else before)
+            if rests:
+                before.enable()
             if collecting:
                 gc.enable()
 
@@ -103,7 +113,7 @@ class Watcher:
         if event == "call":
             code = frame.f_code
             if is_library(code):
-                self.library.add(code)
+                self.library.setdefault(code, frame.f_globals)
                 if code.co_filename.startswith(OUTWARD):
                     self.enter_outward(frame)
             elif code not in self.codes:
@@ -143,6 +153,12 @@ class Watcher:
         if getattr(function, "__objclass__", None) in PLAIN:
             return
         self.refuse(f"`{function.__name__}` may have effects that a replay would not repeat", frame)
+
+
+def cannot_watch() -> bool:
+    """Whether there is a profiler that cannot be asked to rest."""
+    profiler: Any = sys.getprofile()
+    return not (profiler is None or callable(profiler) or hasattr(profiler, "disable"))
 
 
 def may_have_effects(function: Any) -> bool:

@@ -1,0 +1,232 @@
+"""Anomaly mode, profilers, debuggers and interruptions around compiled steps."""
+
+import cProfile
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+from nanotorch import nn, optim
+from nanotorch._core.hooks import changes
+from nanotorch.compile.tracing import tracing
+from tests.compile.beside import array, flat
+
+CALLS = 10
+
+
+def training() -> tuple[Callable[[], Any], list[Any]]:
+    """A step and its parameters."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+    optimizer, x = optim.Adam(model.parameters(), lr=0.01), array(5, 3)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step, list(model.parameters())
+
+
+@contextmanager
+def anomaly() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.autograd.detect_anomaly():
+            yield
+
+
+@contextmanager
+def packed() -> Iterator[None]:
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        yield
+
+
+@pytest.mark.parametrize("mode", [anomaly, packed])
+@pytest.mark.parametrize("when", [0, 1, 2, 5])
+def test_a_mode_that_observes_operations_is_on_for_a_call(mode: Any, when: int) -> None:
+    plain, _ = training()
+    expected = [flat(plain()) for _ in range(CALLS)]
+    original, parameters = training()
+    step, found = torch.compile(original, fullgraph=True), []
+    for n in range(CALLS):
+        if n == when:
+            with mode():
+                found.append(flat(step()))
+        else:
+            found.append(flat(step()))
+    assert found == expected
+    assert len(step.report().plans) == 1
+    with anomaly():
+        parameters[0].data[0, 0] = float("nan")
+        with pytest.raises(RuntimeError, match="nan"):
+            step()
+
+
+def calls(step: Any) -> list[Any]:
+    return [flat(step()) for _ in range(CALLS)]
+
+
+def under_cprofile(step: Any) -> list[Any]:
+    profiler = cProfile.Profile()
+    found: list[Any] = profiler.runcall(calls, step)
+    names = {entry.code.co_name for entry in profiler.getstats() if hasattr(entry.code, "co_name")}
+    assert "replay" in names
+    return found
+
+
+def under_a_profiler(step: Any) -> list[Any]:
+    seen: list[str] = []
+
+    def see(frame: Any, event: str, argument: Any) -> None:
+        seen.append(frame.f_code.co_name)
+
+    before = sys.getprofile()
+    sys.setprofile(see)
+    try:
+        found = calls(step)
+        assert sys.getprofile() is see
+    finally:
+        sys.setprofile(before)
+    assert "replay" in seen
+    return found
+
+
+def under_a_debugger(step: Any) -> list[Any]:
+    lines: list[int] = []
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        lines.append(frame.f_lineno)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return calls(step)
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.parametrize("how", [under_cprofile, under_a_profiler, under_a_debugger])
+def test_tools_that_watch_python(how: Any) -> None:
+    plain, _ = training()
+    step = torch.compile(training()[0], fullgraph=True)
+    assert how(step) == calls(plain)
+    assert step.report().plans
+
+
+def test_a_profiler_that_cannot_rest() -> None:
+    """Compilation waits until it has gone."""
+    plain, _ = training()
+    step = torch.compile(training()[0], fullgraph=True)
+    before, found = sys.getprofile, []
+    try:
+        sys.getprofile = object  # type: ignore[assignment]
+        found += [flat(step()) for _ in range(4)]
+    finally:
+        sys.getprofile = before
+    assert not step.report().plans
+    found += [flat(step()) for _ in range(CALLS - 4)]
+    assert found == calls(plain)
+    assert step.report().plans
+
+
+def interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def run_for(seconds: float, function: Callable[[], Any], times: int) -> None:
+    """Call a function so often, or until the time is over."""
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            for _ in range(times):
+                function()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        pass
+    signal.signal(signal.SIGALRM, before)
+
+
+# It may also come in a finalizer, from where Python does not pass it on.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("warm", [0, 1, 2, 3])
+def test_an_interruption_leaves_nothing_locked(warm: int) -> None:
+    """Whenever it comes: in the watched call, the traced one, the compared one, or a replay."""
+    for delay in range(1, 25, 2):
+        step = torch.compile(training()[0], fullgraph=True)
+        for _ in range(warm):
+            step()
+        replays = warm == 3
+        run_for(delay * (2e-5 if replays else 4e-4), step, 40 if replays else 1)
+        assert not tracing
+        assert sys.getprofile() is None
+        assert all(not plan.turn for plan in compiler_of(step).plans)
+        assert type(vars(torch.Tensor).get("_array")).__name__ != "ArrayAttribute"
+    for _ in range(5):
+        step()
+    assert step.report().plans
+
+
+def compiler_of(step: Any) -> Any:
+    """The `Compiler` of a compiled function."""
+    return next(
+        cell.cell_contents.__self__
+        for cell in step.__closure__
+        if hasattr(cell.cell_contents, "__self__")
+    )
+
+
+def test_a_finalizer_that_calls_the_step_again() -> None:
+    plain, _ = training()
+    step = torch.compile(training()[0], fullgraph=True)
+    expected = [flat(plain()) for _ in range(8)]
+    found = [flat(step()) for _ in range(4)]
+    replay = compiler_of(step).plan.call
+    kwargs: dict[str, Any] = {}
+    plan = compiler_of(step).plan
+    plan.turn[0] = other = {}  # as if a replay were going on
+    assert replay((), kwargs) is compiler_of(step).miss
+    found.append(flat(step()))  # runs as it is
+    assert plan.turn == {0: other}
+    plan.turn.clear()
+    found += [flat(step()) for _ in range(3)]
+    assert found == expected
+
+
+def test_threads_replay_the_same_plan() -> None:
+    model, x = nn.Linear(3, 2), array(5, 3)
+
+    @torch.no_grad()
+    def evaluate() -> Any:
+        return torch.tanh(model(x)) * 2
+
+    step = torch.compile(evaluate, fullgraph=True)
+    expected = flat(evaluate())
+    for _ in range(4):
+        step()
+    wrong: list[Any] = []
+
+    def work() -> None:
+        for _ in range(300):
+            changes[0] += 1  # a look at the modules each time
+            if flat(step()) != expected:
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert not compiler_of(step).plan.turn
