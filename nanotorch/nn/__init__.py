@@ -25,6 +25,8 @@ from nanotorch.nn.container import ModuleDict as ModuleDict
 from nanotorch.nn.container import ModuleList as ModuleList
 from nanotorch.nn.container import Sequential as Sequential
 from nanotorch.nn.dropout import Dropout as Dropout
+from nanotorch.nn.embedding import Embedding as Embedding
+from nanotorch.nn.embedding import EmbeddingBag as EmbeddingBag
 from nanotorch.nn.further_activation import CELU as CELU
 from nanotorch.nn.further_activation import GLU as GLU
 from nanotorch.nn.further_activation import Hardshrink as Hardshrink

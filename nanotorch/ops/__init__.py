@@ -18,6 +18,7 @@ from nanotorch.ops import creation as creation
 from nanotorch.ops import determinants as determinants
 from nanotorch.ops import einstein as einstein
 from nanotorch.ops import elman as elman
+from nanotorch.ops import embedding as embedding
 from nanotorch.ops import elementwise as elementwise
 from nanotorch.ops import erf as erf
 from nanotorch.ops import expanding as expanding

@@ -1,6 +1,8 @@
 """Samples of what recurrent layers, packed sequences, embeddings and attention are made of."""
 
-from tests.ops.sampling import Table, rows, s, x
+import numpy as np
+
+from tests.ops.sampling import Table, given, rows, s, x
 
 EVEN, FALLING = (2, 2), (3, 2, 1)
 
@@ -33,4 +35,33 @@ RECURRENT: Table = {
     "pad_rows": rows(s(x(6, 2), FALLING, 3, 0.0), s(x(6), FALLING, 5, -1.0), torch=None),
 }
 
-SEQUENCES: Table = {**RECURRENT}
+INDICES = given([[1, 1], [3, 0]])
+SOME, BAGS = np.array([1, 1, 3, 0]), np.array([0, 0, 2, 2])
+FILLED = np.array([[True], [False], [True]])
+
+EMBEDDING: Table = {
+    "embedding_rows": rows(
+        s(x(4, 3), INDICES, -1, False),
+        s(x(4, 3), given(2), -1, False),
+        s(x(4, 3), given([]), -1, False),
+        torch=None,
+    ),
+    "embedding_dense_backward": rows(
+        s(x(2, 2, 3), INDICES, 4, -1, False),
+        s(x(2, 2, 3), INDICES, 4, 1, True),
+        s(x(0, 3), given([]), 4, -1, False),
+        torch=None,
+    ),
+    "embedding_taken": rows(
+        s(x(4, 3), INDICES, -1, False), s(x(4, 3), INDICES, 1, True), torch=None
+    ),
+    "bag_sums": rows(
+        s(x(4, 3), None, SOME, BAGS, 3, False),
+        s(x(4, 3), x(4), SOME, BAGS, 3, False),
+        torch=None,
+    ),
+    "bag_maxima": rows(s(x(4, 3), SOME, BAGS, FILLED), torch=None),
+    "one_hot_rows": rows(s(INDICES, 5), torch=None),
+}
+
+SEQUENCES: Table = {**RECURRENT, **EMBEDDING}

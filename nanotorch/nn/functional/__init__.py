@@ -25,6 +25,9 @@ from nanotorch.nn.functional.activation import tanhshrink as tanhshrink
 from nanotorch.nn.functional.classes import cross_entropy as cross_entropy
 from nanotorch.nn.functional.classes import nll_loss as nll_loss
 from nanotorch.nn.functional.dropout import dropout as dropout
+from nanotorch.nn.functional.embedding import embedding as embedding
+from nanotorch.nn.functional.embedding import embedding_bag as embedding_bag
+from nanotorch.nn.functional.embedding import one_hot as one_hot
 from nanotorch.nn.functional.further_activation import celu as celu
 from nanotorch.nn.functional.further_activation import celu_ as celu_
 from nanotorch.nn.functional.further_activation import glu as glu
