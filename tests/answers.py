@@ -31,7 +31,6 @@ FILES = {
     "nn_random": "tests.nn.situations_random",
     "nn_utils": "tests.nn.situations_utils",
     "nn_recurrent": "tests.nn.situations_recurrent",
-    "nn_embedding": "tests.nn.situations_embedding",
     "nn_activation": "tests.nn.situations_activation",
     "optim": "tests.optim.situations_optim",
     "optim_state": "tests.optim.situations_state",
@@ -41,6 +40,7 @@ FILES = {
     "optim_swa": "tests.optim.situations_swa",
     "data": "tests.utils.data.situations_data",
     "data_order": "tests.utils.data.situations_order",
+    "data_workers": "tests.utils.data.situations_workers",
 }
 # Where a class stands differs; its name does not.
 QUALIFIED = re.compile(r"\b(?:nano)?torch\.(?:nn|optim|utils|_core|autograd|ops)[\w.]*\.(\w+)")

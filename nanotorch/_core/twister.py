@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import secrets
 from typing import Any, Self
 
@@ -24,11 +25,16 @@ _BITS_24, _BITS_53 = np.uint64(2**24 - 1), np.uint64(2**53 - 1)
 _HALF_WORD = np.uint64(32)
 
 
+# The seed; whether nothing was drawn; the spare normal; the words and the place of the next output.
+Mark = tuple[int, bool, float | None, bytes]
+
+
 class Twister:
     """A stream of random bits, with PyTorch's seeds and states, and uniform numbers of them."""
 
     def __init__(self) -> None:
         self._bits = np.random.MT19937(0)
+        self._address: int = self._bits.ctypes.state_address
         self._seeder = np.random.RandomState(self._bits)
         self.manual_seed(_DEFAULT_SEED)
 
@@ -63,17 +69,13 @@ class Twister:
 
     def get_state(self) -> Any:
         """All there is to know about the stream, as 5056 bytes in PyTorch's layout."""
-        twister = self._bits.state["state"]
-        position = 0 if self._fresh else int(twister["pos"])
-        words = np.zeros(_STATE_WORDS, "<u8")
-        words[0] = self._seed
-        words[1] = _SEEDED | (1 if self._fresh else _WORDS + 1 - position)
-        words[2] = position
-        words[_KEY] = twister["key"]
-        if self._spare is not None:
-            words[_SPARE] = np.float64(self._spare).view(np.uint64)
-            words[_HAS_SPARE] = 1
-        return words.view(np.uint8)
+        return written(self._mark())
+
+    def _mark(self) -> Mark:
+        """All there is to know about the stream, at little cost."""
+        # A copy of NumPy's structure, which takes a hundredth of the time of its `state`.
+        twister = ctypes.string_at(self._address, 4 * _WORDS + 4)
+        return self._seed, self._fresh, self._spare, twister
 
     def set_state(self, state: Any) -> Self:
         """Continue from a state that `get_state` returned, here or in PyTorch.
@@ -134,6 +136,22 @@ class Twister:
         numbers = (self.draw64(count) & _BITS_53).astype(np.float64)
         numbers *= 2.0**-53
         return numbers
+
+
+def written(mark: Mark) -> NDArray[np.uint8]:
+    """The state of a stream when `Twister._mark` was asked, as 5056 bytes in PyTorch's layout."""
+    seed, fresh, spare, twister = mark
+    key = np.frombuffer(twister, np.uint32)
+    position = 0 if fresh else int(key[_WORDS])
+    words = np.zeros(_STATE_WORDS, "<u8")
+    words[0] = seed
+    words[1] = _SEEDED | (1 if fresh else _WORDS + 1 - position)
+    words[2] = position
+    words[_KEY] = key[:_WORDS]
+    if spare is not None:
+        words[_SPARE] = np.float64(spare).view(np.uint64)
+        words[_HAS_SPARE] = 1
+    return words.view(np.uint8)
 
 
 def _restored(kind: type[Twister], state: NDArray[np.uint8]) -> Twister:

@@ -3,7 +3,6 @@
 from nanotorch.utils.data.collate import default_collate as default_collate
 from nanotorch.utils.data.collate import default_convert as default_convert
 from nanotorch.utils.data.dataloader import DataLoader as DataLoader
-from nanotorch.utils.data.dataloader import get_worker_info as get_worker_info
 from nanotorch.utils.data.dataset import ChainDataset as ChainDataset
 from nanotorch.utils.data.dataset import ConcatDataset as ConcatDataset
 from nanotorch.utils.data.dataset import Dataset as Dataset
@@ -12,9 +11,11 @@ from nanotorch.utils.data.dataset import StackDataset as StackDataset
 from nanotorch.utils.data.dataset import Subset as Subset
 from nanotorch.utils.data.dataset import TensorDataset as TensorDataset
 from nanotorch.utils.data.dataset import random_split as random_split
+from nanotorch.utils.data.distributed import DistributedSampler as DistributedSampler
 from nanotorch.utils.data.sampler import BatchSampler as BatchSampler
 from nanotorch.utils.data.sampler import RandomSampler as RandomSampler
 from nanotorch.utils.data.sampler import Sampler as Sampler
 from nanotorch.utils.data.sampler import SequentialSampler as SequentialSampler
 from nanotorch.utils.data.sampler import SubsetRandomSampler as SubsetRandomSampler
 from nanotorch.utils.data.sampler import WeightedRandomSampler as WeightedRandomSampler
+from nanotorch.utils.data.worker import get_worker_info as get_worker_info

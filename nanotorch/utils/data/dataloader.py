@@ -1,24 +1,40 @@
-"""`DataLoader`: batches of a dataset, in this process."""
+"""`DataLoader`: batches of a dataset, read in this process or by workers."""
 
+import itertools
+import multiprocessing
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
-from nanotorch._core.tensor import wrap
 from nanotorch.ops.generator import Generator, default_generator
 from nanotorch.utils.data.collate import default_collate, default_convert
-from nanotorch.utils.data.dataset import IterableDataset, Subset, TensorDataset, samples
+from nanotorch.utils.data.crew import Crew
+from nanotorch.utils.data.dataset import IterableDataset
+from nanotorch.utils.data.options import check_order, check_workers, checked_context, warn_of_many
+from nanotorch.utils.data.position import Position, Sources, dataset_state
+from nanotorch.utils.data.prefetching import WorkerBatches
+from nanotorch.utils.data.reading import Plan, read_all
+from nanotorch.utils.data.roster import Roster
 from nanotorch.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
 )
+from nanotorch.utils.data.worker import Job
+from nanotorch.utils.data.worker import get_worker_info as get_worker_info
 
-Array = np.ndarray
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+REPORTED = (
+    "Length of IterableDataset {} was reported to be {}(when accessing len(dataloader)), but {} "
+    "samples have been fetched. "
+)
+REPLICAS = (
+    "For multiprocessing data-loading, this could be caused by not properly configuring the "
+    "IterableDataset replica at each worker. Please see "
+    "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
+)
 
 
 class _Endless(Sampler[None]):
@@ -32,10 +48,12 @@ class _Endless(Sampler[None]):
 class DataLoader:
     """Goes through a dataset in batches, anew each time it is iterated over.
 
-    Each pass draws one number from the generator besides the order of the samples, as PyTorch's
-    loader does, so that the same seed gives the same batches. Batches of a `TensorDataset`, and of
-    a `Subset` of one, are cut out of its tensors at once; their values are those of collating
-    sample by sample.
+    The same seed gives the samples in PyTorch's order, and workers PyTorch's seeds. Batches of a
+    `TensorDataset`, and of a `Subset` of one, are cut out of its tensors at once; their values are
+    those of collating sample by sample.
+
+    With `state_dict` and `load_state_dict`, another process goes on with a pass at the batch at
+    which this one stopped.
 
     Args:
         dataset: something with `__getitem__` and `__len__`, or an `IterableDataset`.
@@ -45,17 +63,25 @@ class DataLoader:
         sampler: the order of the indices, instead of ``shuffle``.
         batch_sampler: lists of indices, instead of ``batch_size``, ``shuffle``, ``sampler`` and
             ``drop_last``.
-        num_workers: only 0: samples are read in this process.
+        num_workers: how many processes read samples; 0 reads them in this one. Default: 0.
         collate_fn: from a list of samples to a batch. Default: `default_collate`; without batches,
             `default_convert`.
+        pin_memory, pin_memory_device: accepted for PyTorch's sake; there is no such memory.
         drop_last: leave out the last batch if it is smaller. Default: False.
-        generator: of the random order. Default: the default generator.
-        pin_memory, timeout, worker_init_fn, multiprocessing_context, prefetch_factor,
-            persistent_workers, pin_memory_device, in_order: accepted where they ask for nothing.
+        timeout: how many seconds to wait for a worker's batch; 0 is for ever. Default: 0.
+        worker_init_fn: called in each worker with its number, after its random numbers are seeded.
+        multiprocessing_context: what starts the workers: a context of `multiprocessing`, or
+            ``"fork"``, ``"spawn"``, ``"forkserver"``. Default: Python's default.
+        generator: of the random order, and of the workers' seed. Default: the default generator.
+        prefetch_factor: how many batches each worker reads in advance. Default: 2.
+        persistent_workers: keep the workers from one pass to the next. Default: False.
+        in_order: batches of workers come in the order of their indices, not as they are ready.
+            Default: True.
 
     Raises:
         ValueError: for options that exclude each other or are out of their range.
-        NotImplementedError: if ``num_workers`` is not 0.
+        RuntimeError (in a pass): if a worker dies or takes longer than ``timeout``. Exceptions of a
+            worker are raised again with its traceback in their message.
     """
 
     def __init__(
@@ -79,20 +105,17 @@ class DataLoader:
         pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
-        check_workers(
-            num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context
-        )
+        check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
-        self.prefetch_factor, self.multiprocessing_context = prefetch_factor, None
+        self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
+        self.multiprocessing_context = multiprocessing_context
         self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
-        self.in_order = in_order
-        self._streams = isinstance(dataset, IterableDataset)
-        self._reported: int | None = None  # the length of a stream, once somebody has asked for it
-        self.generator = generator
-        check_order(self._streams, batch_size, shuffle, sampler, batch_sampler, drop_last)
+        self.in_order, self.generator = in_order, generator
+        streams = isinstance(dataset, IterableDataset)
+        check_order(streams, batch_size, shuffle, sampler, batch_sampler, drop_last)
         if sampler is None:
-            sampler = self._usual_sampler(bool(shuffle))
+            sampler = self._usual_sampler(streams, bool(shuffle))
         if batch_sampler is not None:
             batch_size = None
         elif batch_size is not None:
@@ -101,14 +124,33 @@ class DataLoader:
         self.sampler, self.batch_sampler = sampler, batch_sampler
         default = default_convert if batch_sampler is None else default_collate
         self.collate_fn = default if collate_fn is None else collate_fn
+        self._reported: int | None = None  # the length of a stream, once somebody has asked for it
+        self._position: Position | None = None
+        self._resume: dict[str, Any] | None = None
+        self._kept: WorkerBatches | None = None
         self.persistent_workers = persistent_workers
+        self.check_worker_number_rationality()
 
-    def _usual_sampler(self, shuffle: bool) -> Sampler[Any]:
-        if self._streams:
+    def _usual_sampler(self, streams: bool, shuffle: bool) -> Sampler[Any]:
+        if streams:
             return _Endless()
         if shuffle:
             return RandomSampler(self.dataset, generator=self.generator)
         return SequentialSampler(self.dataset)
+
+    @property
+    def multiprocessing_context(self) -> Any:
+        """What starts the workers; None for Python's default."""
+        return self._context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, context: Any) -> None:
+        self._context = checked_context(context, self.num_workers)
+
+    def check_worker_number_rationality(self) -> None:
+        """Warn if there are to be more workers than processors for them."""
+        if self.num_workers:
+            warn_of_many(self.num_workers)
 
     def __setattr__(self, name: str, value: Any) -> None:
         # `persistent_workers` is the last that the constructor sets.
@@ -120,13 +162,18 @@ class DataLoader:
 
     def __len__(self) -> int:
         """The number of batches; of an `IterableDataset`, as far as its length tells."""
-        if not self._streams:
+        if not self._plan.streams:
             sampler: Any = self.sampler if self.batch_sampler is None else self.batch_sampler
             return len(sampler)
         self._reported = count = len(self.dataset)
         if self.batch_size is None:
             return count
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    @property
+    def _plan(self) -> Plan:
+        batched = self.batch_sampler is not None
+        return Plan(self.dataset, self.collate_fn, batched, self.drop_last)
 
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory:
@@ -135,133 +182,142 @@ class DataLoader:
                 "pinned memory won't be used.",
                 stacklevel=2,
             )
-        indices: Iterator[Any] = iter(
-            self.sampler if self.batch_sampler is None else self.batch_sampler
-        )
-        # PyTorch gives its workers this seed, and draws it without workers too.
-        (self.generator or default_generator).naturals(())
-        if self._streams:
-            return self._from_stream(iter(self.dataset))
-        if self.batch_sampler is None:
-            return (self.collate_fn(self.dataset[i]) for i in indices)
-        source = rows_of(self.dataset) if self.collate_fn is default_collate else None
-        if source is None:
-            return (self.collate_fn(samples(self.dataset, part)) for part in indices)
-        if isinstance(self.batch_sampler, BatchSampler) and self.batch_sampler.gives_arrays():
-            indices = self.batch_sampler.arrays()
-        return self._from_rows(*source, indices)
+        plan, resume, self._resume = self._plan, self._resume, None
+        sources = Sources(self)
+        start = self._in_workers if self.num_workers else self._in_this_process
+        going = None if resume is None else resume["pass"]
+        if going is not None:
+            self._position = Position(going["start"], going["draws"], going["batches"])
+            with sources.again(going["start"]):
+                batches = start(plan, self._position, resume)
+        if resume is not None:
+            sources.set_generators(resume["generators"])
+        if going is None:
+            self._position = Position(sources.now())
+            batches = start(plan, self._position, resume)
+        if plan.streams and self._reported is not None:
+            return self._counted(batches, self._reported)
+        return batches
 
-    def _from_rows(
-        self, arrays: list[Array], chosen: Array | None, indices: Iterator[Any]
+    def _in_this_process(
+        self, plan: Plan, position: Position, resume: dict[str, Any] | None
     ) -> Iterator[Any]:
-        """Batches of a dataset whose samples are the (chosen) rows of arrays."""
-        for part in indices:
-            rows = np.asarray(part)
-            batch = None
-            if rows.ndim == 1 and rows.dtype.kind == "i":
-                try:
-                    rows = rows if chosen is None else chosen.take(rows)
-                    batch = [wrap(array.take(rows, 0)) for array in arrays]
-                except IndexError:
-                    batch = None  # reading one by one tells which index it is
-            yield self.collate_fn(samples(self.dataset, list(part))) if batch is None else batch
+        """Begin a pass, or go on with one, and read the samples here."""
+        if self.timeout != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        indices = self._order(plan, position)
+        passed_over = position.batches * (self.batch_size or 1)
+        if resume is not None and resume["dataset"] is not None:
+            self.dataset.load_state_dict(resume["dataset"])
+            passed_over = 0
+        return read_all(plan.reader(position, passed_over), indices, position)
 
-    def _from_stream(self, stream: Iterator[Any]) -> Iterator[Any]:
-        """Batches, or single samples, of an `IterableDataset`."""
-        size = self.batch_size
-        yielded = 0
-        while True:
-            part = [sample for _, sample in zip(range(size or 1), stream, strict=False)]
-            if not part or (self.drop_last and size is not None and len(part) < size):
-                return
-            yielded += 1
-            if self._reported is not None and yielded > self._reported:
-                warnings.warn(
-                    f"Length of IterableDataset {self.dataset} was reported to be {self._reported}"
-                    f"(when accessing len(dataloader)), but {yielded} samples have been fetched. ",
-                    stacklevel=2,
-                )
-            yield self.collate_fn(part[0] if size is None else part)
-
-
-def rows_of(dataset: Any) -> tuple[list[Array], Array | None] | None:
-    """The arrays whose rows are a dataset's samples, and which rows; None for other datasets."""
-    chosen: Array | None = None
-    while type(dataset) is Subset:
-        own = np.asarray(dataset.indices)
-        if own.ndim != 1 or own.dtype.kind != "i":
-            return None
-        chosen = own if chosen is None else own.take(chosen)
-        dataset = dataset.dataset
-    if type(dataset) is not TensorDataset or any(t.requires_grad for t in dataset.tensors):
-        return None
-    return [tensor._array for tensor in dataset.tensors], chosen
-
-
-def check_workers(
-    num_workers: int,
-    timeout: float,
-    prefetch_factor: int | None,
-    persistent_workers: bool,
-    multiprocessing_context: Any,
-) -> None:
-    """Refuse options of worker processes, in PyTorch's words where it refuses them too."""
-    if num_workers < 0:
-        raise ValueError(
-            "num_workers option should be non-negative; use num_workers=0 to disable "
-            "multiprocessing."
-        )
-    if timeout < 0:
-        raise ValueError("timeout option should be non-negative")
-    if num_workers > 0:
-        raise NotImplementedError(
-            f"nanotorch reads samples in the calling process: num_workers={num_workers} is not "
-            "available, use num_workers=0"
-        )
-    if prefetch_factor is not None:
-        raise ValueError(
-            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 "
-            "to enable multiprocessing, otherwise set prefetch_factor to None."
-        )
-    if persistent_workers:
-        raise ValueError("persistent_workers option needs num_workers > 0")
-    if multiprocessing_context is not None:
-        raise ValueError(
-            "multiprocessing_context can only be used with multi-process loading (num_workers > "
-            f"0), but got num_workers={num_workers}"
-        )
-
-
-def check_order(
-    streams: bool,
-    batch_size: int | None,
-    shuffle: bool | None,
-    sampler: Any,
-    batch_sampler: Any,
-    drop_last: bool,
-) -> None:
-    """Refuse ways to order and group samples that exclude each other."""
-    given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
-    for name, value in given.items():
-        if streams and value is not None:
-            raise ValueError(
-                f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
-                f"{name}={value}"
+    def _in_workers(
+        self, plan: Plan, position: Position, resume: dict[str, Any] | None
+    ) -> Iterator[Any]:
+        """Begin a pass, or go on with one, and let workers read the samples."""
+        if not self.prefetch_factor:
+            raise AssertionError(
+                "prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter"
             )
-    if sampler is not None and shuffle:
-        raise ValueError("sampler option is mutually exclusive with shuffle")
-    if batch_sampler is not None:
-        if batch_size != 1 or shuffle or sampler is not None or drop_last:
-            raise ValueError(
-                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
-                "and drop_last"
+        state = None if resume is None else resume["workers"]
+        mid_pass = resume is not None and resume["pass"] is not None
+        kept, self._kept = self._kept, None
+        if resume is not None or (kept is not None and not kept.usable):
+            kept = None
+        if kept is not None:
+            position.draws, position.seed = False, kept.position.seed
+        elif state is not None and not mid_pass:
+            position.draws = False
+        indices = self._order(plan, position)
+        if state is not None:
+            position.seed = state["seed"]
+        batches = self._hire(plan, position.seed, state) if kept is None else kept
+        position.roster = batches.roster
+        position.roster.clear()
+        asked = [] if state is None else position.roster.resume(state, mid_pass)
+        batches.begin(indices, position, asked)
+        if self.persistent_workers:
+            self._kept = batches
+        return batches
+
+    def _hire(self, plan: Plan, seed: int, state: dict[str, Any] | None) -> WorkerBatches:
+        """Start workers."""
+        self.check_worker_number_rationality()
+        context = self.multiprocessing_context or multiprocessing
+        size = self.batch_size or 1
+        told = [None] * self.num_workers if state is None else state["members"]
+        jobs = [
+            Job(
+                plan, i, self.num_workers, seed, self.worker_init_fn, os.getpid(),
+                one and {**one, "samples": one["tasks"] * size},
             )
-    elif batch_size is None and drop_last:
-        raise ValueError(
-            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
-        )
+            for i, one in enumerate(told)
+        ]  # fmt: skip
+        roster = Roster(self.num_workers, self.prefetch_factor or 1, self.in_order)
+        return WorkerBatches(Crew(jobs, context), roster, self.timeout, self.persistent_workers)
 
+    def _order(self, plan: Plan, position: Position) -> Iterator[Any]:
+        """The indices of a pass from a position on."""
+        order: Any = self.sampler if self.batch_sampler is None else self.batch_sampler
+        indices = iter(order)
+        if position.draws:
+            # PyTorch gives its workers this seed, and draws it without workers too.
+            position.seed = int((self.generator or default_generator).naturals(()).item())
+            if self.num_workers:  # with workers, PyTorch asks for the indices a second time
+                indices = iter(order)
+        if plan.rows is not None and isinstance(order, BatchSampler) and order.gives_arrays():
+            indices = order.arrays()
+        for _ in itertools.islice(indices, position.batches):
+            pass
+        return indices
 
-def get_worker_info() -> None:
-    """None: samples are read in the main process."""
-    return
+    def _counted(self, batches: Iterator[Any], reported: int) -> Iterator[Any]:
+        """Batches of a stream, with a warning of those beyond the length it told."""
+        for count, batch in enumerate(batches, 1):
+            if count > reported:
+                text = REPORTED.format(self.dataset, reported, count)
+                warnings.warn(text + (REPLICAS if self.num_workers else ""), stacklevel=2)
+            yield batch
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the pass stands that was begun last: tensors, numbers, texts, dicts and lists.
+
+        It counts the batches that were given. What has a `state_dict` and a `load_state_dict` of
+        its own, a dataset or a sampler, takes part with them. Of the random numbers it holds what
+        the order of the samples depends on, and those of the workers; those of the program itself
+        are for its checkpoint to save.
+
+        Raises:
+            RuntimeError: for ``in_order=False``.
+        """
+        if self._resume is not None:
+            return self._resume
+        position = self._position
+        going = position is not None and not position.finished
+        state: dict[str, Any] = {
+            "num_workers": self.num_workers,
+            "pass": position.state() if position is not None and going else None,
+            "generators": Sources(self).generator_states(),
+            "dataset": None if self.num_workers else dataset_state(self.dataset),
+            "workers": None,
+        }
+        if position is not None and position.roster and (going or self.persistent_workers):
+            state["workers"] = {"seed": position.seed, **position.roster.state()}
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Let the next pass be the rest of the one that `state_dict` told of.
+
+        If that one was over, the next pass is a new one, as it would have been there. The loader
+        must be made as the other one was.
+
+        Raises:
+            ValueError: for the state of a loader with another ``num_workers``.
+        """
+        if state_dict["num_workers"] != self.num_workers:
+            raise ValueError(
+                f"the state is of a DataLoader with num_workers={state_dict['num_workers']}, this "
+                f"one has num_workers={self.num_workers}: where a pass stands depends on it"
+            )
+        self._resume = state_dict

@@ -165,3 +165,18 @@ def drawn_by_the_dataset(torch: Any) -> Any:
             return 5
 
     return [list(d.DataLoader(Noisy(), 2, shuffle=True)), torch.rand(1)]
+
+
+def distributed(torch: Any) -> Any:
+    d = torch.utils.data
+    answers = []
+    options = [{}, {"shuffle": False}, {"drop_last": True}, {"seed": 3}]
+    for size, count in ((10, 3), (12, 4), (2, 5), (1, 4), (0, 2), (7, 1)):
+        for given in options:
+            samplers = [d.DistributedSampler(range(size), count, i, **given) for i in range(count)]
+            answers.append([[list(s), len(s), s.num_samples, s.total_size] for s in samplers])
+    sampler = d.DistributedSampler(range(9), 2, 1)
+    sampler.set_epoch(4)
+    whole = d.TensorDataset(torch.arange(9))
+    answers.append([list(sampler), epochs(torch, d.DataLoader(whole, 2, sampler=sampler))])
+    return [*answers, torch.rand(1)]

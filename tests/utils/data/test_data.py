@@ -10,11 +10,6 @@ test_data = as_pytorch("data")
 test_orders = as_pytorch("data_order")
 
 
-def test_worker_processes_are_refused() -> None:
-    with pytest.raises(NotImplementedError, match="num_workers=2 is not available"):
-        DataLoader(TensorDataset(torch.arange(3)), num_workers=2)
-
-
 @pytest.mark.parametrize("batch_size", [1, 3, 8, 50])
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_batches_cut_at_once_are_those_collated(batch_size: int, shuffle: bool) -> None:

@@ -1,0 +1,119 @@
+"""The worker processes of a loader: starting them, hearing from them, stopping them."""
+
+import contextlib
+import os
+import pickle
+import signal
+import socket
+import time
+import warnings
+import weakref
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from typing import Any, NoReturn
+
+from nanotorch.utils.data.channel import channel, encode, receive, send
+from nanotorch.utils.data.worker import Job, blas, work
+
+# Seconds that a worker gets to finish its batch before it is terminated.
+PATIENCE = 5.0
+NOT_PICKLED = (
+    "Got pickle error when attempting to start a worker Process. This might be because the worker "
+    "Process arguments are not picklable. Python 3.14+ changed the multiprocessing start method in "
+    "non-Mac POSIX platforms to 'forkserver', which requires the worker Process arguments to be "
+    "picklable. You can also try multiprocessing.set_start_method('fork')."
+)
+
+
+class Crew:
+    """Worker processes, and the channels to them.
+
+    They are stopped when the crew is dropped, at the latest when the program ends.
+
+    Args:
+        jobs: of the workers.
+        context: of `multiprocessing`, which starts them.
+    """
+
+    def __init__(self, jobs: list[Job], context: Any) -> None:
+        self.processes: list[BaseProcess] = []
+        self.ends: list[socket.socket] = []
+        self.stop = weakref.finalize(self, stop, self.processes, self.ends, os.getpid())
+        blas()
+        for job in jobs:
+            own, other = channel()
+            self.ends.append(own)
+            process = context.Process(target=work, args=(job, other), daemon=True)
+            try:
+                process.start()
+            except (TypeError, AttributeError, pickle.PicklingError):
+                warnings.warn(NOT_PICKLED, stacklevel=5)
+                raise
+            finally:
+                other.close()
+            self.processes.append(process)
+
+    def send(self, worker: int, message: Any) -> None:
+        """Send a message to a worker; that one has died is told when its answer is waited for."""
+        try:
+            send(self.ends[worker], encode(message))
+        except OSError:
+            return
+
+    def receive(self, workers: list[int], timeout: float = 0) -> tuple[int, Any]:
+        """The next answer of one of some workers, and which one gave it.
+
+        Raises:
+            RuntimeError: if one of them has died, or none answers for `timeout` seconds, where 0
+                is for ever.
+        """
+        asked = {self.ends[worker]: worker for worker in workers}
+        due = time.monotonic() + timeout if timeout else float("inf")
+        while True:
+            ready: list[Any] = wait(list(asked), max(0, min(PATIENCE, due - time.monotonic())))
+            if ready:
+                worker = asked[ready[0]]
+                try:
+                    return worker, receive(ready[0])
+                except (EOFError, OSError):
+                    self._mourn(worker)
+            if time.monotonic() >= due:
+                raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
+            for worker in workers:
+                # Its end may be open still: in a process that it has forked.
+                if not self.processes[worker].is_alive():
+                    self._mourn(worker)
+
+    def _mourn(self, worker: int) -> NoReturn:
+        process = self.processes[worker]
+        process.join(PATIENCE)
+        code = process.exitcode or 0
+        if code < 0:
+            how = f"is killed by signal: {signal.strsignal(-code)}. "
+        else:
+            how = (
+                f"exited unexpectedly with exit code {code}. Details are lost due to "
+                "multiprocessing. Rerunning with num_workers=0 may give better error trace."
+            )
+        reason = RuntimeError(f"DataLoader worker (pid {process.pid}) {how}")
+        raise RuntimeError(
+            f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly"
+        ) from reason
+
+
+def stop(processes: list[BaseProcess], ends: list[socket.socket], owner: int) -> None:
+    """Let workers finish the batch they are at, and see to it that they are gone."""
+    if os.getpid() != owner:  # a copy in a forked process
+        return
+    for end in ends:
+        with contextlib.suppress(OSError):  # the worker has gone first
+            end.shutdown(socket.SHUT_RDWR)
+        end.close()
+    for ask in (None, "terminate", "kill"):
+        left = [process for process in processes if process.is_alive()]
+        due = time.monotonic() + PATIENCE
+        for process in left:
+            if ask:
+                getattr(process, ask)()
+        for process in left:
+            process.join(max(0, due - time.monotonic()))

@@ -1,0 +1,264 @@
+"""What runs in a worker process: it reads the samples that the loader asks for."""
+
+import contextlib
+import functools
+import os
+import pickle
+import queue
+import random
+import signal
+import socket
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from typing import Any, NoReturn
+
+import numpy as np
+
+from nanotorch._core.threads import pools
+from nanotorch.ops.generator import manual_seed
+from nanotorch.utils.data.channel import Parts, encode, ends, receive, send
+from nanotorch.utils.data.position import Position, dataset_state, raw_states, set_random_states
+from nanotorch.utils.data.reading import Plan, Reader
+
+# Seconds after which a worker that hears nothing looks whether the loader's process still is.
+WATCH = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """What `get_worker_info` tells.
+
+    Attributes:
+        id: the number of this worker, from 0.
+        num_workers: how many there are.
+        seed: of PyTorch's and Python's random numbers in this worker.
+        dataset: this worker's copy of the dataset.
+        rng: None.
+        worker_method: "multiprocessing".
+    """
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    rng: None = None
+    worker_method: str | None = "multiprocessing"
+
+
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """Which worker this is; None outside of the workers of a `DataLoader`."""
+    return _info
+
+
+class KeyErrorMessage(str):
+    """A text that a `KeyError` shows as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return self
+
+
+@dataclass
+class Failure:
+    """An exception on its way to another process.
+
+    Attributes:
+        kind: its class.
+        text: its traceback.
+        where: it was caught.
+    """
+
+    kind: type[Exception]
+    text: str
+    where: str
+
+    def reraise(self) -> NoReturn:
+        """Raise one of the same class whose message holds the traceback.
+
+        Raises:
+            RuntimeError: in place of classes that cannot be made of a message.
+        """
+        message = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
+        if self.kind is KeyError:
+            message = KeyErrorMessage(message)
+        elif getattr(self.kind, "message", None):
+            raise self.kind(message=message)  # type: ignore[call-arg]
+        try:
+            exception = self.kind(message)
+        except Exception:
+            raise RuntimeError(message) from None
+        raise exception
+
+
+class Ended:
+    """In place of a batch: the stream of a worker has no more."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a worker is told when it starts.
+
+    Attributes:
+        plan: how to make batches.
+        id, count: which worker it is, and of how many.
+        base_seed: the seed of the first worker's random numbers.
+        init_fn: called with the worker's number.
+        parent: the number of the loader's process.
+        resume: where the worker goes on; None at the beginning.
+    """
+
+    plan: Plan
+    id: int
+    count: int
+    base_seed: int
+    init_fn: Callable[[int], None] | None
+    parent: int
+    resume: dict[str, Any] | None
+
+    def failure(self, error: Exception) -> Failure:
+        """An exception of this worker."""
+        where = f"in DataLoader worker process {self.id}"
+        return Failure(type(error), "".join(traceback.format_exception(error)), where)
+
+
+def work(job: Job, end: socket.socket) -> None:
+    """Answer the loader's messages until it is gone.
+
+    Messages are the number of a pass that begins, and triples of that number, the number of a
+    batch and its indices. Answers are quadruples: the first two, the batch or what is in its
+    place, and the worker's state thereafter.
+    """
+    global _info
+    set_up_process(job)
+    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    outbox: queue.SimpleQueue[Parts | None] = queue.SimpleQueue()
+    # Batches are sent while the next ones are read; and as messages are always taken in, the
+    # loader never waits for a worker that waits for the loader.
+    threading.Thread(target=take_in, args=(end, inbox, job.parent), daemon=True).start()
+    sender = threading.Thread(target=give_out, args=(end, outbox), daemon=True)
+    sender.start()
+    try:
+        seed = job.base_seed + job.id
+        _info = WorkerInfo(job.id, job.count, seed, job.plan.dataset)
+        answer(job, seed, inbox, outbox)
+    finally:
+        _info = None
+        outbox.put(None)
+        sender.join()
+
+
+@functools.cache
+def blas() -> Any:
+    """What controls the threads of matrix products; None if it cannot be done.
+
+    To find it takes longer than to fork, which is why the loader asks before.
+    """
+    return pools()
+
+
+def set_up_process(job: Job) -> None:
+    """Undo what a forked process has of its parent and a worker should not have."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Ctrl-C reaches the whole group of processes. What it means is for the loader's to say, which
+    # may well go on loading; programs that the dataset starts still get it, unlike with SIG_IGN.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    for other in list(ends):
+        other.close()
+    if (held := blas()) is not None:
+        held.limit(limits=1)
+
+
+def take_in(end: socket.socket, inbox: "queue.SimpleQueue[Any]", parent: int) -> None:
+    """Put messages in the inbox, and None when the loader is gone."""
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            while not wait([end], WATCH):
+                if os.getppid() != parent:
+                    raise EOFError
+            inbox.put(receive(end))
+    inbox.put(None)
+
+
+def give_out(end: socket.socket, outbox: "queue.SimpleQueue[Parts | None]") -> None:
+    """Send answers until there is None, or the loader gone."""
+    with contextlib.suppress(OSError):
+        while (parts := outbox.get()) is not None:
+            send(end, parts)
+
+
+def answer(
+    job: Job,
+    seed: int,
+    inbox: "queue.SimpleQueue[Any]",
+    outbox: "queue.SimpleQueue[Parts | None]",
+) -> None:
+    """Read what is asked for."""
+    read: Reader | None = None
+    trouble: Failure | None = None  # of the start of a pass; told in place of its batches
+    ended = False
+    while (message := inbox.get()) is not None:
+        if not isinstance(message, tuple):
+            ended, trouble = False, None
+            try:
+                read = job.plan.reader(Position({})) if read else first_reader(job, seed)
+            except Exception as error:
+                trouble = job.failure(error)
+            outbox.put(encode((message, None, None, state_of(job))))
+            continue
+        run, number, indices = message
+        if ended:
+            continue
+        value: Any
+        try:
+            value = trouble if trouble or not read else read(indices)
+        except Exception as error:
+            ended = job.plan.streams and isinstance(error, StopIteration)
+            value = Ended() if ended else job.failure(error)
+        outbox.put(encoded(job, run, number, value))
+        del value, message, indices
+
+
+def first_reader(job: Job, seed: int) -> Reader:
+    """The reader of the first pass, after all that comes before it."""
+    random.seed(seed)
+    manual_seed(seed)
+    words = [job.id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32, 0]
+    np.random.seed(np.random.SeedSequence(words).generate_state(4))  # noqa: NPY002 - users' code draws from it
+    if job.init_fn is not None:
+        job.init_fn(job.id)
+    resume = job.resume
+    if resume is None:
+        return job.plan.reader(Position({}))
+    skipped = 0
+    if resume["dataset"] is not None:
+        job.plan.dataset.load_state_dict(resume["dataset"])
+    elif job.plan.streams:
+        skipped = resume["samples"]
+    read = job.plan.reader(Position({}), skipped)
+    if resume["random"] is not None:
+        set_random_states(resume["random"])
+    return read
+
+
+def state_of(job: Job) -> bytes:
+    """The worker's random numbers and what its dataset tells of itself, for `state_dict`."""
+    return pickle.dumps((raw_states(), dataset_state(job.plan.dataset)), 5)
+
+
+def encoded(job: Job, run: int, number: int, value: Any) -> Parts:
+    """An answer, or why it cannot be sent."""
+    try:
+        return encode((run, number, value, state_of(job)))
+    except Exception as error:
+        if isinstance(value, Failure):  # of a class that only this process knows
+            value.kind = RuntimeError
+        else:
+            value = job.failure(error)
+        return encode((run, number, value, pickle.dumps((raw_states(), None), 5)))

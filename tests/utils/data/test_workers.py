@@ -1,0 +1,315 @@
+"""Worker processes: they answer as PyTorch's, and none is left behind, whatever happens."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch.utils.data import DataLoader, Dataset, TensorDataset, get_worker_info
+from tests.asking import as_pytorch
+
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="the datasets of these tests need a fork"),
+    # From Python 3.12 on, forking beside threads, NumPy's among them, is warned of.
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:This DataLoader will create"),
+]
+
+test_workers = as_pytorch("data_workers")
+
+
+class Items(Dataset[Any]):
+    """What a function gives for an index."""
+
+    def __init__(self, item: Callable[[int], Any], size: int = 12) -> None:
+        self.item, self.size = item, size
+
+    def __getitem__(self, index: int) -> Any:
+        return self.item(index)
+
+    def __len__(self) -> int:
+        return self.size
+
+
+def loader(item: Callable[[int], Any], *args: Any, **options: Any) -> DataLoader:
+    options = {"num_workers": 2, "multiprocessing_context": "fork", **options}
+    return DataLoader(Items(item), *args, **options)
+
+
+def alive(pid: int) -> bool:
+    """Whether there is such a process, be it that nobody has asked for its end."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def gone(pids: Any, seconds: float = 10) -> bool:
+    """Whether the processes end within some time."""
+    due = time.monotonic() + seconds
+    while any(alive(int(pid)) for pid in pids) and time.monotonic() < due:
+        time.sleep(0.02)
+    return not any(alive(int(pid)) for pid in pids)
+
+
+def pid_of(index: int) -> int:
+    return os.getpid()
+
+
+def test_no_process_outlives_its_pass() -> None:
+    pids = {int(batch) for batch in loader(pid_of)}
+    assert len(pids) == 2
+    assert os.getpid() not in pids
+    assert not any(map(alive, pids))
+
+
+def test_a_loop_that_is_left_early_leaves_no_process() -> None:
+    for batch in loader(pid_of, 2):
+        pids = set(batch.tolist())
+        break
+    assert not any(map(alive, pids))
+
+
+def test_large_batches_nobody_wants_do_not_keep_a_worker_waiting() -> None:
+    start = time.monotonic()
+    batches = iter(loader(lambda i: (os.getpid(), np.zeros(2**22)), None))
+    pids = [next(batches)[0] for _ in range(2)]
+    del batches
+    assert not any(map(alive, pids))
+    assert time.monotonic() - start < 4
+
+
+def test_kept_workers_end_with_the_loader() -> None:
+    kept = loader(pid_of, persistent_workers=True)
+    first, second = ({int(batch) for batch in kept} for _ in range(2))
+    assert first == second
+    assert all(map(alive, first))
+    del kept
+    assert not any(map(alive, first))
+
+
+def test_a_copy_in_a_forked_process_stops_nobody() -> None:
+    kept = loader(pid_of, persistent_workers=True)
+    pids = {int(batch) for batch in kept}
+
+    def drop() -> None:
+        nonlocal kept
+        del kept
+
+    child = multiprocessing.get_context("fork").Process(target=drop)
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    assert {int(batch) for batch in kept} == pids
+
+
+def test_a_killed_worker_is_told_of_and_the_others_end() -> None:
+    def item(index: int) -> int:
+        if index == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return os.getpid()
+
+    batches = iter(loader(item))
+    seen = {int(next(batches)) for _ in range(5)}
+    with pytest.raises(RuntimeError, match=r"worker \(pid\(s\) \d+\) exited unexpectedly") as told:
+        next(batches)
+    assert "is killed by signal: Killed" in str(told.value.__cause__)
+    assert gone(seen)
+
+
+def test_a_worker_killed_from_outside_between_passes() -> None:
+    kept = loader(pid_of, persistent_workers=True)
+    pids = {int(batch) for batch in kept}
+    os.kill(min(pids), signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        list(kept)
+    assert gone(pids)
+    fresh = {int(batch) for batch in kept}
+    assert not fresh & pids
+
+
+def test_timeout() -> None:
+    slow = loader(lambda i: time.sleep(0.8 if i == 3 else 0), collate_fn=str, timeout=0.2)
+    with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0\.2 seconds"):
+        list(slow)
+
+
+def test_workers_work_side_by_side() -> None:
+    """Six batches of which each takes as long: two workers need the time of three or four."""
+    start = time.monotonic()
+    list(DataLoader(Items(lambda i: time.sleep(0.2), 6), num_workers=2, collate_fn=str))
+    assert time.monotonic() - start < 1.1
+
+
+def test_batches_are_read_in_advance() -> None:
+    batches = iter(loader(lambda i: time.monotonic(), None, prefetch_factor=3))
+    next(batches)
+    time.sleep(0.3)
+    now = time.monotonic()
+    assert all(next(batches) < now for _ in range(4))
+
+
+def test_a_worker_sends_while_it_reads() -> None:
+    """What does not fit into the channel does not keep a worker from reading on."""
+    batches = iter(loader(lambda i: (time.monotonic(), np.zeros(2**20)), None, prefetch_factor=3))
+    next(batches)
+    time.sleep(0.5)
+    now = time.monotonic()
+    assert all(next(batches)[0] < now for _ in range(4))
+
+
+def test_long_lists_of_indices_and_large_batches_do_not_block_each_other() -> None:
+    many = TensorDataset(torch.arange(600_000.0))
+    parts = list(DataLoader(many, 100_000, shuffle=True, num_workers=2))
+    assert float(sum(part.double().sum() for (part,) in parts)) == 600_000 * 599_999 / 2
+
+
+def test_what_cannot_be_sent_is_told() -> None:
+    class OwnError(Exception):
+        pass
+
+    def fails(index: int) -> int:
+        raise OwnError("of a class inside a function")
+
+    with pytest.raises(
+        (AttributeError, TypeError), match=r"Caught .* in DataLoader worker process"
+    ):
+        list(loader(lambda i: lambda: i, None))
+    with pytest.raises(RuntimeError, match="OwnError: of a class inside a function"):
+        list(loader(fails))
+
+
+def test_without_order_the_slow_do_not_hold_up_the_fast() -> None:
+    def item(index: int) -> int:
+        time.sleep(0.5 if index == 0 else 0)
+        return index
+
+    found = list(loader(item, None, in_order=False))
+    assert sorted(found) == list(range(12))
+    assert found[0] != 0
+
+
+def test_numbers_of_threads_and_handlers_are_the_workers_own() -> None:
+    def terminated(number: int, frame: Any) -> None:
+        raise AssertionError("a worker runs the program's handler")
+
+    before = signal.signal(signal.SIGTERM, terminated)
+    try:
+        kept = loader(pid_of, persistent_workers=True)
+        pids = {int(batch) for batch in kept}
+        for pid in pids:
+            os.kill(pid, signal.SIGTERM)
+        with pytest.raises(RuntimeError) as told:
+            list(kept)
+        assert "killed by signal: Terminated" in str(told.value.__cause__)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+SCRIPT = """
+    import os, signal, sys, threading, time, warnings
+    warnings.simplefilter("ignore")
+    from nanotorch.utils.data import DataLoader, Dataset, get_worker_info
+
+    class Slow(Dataset):
+        def __getitem__(self, index):
+            time.sleep(0.02)
+            return os.getpid()
+        def __len__(self):
+            return 1000
+
+    def main(**options):
+        pids = set()
+        try:
+            for number, batch in enumerate(DataLoader(Slow(), num_workers=2, **options)):
+                pids.add(int(batch))
+                if number == 4:
+                    print(*pids, flush=True)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+            raise
+"""
+
+
+def started(tmp_path: Path, call: str) -> tuple[subprocess.Popen[str], list[str]]:
+    """A program in a group of processes of its own, and the numbers of its workers."""
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(SCRIPT) + f'\nif __name__ == "__main__":\n    {call}\n')
+    program = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert program.stdout
+    return program, program.stdout.readline().split()
+
+
+@pytest.mark.parametrize("options", ["", 'multiprocessing_context="spawn"'])
+def test_ctrl_c(tmp_path: Path, options: str) -> None:
+    """The program ends at once with one traceback, its own."""
+    program, pids = started(tmp_path, f"main({options})")
+    os.killpg(program.pid, signal.SIGINT)
+    out, err = program.communicate(timeout=20)
+    assert out == "interrupted\n"
+    assert program.returncode == -signal.SIGINT
+    assert err.count("Traceback") == 1
+    assert gone(pids)
+
+
+def test_a_program_that_is_killed_leaves_no_workers(tmp_path: Path) -> None:
+    program, pids = started(tmp_path, "main()")
+    program.kill()
+    program.communicate(timeout=20)
+    assert gone(pids)
+
+
+def test_a_program_that_ends_within_a_loop(tmp_path: Path) -> None:
+    call = "batches = iter(DataLoader(Slow(), num_workers=2)); print(*map(int, (next(batches), " \
+        "next(batches))))"  # fmt: skip
+    program, pids = started(tmp_path, call)
+    _, err = program.communicate(timeout=20)
+    assert (program.returncode, err) == (0, "")
+    assert gone(pids)
+
+
+class Known(Dataset[Any]):
+    def __getitem__(self, index: int) -> Any:
+        info = get_worker_info()
+        assert info is not None
+        return index, info.id, torch.rand(1)
+
+    def __len__(self) -> int:
+        return 6
+
+
+@pytest.mark.parametrize("context", ["spawn", "forkserver"])
+def test_other_ways_to_start_give_the_same(context: str) -> None:
+    passes = []
+    for way in ("fork", context):
+        torch.manual_seed(2)
+        given = DataLoader(Known(), 2, True, num_workers=2, multiprocessing_context=way)
+        passes.append(list(given))
+    for one, other in zip(*passes, strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_what_cannot_be_started_is_warned_of() -> None:
+    local = loader(lambda i: i, multiprocessing_context="spawn")
+    with (
+        pytest.warns(UserWarning, match="Got pickle error when attempting to start a worker"),
+        pytest.raises((AttributeError, TypeError)),
+    ):
+        iter(local)
