@@ -3,6 +3,10 @@
 Use it as `import nanotorch as torch`.
 """
 
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -67,16 +71,27 @@ from nanotorch.ops.generator import Generator as Generator
 from nanotorch.ops.generator import default_generator as default_generator
 
 __version__ = "0.1.0"
+newaxis = None
 
 if _TYPE_CHECKING:  # operations are registered by their declarations, which types cannot follow
 
     def __getattr__(name: str) -> _Any: ...
-else:
-    __getattr__ = _on_demand(
+else:  # what many programs do without is imported when it is used
+    __getattr__, __dir__ = _on_demand(
         "nanotorch",
         {
-            "load": "nanotorch.serialization",
-            "save": "nanotorch.serialization",
-            "serialization": "nanotorch.serialization",
+            "nanotorch": "amp serialization version",
+            "nanotorch.amp": "GradScaler autocast",
+            "nanotorch.amp.autocast_mode": "is_autocast_enabled",
+            "nanotorch.ops.tensor_types": "BoolTensor ByteTensor CharTensor DoubleTensor "
+            "FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
+            "nanotorch.program": "as_torch",
+            "nanotorch.serialization": "load save",
+            "nanotorch.settings": "are_deterministic_algorithms_enabled get_default_device "
+            "get_deterministic_debug_mode get_float32_matmul_precision "
+            "is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled "
+            "set_default_device set_default_tensor_type set_deterministic_debug_mode "
+            "set_float32_matmul_precision set_flush_denormal set_warn_always "
+            "use_deterministic_algorithms",
         },
     )

@@ -31,10 +31,15 @@ LAYERS = (
     "nanotorch.distributed",
     "nanotorch.accelerator",
     "nanotorch.backends",
+    "nanotorch.amp",
     "nanotorch.cuda",
+    "nanotorch.settings",
+    "nanotorch.version",
     "nanotorch",
     "nanotorch.utils.tensorboard",
     "nanotorch.train",
+    "nanotorch.program",
+    "nanotorch.__main__",
 )
 
 # Dependency -> the modules that may import it.

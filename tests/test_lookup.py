@@ -63,4 +63,4 @@ def test_every_reason_can_be_told() -> None:
 
 def test_special_names_are_left_to_python() -> None:
     with pytest.raises(AttributeError, match=r"^module 'torch.nn' has no attribute '__file__'$"):
-        on_demand("nanotorch.nn")("__file__")
+        on_demand("nanotorch.nn")[0]("__file__")

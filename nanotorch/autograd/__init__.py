@@ -1,5 +1,7 @@
 """Differentiation: `backward`, `grad`, the switches of recording, and operations of your own."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from nanotorch._core import grad_mode as grad_mode
 from nanotorch._core.grad_mode import enable_grad as enable_grad
 from nanotorch._core.grad_mode import inference_mode as inference_mode
@@ -20,3 +22,7 @@ from nanotorch.autograd.gradcheck import gradgradcheck as gradgradcheck
 from nanotorch.autograd.graph_view import make_dot as make_dot
 from nanotorch.autograd.graph_view import print_graph as print_graph
 from nanotorch.autograd.variable import Variable as Variable
+from nanotorch.names.lookup import on_demand as _on_demand
+
+if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = _on_demand("nanotorch.autograd")

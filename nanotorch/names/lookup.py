@@ -11,25 +11,32 @@ from nanotorch.names.scope import why_not
 IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 
-def on_demand(module: str, origins: Mapping[str, str] | None = None) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module.
+def on_demand(
+    module: str, origins: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a module.
 
     Args:
         module: its name.
-        origins: where names are found that it has, but does not import before they are used: the
-            module that defines the name, or the name itself as ``package.name`` if it is a module.
+        origins: names that it has, but does not import before they are used, separated by blanks,
+            by the module that defines them; the module's own name stands for modules inside it.
     """
-    known = origins or {}
+    known = {name: origin for origin, names in (origins or {}).items() for name in names.split()}
 
     def __getattr__(name: str) -> Any:  # noqa: N807 - what a module's must be called
-        if name in known:
-            found = importlib.import_module(known[name])
-            value = found if known[name].endswith(f".{name}") else getattr(found, name)
-            setattr(sys.modules[module], name, value)
-            return value
-        raise missing(module, name)
+        origin = known.get(name)
+        if origin is None:
+            raise missing(module, name)
+        if origin == module:
+            return importlib.import_module(f"{module}.{name}")  # which sets the attribute
+        value = getattr(importlib.import_module(origin), name)
+        setattr(sys.modules[module], name, value)
+        return value
 
-    return __getattr__
+    def __dir__() -> list[str]:  # noqa: N807
+        return sorted({*vars(sys.modules[module]), *known})
+
+    return __getattr__, __dir__
 
 
 def missing(module: str, name: str) -> Exception:

@@ -15,6 +15,7 @@ from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.memory import contiguous, contiguous_format, preserve_format
+from nanotorch.ops.tensor_types import dtype_of
 
 FLAGS = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None"
 FORMS = (
@@ -115,8 +116,15 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @method(public=False)
 def type(self: Tensor, dtype: Any = None) -> Any:
-    """The name of the tensor's type, or the tensor with another dtype."""
-    return f"torch.{self.dtype.char}Tensor" if dtype is None else convert(self, dtype)
+    """The name of the tensor's type, or the tensor with another dtype.
+
+    Args:
+        dtype: a dtype, a type as `torch.LongTensor`, or the name of one.
+
+    Raises:
+        ValueError: for a text that names no type.
+    """
+    return f"torch.{self.dtype.char}Tensor" if dtype is None else convert(self, dtype_of(dtype))
 
 
 def cast_method(name: str, dtype: DType) -> None:

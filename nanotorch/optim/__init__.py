@@ -1,5 +1,8 @@
 """Optimizers: they change parameters by their gradients."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.optim import lr_scheduler as lr_scheduler
 from nanotorch.optim import swa_utils as swa_utils
 from nanotorch.optim.adadelta import Adadelta as Adadelta
@@ -15,3 +18,6 @@ from nanotorch.optim.radam import RAdam as RAdam
 from nanotorch.optim.rmsprop import RMSprop as RMSprop
 from nanotorch.optim.rprop import Rprop as Rprop
 from nanotorch.optim.sgd import SGD as SGD
+
+if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = _on_demand("nanotorch.optim")

@@ -1,5 +1,8 @@
 """Schedulers: they change the learning rates of an optimizer from step to step."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.optim.lr_scheduler.combined import ChainedScheduler as ChainedScheduler
 from nanotorch.optim.lr_scheduler.combined import SequentialLR as SequentialLR
 from nanotorch.optim.lr_scheduler.cosine import CosineAnnealingLR as CosineAnnealingLR
@@ -19,3 +22,6 @@ from nanotorch.optim.lr_scheduler.factors import StepLR as StepLR
 from nanotorch.optim.lr_scheduler.plateau import ReduceLROnPlateau as ReduceLROnPlateau
 from nanotorch.optim.lr_scheduler.scheduler import LRScheduler as LRScheduler
 from nanotorch.optim.lr_scheduler.scheduler import _LRScheduler as _LRScheduler
+
+if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = _on_demand("nanotorch.optim.lr_scheduler")

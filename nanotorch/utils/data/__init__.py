@@ -1,5 +1,8 @@
 """Datasets, samplers, and the loader that makes batches of them."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.utils.data.collate import default_collate as default_collate
 from nanotorch.utils.data.collate import default_convert as default_convert
 from nanotorch.utils.data.dataloader import DataLoader as DataLoader
@@ -19,3 +22,6 @@ from nanotorch.utils.data.sampler import SequentialSampler as SequentialSampler
 from nanotorch.utils.data.sampler import SubsetRandomSampler as SubsetRandomSampler
 from nanotorch.utils.data.sampler import WeightedRandomSampler as WeightedRandomSampler
 from nanotorch.utils.data.worker import get_worker_info as get_worker_info
+
+if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = _on_demand("nanotorch.utils.data")

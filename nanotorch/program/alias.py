@@ -1,0 +1,103 @@
+"""`import torch` gives nanotorch, and `import torch.nn` its `nn`: the same modules, twice named."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import nanotorch
+from nanotorch.names.lookup import told
+from nanotorch.names.scope import why_not
+from nanotorch.version import __version__ as pytorch_version
+
+PATH = str(Path(__file__).parent / "path")
+# Modules that have another name here, by what follows `torch.`.
+ELSEWHERE = {
+    "functional": "nanotorch",
+    "nn.modules": "nanotorch.nn",
+    "autograd.grad_mode": "nanotorch._core.grad_mode",
+    "_tensor": "nanotorch._core.tensor",
+}
+
+
+class TorchFinder(MetaPathFinder, Loader):
+    """Finds `torch.<name>` as what nanotorch has of that name."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a module of PyTorch's; None for all others.
+
+        Raises:
+            ModuleNotFoundError: for one that nanotorch lacks.
+        """
+        if not fullname.startswith("torch."):
+            return None
+        module = counterpart(fullname.removeprefix("torch."))
+        if module is None:
+            place, _, name = fullname.removeprefix("torch.").rpartition(".")
+            why = why_not(place, name)
+            reason = "" if why is None else f": {told(why)}"
+            raise ModuleNotFoundError(f"No module named '{fullname}'{reason}", name=fullname)
+        spec = ModuleSpec(fullname, self)
+        spec.loader_state = module, module.__spec__
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module itself, which is loaded already."""
+        module: ModuleType = spec.loader_state[0]
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module back the spec that it had, which the import has replaced."""
+        spec: Any = module.__spec__
+        module.__spec__ = spec.loader_state[1]
+
+
+def counterpart(name: str) -> ModuleType | None:
+    """The module of nanotorch's that stands for ``torch.<name>``; None if there is none."""
+    if name in ELSEWHERE:
+        return importlib.import_module(ELSEWHERE[name])
+    try:
+        return importlib.import_module(f"nanotorch.{name}")
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"nanotorch.{name}.".startswith(f"{error.name}."):
+            raise  # a dependency is missing, not the module
+    if name.startswith("nn.modules."):  # PyTorch's files of layers; the layers are all in `nn`
+        return counterpart(name.replace("nn.modules.", "nn.", 1)) or importlib.import_module(
+            "nanotorch.nn"
+        )
+    above, _, last = name.rpartition(".")
+    holder = importlib.import_module("nanotorch") if not above else counterpart(above)
+    found = getattr(holder, last, None)
+    return found if isinstance(found, ModuleType) else None
+
+
+def as_torch() -> ModuleType:
+    """Let `import torch` and its submodules give nanotorch in this process; returns nanotorch.
+
+    The modules are the same by either name, and so are their classes. ``torch.__version__`` is
+    then that of the PyTorch whose behaviour nanotorch has, with nanotorch's own behind a plus.
+    Processes started by `multiprocessing` do the same. May be called again.
+
+    Raises:
+        RuntimeError: if PyTorch itself has been imported already.
+    """
+    there = sys.modules.get("torch")
+    if there is nanotorch:
+        return nanotorch
+    if there is not None and not str(there.__file__).startswith(PATH):
+        raise RuntimeError(
+            f"PyTorch has been imported already, from {there.__file__}; call "
+            "nanotorch.as_torch() before the first `import torch`"
+        )
+    nanotorch.__version__ = f"{pytorch_version}+nanotorch.{nanotorch.__version__}"
+    nanotorch.__name__ = "torch"
+    sys.modules["torch"] = nanotorch
+    sys.meta_path.insert(0, TorchFinder())
+    sys.path.insert(0 if sys.flags.safe_path else 1, PATH)
+    return nanotorch

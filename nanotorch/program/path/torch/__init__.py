@@ -1,0 +1,5 @@
+"""What `import torch` finds in a process that `multiprocessing` starts: it inherits the path."""
+
+import nanotorch
+
+nanotorch.as_torch()

@@ -1,0 +1,146 @@
+"""Switches that scripts set. There is one way to compute here, so most are only remembered."""
+
+import warnings
+from typing import Any
+
+from nanotorch._core import dtypes
+from nanotorch._core.arguments import refused
+from nanotorch._core.device import CPU, device, require_cpu
+from nanotorch.ops.tensor_types import dtype_of
+
+PRECISIONS = ("highest", "high", "medium")
+MODES = ("default", "warn", "error")
+DEPRECATED = (
+    "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+    "torch.set_default_dtype() and torch.set_default_device() as alternatives."
+)
+
+
+class _Switches:
+    """What was set last.
+
+    Attributes:
+        debug_mode: 0, 1 or 2: what happens where an operation is not deterministic.
+        precision: how exact products of float32 matrices are.
+        warn_always: whether warnings that are given once are to be given always.
+    """
+
+    debug_mode = 0
+    precision = "highest"
+    warn_always = False
+
+
+switches = _Switches()
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Remember how exact products of float32 matrices need to be; they are computed in float32.
+
+    Warns:
+        UserWarning: for what is not "highest", "high" or "medium".
+    """
+    if not isinstance(precision, str):
+        raise RuntimeError(
+            f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}"
+        )
+    if precision not in PRECISIONS:
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the "
+            "currentsetFloat32MatmulPrecision call has no effect.",
+            stacklevel=2,
+        )
+        return
+    switches.precision = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was given last. Default: "highest"."""
+    return switches.precision
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Remember whether the same input must give the same bits; all operations do so anyway."""
+    if not isinstance(mode, bool):
+        raise refused(mode, "bool", ("_set_deterministic_algorithms", "mode", 1))
+    switches.debug_mode = (1 if warn_only else 2) if mode else 0
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` is on."""
+    return switches.debug_mode > 0
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` is on with ``warn_only``."""
+    return switches.debug_mode == 1
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """As `use_deterministic_algorithms`: 0 or "default", 1 or "warn", 2 or "error".
+
+    Raises:
+        RuntimeError: for another mode.
+        TypeError: for what is neither a number nor a text.
+    """
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str):
+        if debug_mode not in MODES:
+            raise RuntimeError(
+                "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got "
+                f"{debug_mode}"
+            )
+        debug_mode = MODES.index(debug_mode)
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
+        )
+    switches.debug_mode = debug_mode
+
+
+def get_deterministic_debug_mode() -> int:
+    """The mode that was set last. Default: 0."""
+    return switches.debug_mode
+
+
+def set_default_device(device: Any) -> None:
+    """Accept the CPU, where tensors are anyway; None stands for it.
+
+    Raises:
+        AssertionError, RuntimeError: for another device.
+    """
+    require_cpu(device)
+
+
+def get_default_device() -> device:
+    """The CPU."""
+    return CPU
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default dtype to that of a type such as ``torch.DoubleTensor``, or its name.
+
+    Raises:
+        TypeError: for a type that is not floating-point.
+        ValueError: for the name of none.
+
+    Warns:
+        UserWarning: that PyTorch has deprecated it.
+    """
+    warnings.warn(DEPRECATED, stacklevel=2)
+    dtypes.set_default_dtype(dtype_of(t))
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Always False: NumPy computes with the smallest numbers as they are."""
+    return False
+
+
+def set_warn_always(b: bool) -> None:
+    """Remember whether warnings are to be given more than once; Python's filters decide that."""
+    switches.warn_always = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was given last. Default: False."""
+    return switches.warn_always
