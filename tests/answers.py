@@ -31,6 +31,7 @@ FILES = {
     "nn_random": "tests.nn.situations_random",
     "nn_utils": "tests.nn.situations_utils",
     "nn_recurrent": "tests.nn.situations_recurrent",
+    "nn_embedding": "tests.nn.situations_embedding",
     "nn_activation": "tests.nn.situations_activation",
     "optim": "tests.optim.situations_optim",
     "optim_state": "tests.optim.situations_state",
