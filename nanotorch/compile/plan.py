@@ -21,6 +21,7 @@ from nanotorch.compile.report import Figures
 from nanotorch.compile.source import MISS, Source
 from nanotorch.compile.survey import Survey
 from nanotorch.compile.tape import TEMPORARY, Entry, Ref, holders, hollow, owner
+from nanotorch.compile.undo import Undo
 
 
 class Plan(Source):
@@ -29,6 +30,7 @@ class Plan(Source):
     Attributes:
         call: ``call(args, kwargs)`` makes the step and returns its result, or `MISS`.
         source: of that function.
+        error: the last one in a replay.
         owned: whether gradients are computed in memory that is used again at the next step, which
             nobody else may hold by then; otherwise they are copied.
     """
@@ -60,6 +62,8 @@ class Plan(Source):
         for slot in capture.slots:
             if slot not in needed:  # the gradient of another step
                 slot.forget()
+        self.error: Exception | None = None
+        self.undo = Undo(self.layout.entries)
         self.turn: dict[int, Any] = {}
         self.used = Used(capture.library)
         self.owned, self.verified = True, False
@@ -119,7 +123,7 @@ class Plan(Source):
         if not self.owned:
             fresh += self.grad_block.nbytes
         held = self.block.nbytes + self.grad_block.nbytes
-        guards = self.source.partition("# the step")[0].count("return MISS")
+        guards = self.source.partition("except absent")[0].count("return MISS")
         return Figures(self.kernels, self.traced, held, fresh, self.eager_bytes, guards)
 
     def own_memory(self) -> dict[int, Any]:
@@ -163,6 +167,11 @@ class Plan(Source):
         self.owned = False
         self.bind()
         return MISS
+
+    def put_back(self, error: Exception) -> None:
+        """An error has come in the middle of a replay: as it was before."""
+        self.error = error
+        self.undo.put_back(error, self.first_line, self.starts)
 
     def same_groups(self) -> bool:
         """Whether groups of optimizers differ from those of the trace in numbers only."""

@@ -18,9 +18,17 @@ from nanotorch.compile.emit import Calls, Names
 from nanotorch.compile.guards import argument_guards, check_guards
 from nanotorch.compile.hyper import Leaf, leaves, text
 from nanotorch.compile.memory import Layout
-from nanotorch.compile.tape import SLOT, TEMPORARY, address, owner
+from nanotorch.compile.tape import SLOT, TEMPORARY, Storage, address, owner
+from nanotorch.compile.undo import Undo
 
 MISS: Any = object()  # what a replay returns when a guard does not hold
+END = [
+    "        finally:",
+    "            try:",
+    "                if turn[0] is kwargs: del turn[0]",
+    "            except KeyError: pass",
+    "",
+]
 # What reading something that is no more there raises.
 ABSENT = (KeyError, IndexError, AttributeError, ValueError, TypeError)
 
@@ -41,6 +49,9 @@ class Source:
     last: list[Any]  # the options of optimizers at the last call
     seen: list[int]  # of `changes`, at the last look at the modules
     counted: list[list[int]]  # how many hold the gradients
+    undo: Undo
+    first_line: int  # of the source's calls
+    starts: list[int]  # how many lines there are before those of each entry
     grad_names: list[tuple[str, str, str]]  # of each leaf, its gradient, and that one's array
 
     def assemble(self, body: list[str]) -> str:
@@ -50,11 +61,14 @@ class Source:
         parts = ["    def replay(args, kwargs):", "        try:",
                  "            if turn.setdefault(0, kwargs) is not kwargs: return MISS",
                  "            try:", *[f"                {line}" for line in guards],
-                 "            except absent: return MISS", "            # the step"]  # fmt: skip
-        parts += [f"            {line}" for line in body or ["pass"]]
-        parts += ["        finally:", "            try:",
-                  "                if turn[0] is kwargs: del turn[0]",
-                  "            except KeyError: pass", ""]  # fmt: skip
+                 "            except absent: return MISS",
+                 *[f"            {line}" for line in self.copies()],
+                 "            try:"]  # fmt: skip
+        self.first_line = sum(part.count("\n") + 1 for part in parts) + 2
+        parts += [f"                {line}" for line in body]
+        parts += ["            except Exception as error: plan.put_back(error)",
+                  "            return function(*args, **kwargs)",
+                  *END]  # fmt: skip
         parts += [*self.refresh_source(), *self.count_source()]
         parts.append("    return replay, refresh, counts")
         names = ", ".join(self.names.objects)
@@ -71,7 +85,8 @@ class Source:
         for name, value in (
             ("MISS", MISS), ("mode", mode), ("default", dtypes.default),
             ("observers", observers), ("turn", self.turn), ("last", self.last),
-            ("plan", self), ("changes", changes), ("seen", self.seen), ("absent", ABSENT),
+            ("plan", self), ("function", capture.function), ("changes", changes),
+            ("seen", self.seen), ("absent", ABSENT),
         ):  # fmt: skip
             self.fixed(name, value)
         enabled, kind = capture.surroundings
@@ -170,6 +185,16 @@ class Source:
         lines.append(f"        last[:] = [{', '.join(f'h{i}' for i in range(len(options)))}]")
         return [*lines, "        return True"]
 
+    def copies(self) -> list[str]:
+        """Copy what an error in the middle would spoil."""
+
+        def operand(storage: Storage) -> str:
+            if storage.kind == SLOT:
+                return self.calls.slot_names[storage.number]
+            return self.names.of(storage.base, "a")
+
+        return self.undo.lines(self.names.of, operand)
+
     def body(self) -> list[str]:
         """The calls and the effects."""
         tape = self.capture.tape
@@ -184,7 +209,11 @@ class Source:
             if entry.kind == "number" and has_counter(entry.args[0]):
                 number = entry.outs[0].storage.number
                 self.calls.numbers[number] = self.text(entry.args[0])
-        lines = [line for entry in self.layout.entries for line in self.calls.all_lines(entry)]
+        lines: list[str] = []
+        self.starts = []
+        for entry in self.layout.entries:
+            self.starts.append(len(lines))
+            lines += self.calls.all_lines(entry)
         self.kernels = len(lines)
         for count in self.capture.counts:
             lines += self.count_lines(count)

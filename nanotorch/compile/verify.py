@@ -38,13 +38,14 @@ def verified(
     try:
         replayed = plan.call(args, kwargs)
     except Exception as error:
-        difference: str | None = f"an error, {error!r},"
+        plan.error = error
+    if plan.error is not None:
+        difference: str | None = f"an error, {plan.error!r},"
+    elif replayed is MISS:
+        difference = "a guard"
     else:
-        if replayed is MISS:
-            difference = "a guard"
-        else:
-            difference = expected.difference(Look(held, drawn))
-            difference = difference or compare_results(result, replayed)
+        difference = expected.difference(Look(held, drawn))
+        difference = difference or compare_results(result, replayed)
     if difference is not None:
         before.put_back()
         result = function(*args, **kwargs)
