@@ -20,12 +20,14 @@ class _Switches:
     """What was set last.
 
     Attributes:
-        debug_mode: 0, 1 or 2: what happens where an operation is not deterministic.
+        deterministic: whether operations that are not deterministic are to be refused.
+        warn_only: whether they are to be warned of instead.
         precision: how exact products of float32 matrices are.
         warn_always: whether warnings that are given once are to be given always.
     """
 
-    debug_mode = 0
+    deterministic = False
+    warn_only = False
     precision = "highest"
     warn_always = False
 
@@ -62,17 +64,17 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     """Remember whether the same input must give the same bits; all operations do so anyway."""
     if not isinstance(mode, bool):
         raise refused(mode, "bool", ("_set_deterministic_algorithms", "mode", 1))
-    switches.debug_mode = (1 if warn_only else 2) if mode else 0
+    switches.deterministic, switches.warn_only = mode, bool(warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether `use_deterministic_algorithms` is on."""
-    return switches.debug_mode > 0
+    return switches.deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` is on with ``warn_only``."""
-    return switches.debug_mode == 1
+    """Whether `use_deterministic_algorithms` was last given ``warn_only``."""
+    return switches.warn_only
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -95,12 +97,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         raise RuntimeError(
             f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
         )
-    switches.debug_mode = debug_mode
+    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
 
 
 def get_deterministic_debug_mode() -> int:
     """The mode that was set last. Default: 0."""
-    return switches.debug_mode
+    return (1 if switches.warn_only else 2) if switches.deterministic else 0
 
 
 def set_default_device(device: Any) -> None:

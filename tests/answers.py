@@ -33,6 +33,7 @@ FILES = {
     "nn_recurrent": "tests.nn.situations_recurrent",
     "nn_embedding": "tests.nn.situations_embedding",
     "nn_activation": "tests.nn.situations_activation",
+    "nn_norm": "tests.nn.situations_norm",
     "optim": "tests.optim.situations_optim",
     "optim_state": "tests.optim.situations_state",
     "optim_elementwise": "tests.optim.situations_elementwise",
@@ -41,6 +42,7 @@ FILES = {
     "optim_swa": "tests.optim.situations_swa",
     "data": "tests.utils.data.situations_data",
     "data_order": "tests.utils.data.situations_order",
+    "settings": "tests.program.situations_settings",
     "data_workers": "tests.utils.data.situations_workers",
 }
 # Where a class stands differs; its name does not.
@@ -137,7 +139,8 @@ def assert_same(answer: Any, expected: Any, where: str = "", relative: float = 3
     """
     if isinstance(expected, dict) and "numbers" in expected:
         assert (answer["dtype"], answer["shape"]) == (expected["dtype"], expected["shape"]), where
-        assert_close(answer["numbers"], expected["numbers"], RELATIVE[expected["dtype"]], where)
+        tolerance = RELATIVE.get(expected["dtype"], 0.0)
+        assert_close(answer["numbers"], expected["numbers"], tolerance, where)
     elif isinstance(expected, dict):
         assert list(answer) == list(expected), where
         for key, value in expected.items():

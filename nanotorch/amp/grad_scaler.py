@@ -49,6 +49,7 @@ class GradScaler:
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval = growth_interval
         self._growth_tracker = 0
+        self._used = False
         self._found: dict[int, bool] = {}  # of optimizers unscaled since `update`: inf or nan found
 
     def is_enabled(self) -> bool:
@@ -59,6 +60,7 @@ class GradScaler:
         """A tensor, or each of several, times the factor."""
         if not self._enabled:
             return outputs
+        self._used = True
         if isinstance(outputs, Tensor):
             return outputs * self._scale
         if isinstance(outputs, Iterable):
@@ -108,10 +110,15 @@ class GradScaler:
         """Adapt the factor to what the steps since the last update found; or set it.
 
         Raises:
-            AssertionError: if there was no step.
+            AssertionError: if no loss was scaled, or no gradients unscaled.
         """
         if not self._enabled:
             return
+        if not self._used:
+            raise AssertionError(
+                "Attempted update but _scale is None.  This may indicate your script did not use "
+                "scaler.scale(loss or outputs) earlier in the iteration."
+            )
         if new_scale is not None:
             self._scale = float(new_scale)
         elif not self._found:

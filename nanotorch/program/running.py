@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> None:
     elif first.startswith("-"):
         fail(f"unknown option {first}\n{USAGE}", 2)
     elif first_spec := PathFinder.find_spec("__main__", [first]):  # a directory or an archive
-        put_first(first)
+        put_first(str(Path(first).absolute()))
         sys.argv[:] = arguments
         execute(lambda: code_of(first_spec), attributes(first_spec) | {"__package__": ""})
     else:
@@ -130,6 +130,8 @@ def execute(compiled: Callable[[], CodeType], own: dict[str, Any]) -> None:
     """
     module = ModuleType("__main__")
     vars(module).update({"__builtins__": builtins, "__package__": None} | own)
+    if sys.version_info < (3, 14):  # since then it is made when it is needed
+        module.__annotations__ = {}
     sys.modules["__main__"] = module
     try:
         exec(compiled(), vars(module))

@@ -1,0 +1,173 @@
+"""`python -m nanotorch x.py` is `python x.py`, but for what `import torch` gives."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PLAIN, OURS = [sys.executable], [sys.executable, "-m", "nanotorch"]
+
+TOLD = """
+import sys, __main__
+print(sys.argv, __file__, __name__, __doc__, __package__, __spec__, type(__loader__).__name__)
+print(sys.path[0], vars(__main__) is globals(), sorted(vars()))
+"""
+CHAINED = """
+def f(n):
+    return 1 / n
+
+try:
+    f(0)
+except ArithmeticError as e:
+    raise OSError from e
+"""
+SCRIPTS = {
+    "told": TOLD,
+    "error": "def f(n):\n    return 1 / n\n\nf(0)",
+    "chained": CHAINED,
+    "group": "raise ExceptionGroup('two', [ValueError(1), OSError(2)])",
+    "syntax": "print(1)\nx = = 2",
+    "future": "from __future__ import annotations\nf: nothing\nprint(__annotations__)",
+    "exit": "import sys; sys.exit(3)",
+    "text": "raise SystemExit('stopped')",
+    "true": "import sys; sys.exit(True)",
+    "hook": "import sys\nsys.excepthook = lambda k, e, t: print(k, e, t.tb_lineno)\n1 / 0",
+    "atexit": "import atexit\natexit.register(lambda: print(x))\nx = 'last'\n1 / 0",
+    "pickle": "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)",
+    "interrupt": "import signal, os\ndef f():\n    os.kill(os.getpid(), signal.SIGINT)\nf()",
+    "source": "import inspect\ndef f(): pass\nprint(inspect.getsource(f))",
+}
+
+
+def outcome(command: list[str], directory: Path, *more: str) -> tuple[int, str, str]:
+    """How a program ends, and all it writes."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [*command, *more],
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script(name: str, tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "x.py").write_text(SCRIPTS[name])
+    plain = outcome(PLAIN, tmp_path, "inner/x.py", "a", "-b")
+    assert outcome(OURS, tmp_path, "inner/x.py", "a", "-b") == plain
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["no.py"],
+        ["-m", "pack", "a"],
+        ["-m", "pack.one", "-x"],
+        ["-m", "pack.two"],
+        ["-m", "no"],
+        ["pack", "a"],
+        ["-c", "import sys; print(sys.argv, sys.path[0], __name__); 1 / 0", "-m"],
+        ["link.py"],
+    ],
+)
+def test_other_ways_to_run(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "pack" / "two").mkdir(parents=True)
+    for name in ("pack/__init__.py", "pack/two/__init__.py"):
+        (tmp_path / name).write_text("")
+    for name in ("pack/__main__.py", "pack/one.py"):
+        (tmp_path / name).write_text(TOLD.replace("__spec__", "str(__spec__)[:40]"))
+    (tmp_path / "link.py").symlink_to("pack/one.py")
+    assert outcome(OURS, tmp_path, *arguments) == outcome(PLAIN, tmp_path, *arguments)
+
+
+def test_without_a_program(tmp_path: Path) -> None:
+    status, out, err = outcome(OURS, tmp_path)
+    assert (status, out) == (2, "")
+    assert err.startswith("usage: python -m nanotorch (script.py |")
+    assert outcome(OURS, tmp_path, "--help")[:2] == (0, err)
+    assert "Argument expected for the -m option" in outcome(OURS, tmp_path, "-m")[2]
+    assert "unknown option -q" in outcome(OURS, tmp_path, "-q")[2]
+
+
+SAME = """
+import sys
+import torch, torch.nn as nn, torch.nn.functional as F, torch.optim.lr_scheduler
+import torch.backends.cudnn as cudnn
+from torch import nn as again, save
+from torch.autograd import Function, Variable
+from torch.cuda.amp import GradScaler
+from torch.nn.modules.loss import MSELoss
+from torch.nn.modules.nothing_of_ours import Linear
+from torch.nn.parameter import Parameter
+from torch.optim.lr_scheduler import StepLR
+from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data.dataset import Dataset
+from torch.utils.tensorboard import SummaryWriter
+import nanotorch
+assert torch is nanotorch and nn is again is nanotorch.nn and F is nanotorch.nn.functional
+assert MSELoss is nn.MSELoss and Linear is nn.Linear and Parameter is nanotorch.nn.Parameter
+assert StepLR is torch.optim.lr_scheduler.StepLR and issubclass(TensorDataset, Dataset)
+assert isinstance(nanotorch.zeros(2), torch.Tensor)
+assert nn.__spec__.name == nn.__package__ == "nanotorch.nn"
+assert torch.__name__ == "torch" and torch.__version__.startswith("2.15.0+nanotorch.")
+assert nanotorch.as_torch() is torch
+print("same")
+"""
+LACKING = """
+for text in [
+    "import torch.jit", "from torch.distributed import rpc", "from torch import fx",
+    "import torch.nope", "import torch.nn.nope as x", "import torch\\ntorch.onnx.export",
+]:
+    try:
+        exec(text)
+    except (ImportError, AttributeError) as error:
+        print(type(error).__name__, "|", error.name, "|", str(error).partition(". ")[0] + "." * ("scope" in str(error)))
+"""
+
+
+def test_the_modules_are_the_same(tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text(SAME)
+    assert outcome(OURS, tmp_path, "x.py") == (0, "same\n", "")
+
+
+def test_modules_that_are_not_there(tmp_path: Path) -> None:
+    status, out, err = outcome(OURS, tmp_path, "-c", LACKING)
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "ModuleNotFoundError | torch.jit | No module named 'torch.jit': out of scope.",
+        "ModuleNotFoundError | torch.distributed | No module named 'torch.distributed': out of "
+        "scope.",
+        "ImportError | torch | cannot import name 'fx' from 'torch': out of scope.",
+        "ModuleNotFoundError | torch.nope | No module named 'torch.nope'",
+        "ModuleNotFoundError | torch.nn.nope | No module named 'torch.nn.nope'",
+        "AttributeError | onnx | module 'torch' has no attribute 'onnx': out of scope.",
+    ]
+
+
+def test_processes_that_the_program_starts(tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text("""
+import multiprocessing, torch
+def f(n):
+    return torch.ones(n).sum().item(), torch.__version__
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(f, [3]) == [(3.0, torch.__version__)])
+""")
+    assert outcome(OURS, tmp_path, "x.py") == (0, "True\n", "")
+
+
+def test_pytorch_itself_is_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("")
+    code = "import torch, nanotorch\ntry: nanotorch.as_torch()\nexcept RuntimeError as e: print(e)"
+    status, out, err = outcome(PLAIN, tmp_path, "-c", code)
+    assert (status, err) == (0, "")
+    assert out.startswith("PyTorch has been imported already, from ")
