@@ -1,5 +1,8 @@
 """Modules: layers, containers and losses, and the functions and initializers behind them."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.nn import functional as functional
 from nanotorch.nn import init as init
 from nanotorch.nn import utils as utils
@@ -65,3 +68,60 @@ from nanotorch.nn.recurrent_cells import RNNCell as RNNCell
 from nanotorch.nn.recurrent_cells import RNNCellBase as RNNCellBase
 from nanotorch.nn.shape import Flatten as Flatten
 from nanotorch.nn.shape import Unflatten as Unflatten
+
+if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = _on_demand("nanotorch.nn")
+from nanotorch.nn.batchnorm import BatchNorm2d as BatchNorm2d
+from nanotorch.nn.batchnorm import BatchNorm3d as BatchNorm3d
+from nanotorch.nn.blocks import ChannelShuffle as ChannelShuffle
+from nanotorch.nn.blocks import Fold as Fold
+from nanotorch.nn.blocks import PixelShuffle as PixelShuffle
+from nanotorch.nn.blocks import PixelUnshuffle as PixelUnshuffle
+from nanotorch.nn.blocks import Unfold as Unfold
+from nanotorch.nn.conv import Conv1d as Conv1d
+from nanotorch.nn.conv import Conv2d as Conv2d
+from nanotorch.nn.conv import Conv3d as Conv3d
+from nanotorch.nn.conv import ConvTranspose1d as ConvTranspose1d
+from nanotorch.nn.conv import ConvTranspose2d as ConvTranspose2d
+from nanotorch.nn.conv import ConvTranspose3d as ConvTranspose3d
+from nanotorch.nn.distance import CosineSimilarity as CosineSimilarity
+from nanotorch.nn.distance import PairwiseDistance as PairwiseDistance
+from nanotorch.nn.groupnorm import GroupNorm as GroupNorm
+from nanotorch.nn.groupnorm import LocalResponseNorm as LocalResponseNorm
+from nanotorch.nn.groupnorm import RMSNorm as RMSNorm
+from nanotorch.nn.instancenorm import InstanceNorm1d as InstanceNorm1d
+from nanotorch.nn.instancenorm import InstanceNorm2d as InstanceNorm2d
+from nanotorch.nn.instancenorm import InstanceNorm3d as InstanceNorm3d
+from nanotorch.nn.padding import CircularPad1d as CircularPad1d
+from nanotorch.nn.padding import CircularPad2d as CircularPad2d
+from nanotorch.nn.padding import CircularPad3d as CircularPad3d
+from nanotorch.nn.padding import ConstantPad1d as ConstantPad1d
+from nanotorch.nn.padding import ConstantPad2d as ConstantPad2d
+from nanotorch.nn.padding import ConstantPad3d as ConstantPad3d
+from nanotorch.nn.padding import ReflectionPad1d as ReflectionPad1d
+from nanotorch.nn.padding import ReflectionPad2d as ReflectionPad2d
+from nanotorch.nn.padding import ReflectionPad3d as ReflectionPad3d
+from nanotorch.nn.padding import ReplicationPad1d as ReplicationPad1d
+from nanotorch.nn.padding import ReplicationPad2d as ReplicationPad2d
+from nanotorch.nn.padding import ReplicationPad3d as ReplicationPad3d
+from nanotorch.nn.padding import ZeroPad1d as ZeroPad1d
+from nanotorch.nn.padding import ZeroPad2d as ZeroPad2d
+from nanotorch.nn.padding import ZeroPad3d as ZeroPad3d
+from nanotorch.nn.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
+from nanotorch.nn.pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
+from nanotorch.nn.pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d
+from nanotorch.nn.pooling import AdaptiveMaxPool1d as AdaptiveMaxPool1d
+from nanotorch.nn.pooling import AdaptiveMaxPool2d as AdaptiveMaxPool2d
+from nanotorch.nn.pooling import AdaptiveMaxPool3d as AdaptiveMaxPool3d
+from nanotorch.nn.pooling import AvgPool1d as AvgPool1d
+from nanotorch.nn.pooling import AvgPool2d as AvgPool2d
+from nanotorch.nn.pooling import AvgPool3d as AvgPool3d
+from nanotorch.nn.pooling import LPPool1d as LPPool1d
+from nanotorch.nn.pooling import LPPool2d as LPPool2d
+from nanotorch.nn.pooling import LPPool3d as LPPool3d
+from nanotorch.nn.pooling import MaxPool1d as MaxPool1d
+from nanotorch.nn.pooling import MaxPool2d as MaxPool2d
+from nanotorch.nn.pooling import MaxPool3d as MaxPool3d
+from nanotorch.nn.pooling import MaxUnpool1d as MaxUnpool1d
+from nanotorch.nn.pooling import MaxUnpool2d as MaxUnpool2d
+from nanotorch.nn.pooling import MaxUnpool3d as MaxUnpool3d

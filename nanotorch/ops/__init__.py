@@ -6,20 +6,25 @@ from nanotorch._core.arguments import as_method
 from nanotorch._core.op import PUBLIC
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import activation as activation
+from nanotorch.ops import adaptive as adaptive
 from nanotorch.ops import advanced as advanced
 from nanotorch.ops import affine as affine
 from nanotorch.ops import blending as blending
+from nanotorch.ops import blocks as blocks
 from nanotorch.ops import chains as chains
 from nanotorch.ops import combining as combining
 from nanotorch.ops import comparison as comparison
 from nanotorch.ops import constructor as constructor
 from nanotorch.ops import conversion as conversion
+from nanotorch.ops import convolution as convolution
+from nanotorch.ops import convolving as convolving
 from nanotorch.ops import creation as creation
 from nanotorch.ops import determinants as determinants
+from nanotorch.ops import distance as distance
 from nanotorch.ops import einstein as einstein
+from nanotorch.ops import elementwise as elementwise
 from nanotorch.ops import elman as elman
 from nanotorch.ops import embedding as embedding
-from nanotorch.ops import elementwise as elementwise
 from nanotorch.ops import erf as erf
 from nanotorch.ops import expanding as expanding
 from nanotorch.ops import extremum as extremum
@@ -41,13 +46,18 @@ from nanotorch.ops import lstm as lstm
 from nanotorch.ops import masking as masking
 from nanotorch.ops import matrix as matrix
 from nanotorch.ops import memory as memory
+from nanotorch.ops import neighbours as neighbours
 from nanotorch.ops import normalization as normalization
 from nanotorch.ops import operators as operators
 from nanotorch.ops import order as order
-from nanotorch.ops import packing as packing
+from nanotorch.ops import outs as outs
 from nanotorch.ops import overwriting as overwriting
+from nanotorch.ops import packing as packing
+from nanotorch.ops import padding as padding
 from nanotorch.ops import pairs as pairs
 from nanotorch.ops import picture_loss as picture_loss
+from nanotorch.ops import pooling as pooling
+from nanotorch.ops import pooling_functions as pooling_functions
 from nanotorch.ops import power as power
 from nanotorch.ops import products as products
 from nanotorch.ops import quantiles as quantiles
@@ -68,15 +78,19 @@ from nanotorch.ops import slicing as slicing
 from nanotorch.ops import solving as solving
 from nanotorch.ops import sorting as sorting
 from nanotorch.ops import special as special
+from nanotorch.ops import standardizing as standardizing
 from nanotorch.ops import statistics as statistics
 from nanotorch.ops import subscript as subscript
+from nanotorch.ops import taps as taps
 from nanotorch.ops import units as units
+from nanotorch.ops import unpooling as unpooling
 from nanotorch.ops import variance as variance
 
 for _name, _function in PUBLIC.items():
     if vars(Tensor).get(_name) is _function:
         setattr(Tensor, _name, as_method(_function))
 
+outs.provide()
 globals().update(PUBLIC)
 __all__ = sorted(PUBLIC)
 

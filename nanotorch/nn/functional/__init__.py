@@ -1,5 +1,8 @@
 """The layers and losses as functions."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.nn.functional.activation import elu as elu
 from nanotorch.nn.functional.activation import elu_ as elu_
 from nanotorch.nn.functional.activation import gelu as gelu
@@ -24,6 +27,12 @@ from nanotorch.nn.functional.activation import tanh as tanh
 from nanotorch.nn.functional.activation import tanhshrink as tanhshrink
 from nanotorch.nn.functional.classes import cross_entropy as cross_entropy
 from nanotorch.nn.functional.classes import nll_loss as nll_loss
+from nanotorch.nn.functional.convolution import conv1d as conv1d
+from nanotorch.nn.functional.convolution import conv2d as conv2d
+from nanotorch.nn.functional.convolution import conv3d as conv3d
+from nanotorch.nn.functional.convolution import conv_transpose1d as conv_transpose1d
+from nanotorch.nn.functional.convolution import conv_transpose2d as conv_transpose2d
+from nanotorch.nn.functional.convolution import conv_transpose3d as conv_transpose3d
 from nanotorch.nn.functional.dropout import dropout as dropout
 from nanotorch.nn.functional.embedding import embedding as embedding
 from nanotorch.nn.functional.embedding import embedding_bag as embedding_bag
@@ -54,3 +63,50 @@ from nanotorch.nn.functional.loss import mse_loss as mse_loss
 from nanotorch.nn.functional.loss import smooth_l1_loss as smooth_l1_loss
 from nanotorch.nn.functional.normalization import batch_norm as batch_norm
 from nanotorch.nn.functional.normalization import layer_norm as layer_norm
+from nanotorch.nn.functional.padding import pad as pad
+from nanotorch.nn.functional.pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
+from nanotorch.nn.functional.pooling import adaptive_avg_pool2d as adaptive_avg_pool2d
+from nanotorch.nn.functional.pooling import adaptive_avg_pool3d as adaptive_avg_pool3d
+from nanotorch.nn.functional.pooling import adaptive_max_pool1d as adaptive_max_pool1d
+from nanotorch.nn.functional.pooling import (
+    adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
+)
+from nanotorch.nn.functional.pooling import adaptive_max_pool2d as adaptive_max_pool2d
+from nanotorch.nn.functional.pooling import (
+    adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices,
+)
+from nanotorch.nn.functional.pooling import adaptive_max_pool3d as adaptive_max_pool3d
+from nanotorch.nn.functional.pooling import (
+    adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices,
+)
+from nanotorch.nn.functional.pooling import avg_pool1d as avg_pool1d
+from nanotorch.nn.functional.pooling import avg_pool2d as avg_pool2d
+from nanotorch.nn.functional.pooling import avg_pool3d as avg_pool3d
+from nanotorch.nn.functional.pooling import lp_pool1d as lp_pool1d
+from nanotorch.nn.functional.pooling import lp_pool2d as lp_pool2d
+from nanotorch.nn.functional.pooling import lp_pool3d as lp_pool3d
+from nanotorch.nn.functional.pooling import max_pool1d as max_pool1d
+from nanotorch.nn.functional.pooling import max_pool1d_with_indices as max_pool1d_with_indices
+from nanotorch.nn.functional.pooling import max_pool2d as max_pool2d
+from nanotorch.nn.functional.pooling import max_pool2d_with_indices as max_pool2d_with_indices
+from nanotorch.nn.functional.pooling import max_pool3d as max_pool3d
+from nanotorch.nn.functional.pooling import max_pool3d_with_indices as max_pool3d_with_indices
+
+if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = _on_demand("nanotorch.nn.functional")
+from nanotorch.nn.functional.blocks import channel_shuffle as channel_shuffle
+from nanotorch.nn.functional.blocks import fold as fold
+from nanotorch.nn.functional.blocks import pixel_shuffle as pixel_shuffle
+from nanotorch.nn.functional.blocks import pixel_unshuffle as pixel_unshuffle
+from nanotorch.nn.functional.blocks import unfold as unfold
+from nanotorch.nn.functional.normalization import group_norm as group_norm
+from nanotorch.nn.functional.normalization import instance_norm as instance_norm
+from nanotorch.nn.functional.normalization import rms_norm as rms_norm
+from nanotorch.nn.functional.response import local_response_norm as local_response_norm
+from nanotorch.nn.functional.response import normalize as normalize
+from nanotorch.nn.functional.unpooling import max_unpool1d as max_unpool1d
+from nanotorch.nn.functional.unpooling import max_unpool2d as max_unpool2d
+from nanotorch.nn.functional.unpooling import max_unpool3d as max_unpool3d
+from nanotorch.ops.distance import cosine_similarity as cosine_similarity
+from nanotorch.ops.distance import pairwise_distance as pairwise_distance
+from nanotorch.ops.distance import pdist as pdist

@@ -1,0 +1,333 @@
+"""Convolution layers."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nanotorch import ops
+from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.tensor import Tensor
+from nanotorch.nn import init
+from nanotorch.nn.functional import convolution
+from nanotorch.nn.functional.padding import pad
+from nanotorch.nn.module import Module
+from nanotorch.nn.parameter import Parameter
+from nanotorch.ops.windows import Ints
+
+Number = int | Sequence[int]
+MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+def each(value: Number, dims: int) -> Ints:
+    """One number for each dimension."""
+    return (value,) * dims if isinstance(value, int) else tuple(value)
+
+
+class _ConvNd(Module):
+    """What convolutions and transposed convolutions share; see `Conv2d` and `ConvTranspose2d`."""
+
+    weight: Tensor
+    bias: Tensor | None
+    dims = 2
+    transposed_layer = False
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Number, stride: Number,
+        padding: Number | str, dilation: Number, output_padding: Number, groups: int, bias: bool,
+        padding_mode: str, device: Any, dtype: DType | None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        dims = self.dims
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.kernel_size, self.stride = each(kernel_size, dims), each(stride, dims)
+        self.padding: Any = padding if isinstance(padding, str) else each(padding, dims)
+        self.dilation = each(dilation, dims)
+        self.transposed = self.transposed_layer
+        self.output_padding = each(output_padding, dims)
+        self.groups, self.padding_mode = groups, padding_mode
+        self.check()
+        self._reversed_padding_repeated_twice = self.around()
+        outer, inner = out_channels, in_channels
+        if self.transposed:
+            outer, inner = inner, outer
+        shape = (outer, inner // groups, *self.kernel_size)
+        self.weight = Parameter(ops.empty(shape, dtype=dtype, device=device))
+        self.register_parameter(
+            "bias",
+            Parameter(ops.empty(out_channels, dtype=dtype, device=device)) if bias else None,
+        )
+        self.reset_parameters()
+
+    def check(self) -> None:
+        """Refuse what does not go together."""
+        if self.groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        if self.in_channels % self.groups:
+            raise ValueError("in_channels must be divisible by groups")
+        if self.out_channels % self.groups:
+            raise ValueError("out_channels must be divisible by groups")
+        if isinstance(self.padding, str):
+            if self.padding not in ("same", "valid"):
+                raise ValueError(
+                    f"Invalid padding string {self.padding!r}, should be one of {{'same', 'valid'}}"
+                )
+            if self.padding == "same" and any(s != 1 for s in self.stride):
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        if self.padding_mode not in MODES:
+            raise ValueError(
+                "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but "
+                f"got padding_mode='{self.padding_mode}'"
+            )
+
+    def around(self) -> Any:
+        """The padding as `nanotorch.nn.functional.pad` takes it."""
+        if self.padding == "valid":
+            return [0, 0] * self.dims
+        if self.padding != "same":
+            return tuple([n for n in reversed(self.padding) for _ in range(2)])
+        pairs = list(zip(self.kernel_size, self.dilation, strict=False))
+        totals = [d * (k - 1) for k, d in reversed(pairs)]
+        return [n for total in totals for n in (total // 2, total - total // 2)]
+
+    def reset_parameters(self) -> None:
+        """Draw new values for the parameters."""
+        # With a = √5 the bound √3 · gain / √fan is 1/√fan.
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            if fan_in:
+                bound = 1 / math.sqrt(fan_in)
+                init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        zeros, ones = (0,) * len(self.padding), (1,) * len(self.dilation)
+        parts = [
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}"
+        ]
+        if self.padding != zeros:
+            parts.append(f"padding={self.padding}")
+        if self.dilation != ones:
+            parts.append(f"dilation={self.dilation}")
+        if self.output_padding != (0,) * len(self.output_padding):
+            parts.append(f"output_padding={self.output_padding}")
+        if self.groups != 1:
+            parts.append(f"groups={self.groups}")
+        if self.bias is None:
+            parts.append("bias=False")
+        if self.padding_mode != "zeros":
+            parts.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(parts)
+
+
+class _Conv(_ConvNd):
+    """Convolutions; see `Conv2d`."""
+
+    function: Any
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Number,
+        stride: Number = 1,
+        padding: Number | str = 0,
+        dilation: Number = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The convolution of the input with the weight, plus the bias."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            padding = 0
+        function = type(self).function
+        result: Tensor = function(
+            input, weight, bias, self.stride, padding, self.dilation, self.groups
+        )
+        return result
+
+
+class Conv1d(_Conv):
+    """A convolution of signals: see `Conv2d`.
+
+    Shape:
+        Input (N, C, L) or (C, L), weight (O, C / groups, K).
+    """
+
+    dims = 1
+    function = staticmethod(convolution.conv1d)
+
+
+class Conv2d(_Conv):
+    """A convolution: ``out[n, o] = bias[o] + Σ_c weight[o, c] ⋆ input[n, c]``.
+
+    Args:
+        in_channels: the number C of channels of the input.
+        out_channels: the number O of channels of the output.
+        kernel_size: K, a number or one per dimension, as for the following.
+        stride: how far neighbouring windows are apart. Default: 1.
+        padding: how much is put around the input; "valid" for nothing, "same" for as much as keeps
+            its size. Default: 0.
+        dilation: how far neighbouring elements of a window are apart. Default: 1.
+        groups: into how many groups channels and outputs are divided, each of which sees only
+            itself. Default: 1.
+        bias: whether to add one. Default: True.
+        padding_mode: "zeros", "reflect", "replicate" or "circular". Default: "zeros".
+        device: accepted for PyTorch's sake.
+        dtype: of the parameters. Default: the default dtype.
+
+    Shape:
+        Input (N, C, H, W) or (C, H, W); output (N, O, ...) or (O, ...) with height
+        ``⌊(H + 2 padding - dilation (K - 1) - 1) / stride⌋ + 1``.
+
+    Attributes:
+        weight: (O, C / groups, K, K), drawn uniformly from ±1/√(C / groups · K²).
+        bias: (O,), drawn likewise; None without bias.
+
+    Raises:
+        ValueError: if channels do not divide into groups, for another padding or its mode, and for
+            "same" with a stride.
+    """
+
+    function = staticmethod(convolution.conv2d)
+
+
+class Conv3d(_Conv):
+    """A convolution of volumes: see `Conv2d`.
+
+    Shape:
+        Input (N, C, D, H, W) or (C, D, H, W), weight (O, C / groups, K, K, K).
+    """
+
+    dims = 3
+    function = staticmethod(convolution.conv3d)
+
+
+class _ConvTransposeNd(_ConvNd):
+    """Transposed convolutions; see `ConvTranspose2d`."""
+
+    transposed_layer = True
+    function: Any
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Number,
+        stride: Number = 1,
+        padding: Number = 0,
+        output_padding: Number = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Number = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding,
+            groups, bias, padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """The transposed convolution of the input.
+
+        Args:
+            output_size: of the result, where several are possible; with or without (N, C).
+
+        Raises:
+            ValueError: for a size that is not possible.
+        """
+        padding = self._output_padding(input, output_size)
+        function = type(self).function
+        result: Tensor = function(
+            input, self.weight, self.bias, self.stride, self.padding, padding, self.groups,
+            self.dilation,
+        )  # fmt: skip
+        return result
+
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> Ints:
+        """The output padding that leads to ``output_size``."""
+        if output_size is None:
+            return self.output_padding
+        dims, ndim = self.dims, input.ndim
+        lead = ndim - dims
+        if len(output_size) == ndim:
+            output_size = output_size[lead:]
+        if len(output_size) != dims:
+            raise ValueError(
+                f"ConvTranspose{dims}D: for {ndim}D input, output_size must have {dims} or "
+                f"{ndim} elements (got {len(output_size)})"
+            )
+        size = tuple(input.shape[lead:])
+        least = ops.convolution.size_of_adjoint(
+            size, self.kernel_size, self.stride, self.padding, self.dilation
+        )
+        most = [n + s - 1 for n, s in zip(least, self.stride, strict=True)]
+        if any(not a <= n <= b for n, a, b in zip(output_size, least, most, strict=True)):
+            raise ValueError(
+                f"requested an output size of {output_size}, but valid sizes range from "
+                f"{list(least)} to {most} (for an input of {input.size()[2:]})"
+            )
+        return tuple([n - a for n, a in zip(output_size, least, strict=True)])
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """A transposed convolution of signals: see `ConvTranspose2d`."""
+
+    dims = 1
+    function = staticmethod(convolution.conv_transpose1d)
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """The adjoint of a convolution for its input, plus a bias: from its outputs back to its inputs.
+
+    Args:
+        in_channels: the number C of channels of the input: the outputs of the convolution.
+        out_channels: the number O of channels of the output.
+        kernel_size, stride, padding, dilation, groups: of the convolution; see `Conv2d`.
+        output_padding: by how much the output is larger than the smallest input of the convolution
+            that would give the input. Default: 0.
+        bias: whether to add one. Default: True.
+        padding_mode: "zeros" only.
+        device: accepted for PyTorch's sake.
+        dtype: of the parameters. Default: the default dtype.
+
+    Shape:
+        Input (N, C, H, W) or (C, H, W); output (N, O, ...) or (O, ...) with height
+        ``(H - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1``.
+
+    Attributes:
+        weight: (C, O / groups, K, K), drawn uniformly from ±1/√(O / groups · K²).
+        bias: (O,), drawn likewise; None without bias.
+
+    Raises:
+        ValueError: see `Conv2d`.
+
+    Reference:
+        Zeiler et al., Deconvolutional Networks, CVPR 2010.
+    """
+
+    function = staticmethod(convolution.conv_transpose2d)
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """A transposed convolution of volumes: see `ConvTranspose2d`."""
+
+    dims = 3
+    function = staticmethod(convolution.conv_transpose3d)

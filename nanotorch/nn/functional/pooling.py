@@ -1,0 +1,257 @@
+"""Pooling: one number for each window."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nanotorch import ops
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops import adaptive
+from nanotorch.ops import pooling_functions as pools
+from nanotorch.ops.adaptive import adaptive_avg_pool1d as adaptive_avg_pool1d
+from nanotorch.ops.pooling_functions import avg_pool1d as avg_pool1d
+from nanotorch.ops.pooling_functions import max_pool1d_with_indices as max_pool1d_with_indices
+
+Number = int | Sequence[int]
+Pair = tuple[Tensor, Tensor]
+
+
+# The greatest
+
+
+def max_pool1d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The greatest elements of windows over one dimension; see `max_pool2d`."""
+    pair = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return pair if return_indices else pair[0]
+
+
+def max_pool2d_with_indices(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Pair:  # fmt: skip
+    """`max_pool2d`, and where each greatest element is among those of its channel."""
+    pair: Pair = pools.max_pool(
+        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode
+    )
+    return pair
+
+
+def max_pool2d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The greatest element of each window over the last two dimensions.
+
+    Args:
+        kernel_size: the size K of the windows: a number, or one per dimension, as for the rest.
+        stride: s, how far neighbouring windows are apart. Default: K.
+        padding: p, how far windows reach beyond the borders; at most half a window.
+        dilation: d, how far neighbouring elements of a window are apart.
+        ceil_mode: let the last window reach beyond the padding.
+        return_indices: whether to return where each is, too, for `max_unpool2d`.
+
+    Shape:
+        ``input`` (N, C, H, W) or (C, H, W); the result's height is
+        ``⌊(H + 2p - d (K - 1) - 1) / s⌋ + 1``.
+
+    Raises:
+        RuntimeError: for numbers out of range and shapes that do not fit.
+    """
+    pair = max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return pair if return_indices else pair[0]
+
+
+def max_pool3d_with_indices(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Pair:  # fmt: skip
+    """`max_pool3d`, and where each greatest element is among those of its channel."""
+    pair: Pair = pools.max_pool(
+        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode
+    )
+    return pair
+
+
+def max_pool3d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The greatest elements of windows over the last three dimensions; see `max_pool2d`."""
+    pair = max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return pair if return_indices else pair[0]
+
+
+# Means
+
+
+def avg_pool2d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window over the last two dimensions; see `max_pool2d`.
+
+    Args:
+        count_include_pad: whether padding counts as elements that are zero.
+        divisor_override: by what sums are divided instead of the number of elements.
+    """
+    result: Tensor = pools.mean_pool(
+        "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
+        divisor_override,
+    )  # fmt: skip
+    return result
+
+
+def avg_pool3d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window over the last three dimensions; see `avg_pool2d`."""
+    result: Tensor = pools.mean_pool(
+        "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
+        divisor_override,
+    )  # fmt: skip
+    return result
+
+
+# Norms
+
+
+def lp_pool(input: Tensor, norm_type: float, kernel: tuple[int, ...], means: Tensor) -> Tensor:
+    """The norms of windows, from the means of powers."""
+    count = 1
+    for k in kernel:
+        count *= k
+    # The sign, lest roots of negative sums become nan without need.
+    total = ops.sign(means) * ops.relu(ops.abs(means))
+    result: Tensor = (total * count) ** (1.0 / norm_type)
+    return result
+
+
+def sizes(kernel_size: Number, dims: int) -> tuple[int, ...]:
+    """The size of windows along each dimension."""
+    return (kernel_size,) * dims if isinstance(kernel_size, int) else tuple(kernel_size)
+
+
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: Number, stride: Number | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """``(Σ input^p)^(1/p)`` of each window over one dimension; see `lp_pool2d`."""
+    if norm_type == float("inf"):
+        largest: Tensor = max_pool1d(ops.abs(input), kernel_size, stride, ceil_mode=ceil_mode)
+        return largest
+    means = avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode)
+    return lp_pool(input, norm_type, sizes(kernel_size, 1), means)
+
+
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Number, stride: Number | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """``(Σ input^p)^(1/p)`` of each window over the last two dimensions.
+
+    Args:
+        norm_type: p; infinity for the greatest absolute value.
+        kernel_size, stride, ceil_mode: see `max_pool2d`.
+    """
+    if norm_type == float("inf"):
+        largest: Tensor = max_pool2d(ops.abs(input), kernel_size, stride, ceil_mode=ceil_mode)
+        return largest
+    means = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
+    return lp_pool(input, norm_type, sizes(kernel_size, 2), means)
+
+
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Number, stride: Number | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """``(Σ input^p)^(1/p)`` of each window over the last three dimensions; see `lp_pool2d`."""
+    if norm_type == float("inf"):
+        largest: Tensor = max_pool3d(ops.abs(input), kernel_size, stride, ceil_mode=ceil_mode)
+        return largest
+    means = avg_pool3d(input**norm_type, kernel_size, stride, 0, ceil_mode)
+    return lp_pool(input, norm_type, sizes(kernel_size, 3), means)
+
+
+# Parts
+
+
+def parts(name: str, message: str, output_size: Any, input: Tensor, dims: int) -> tuple[int, ...]:
+    """The output size along each dimension; None stands for that of the input."""
+    pools.tensor_given(name, input)
+    if output_size is None:
+        raise TypeError("object of type 'NoneType' has no len()")
+    given = (output_size,) * dims if isinstance(output_size, int) else tuple(output_size)
+    if len(given) != dims:
+        raise RuntimeError(message)
+    shape = input._array.shape[-dims:]
+    return tuple([n if o is None else o for n, o in zip(shape, given, strict=False)])
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean of each of (h, w) parts of (N, C, H, W) or (C, H, W).
+
+    Along a dimension part k goes from ``⌊k H / h⌋`` to ``⌈(k + 1) H / h⌉``.
+
+    Args:
+        output_size: a number, or one per dimension; None for the size of the input.
+    """
+    name = "adaptive_avg_pool2d"
+    size = parts(name, f"{name}: output_size must be 2", output_size, input, 2)
+    result: Tensor = adaptive.adaptive_mean(name, input, size)
+    return result
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean of each of (d, h, w) parts of (N, C, D, H, W); see `adaptive_avg_pool2d`."""
+    name = "adaptive_avg_pool3d"
+    size = parts(name, f"{name}: output_size must be 3", output_size, input, 3)
+    result: Tensor = adaptive.adaptive_mean(name, input, size)
+    return result
+
+
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Pair:
+    """The greatest elements of parts of one dimension, and where they are."""
+    return adaptive.adaptive_max_pool1d(input, output_size)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The greatest element of each part of one dimension; see `adaptive_avg_pool2d`."""
+    pair = adaptive_max_pool1d_with_indices(input, output_size)
+    return pair if return_indices else pair[0]
+
+
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Pair:
+    """`adaptive_max_pool2d`, and where each is among the elements of its channel."""
+    name = "adaptive_max_pool2d"
+    message = f"{name}(): internal error: output_size.size() must be 2"
+    pair: Pair = adaptive.adaptive_max(name, input, parts(name, message, output_size, input, 2))
+    return pair
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The greatest element of each of (h, w) parts; see `adaptive_avg_pool2d`."""
+    pair = adaptive_max_pool2d_with_indices(input, output_size)
+    return pair if return_indices else pair[0]
+
+
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Pair:
+    """`adaptive_max_pool3d`, and where each is among the elements of its channel."""
+    name = "adaptive_max_pool3d"
+    message = f"{name}(): internal error: output_size.size() must be 3"
+    pair: Pair = adaptive.adaptive_max(name, input, parts(name, message, output_size, input, 3))
+    return pair
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The greatest element of each of (d, h, w) parts; see `adaptive_avg_pool2d`."""
+    pair = adaptive_max_pool3d_with_indices(input, output_size)
+    return pair if return_indices else pair[0]

@@ -1,0 +1,358 @@
+"""Pooling layers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nanotorch._core.tensor import Tensor
+from nanotorch.nn.functional import pooling as F
+from nanotorch.nn.functional import unpooling
+from nanotorch.nn.module import Module
+
+Number = int | Sequence[int]
+
+
+# The greatest
+
+
+class _MaxPoolNd(Module):
+    """What layers share that take the greatest elements; see `MaxPool2d`."""
+
+    function: Any
+
+    def __init__(
+        self,
+        kernel_size: Number,
+        stride: Number | None = None,
+        padding: Number = 0,
+        dilation: Number = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding, self.dilation = padding, dilation
+        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        """The greatest elements; with ``return_indices``, and where they are."""
+        return type(self).function(
+            input, self.kernel_size, self.stride, self.padding, self.dilation,
+            ceil_mode=self.ceil_mode, return_indices=self.return_indices,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPoolNd):
+    """The greatest elements of windows over one dimension: see `MaxPool2d`."""
+
+    function = staticmethod(F.max_pool1d)
+
+
+class MaxPool2d(_MaxPoolNd):
+    """The greatest element of each window over the last two dimensions.
+
+    Args:
+        kernel_size: the size K of the windows: a number, or one per dimension, as for the rest.
+        stride: s, how far neighbouring windows are apart. Default: K.
+        padding: p, how far windows reach beyond the borders. Default: 0.
+        dilation: d, how far neighbouring elements of a window are apart. Default: 1.
+        return_indices: whether to return where each is, too. Default: False.
+        ceil_mode: let the last window reach beyond the padding. Default: False.
+
+    Shape:
+        Input (N, C, H, W) or (C, H, W); output height ``⌊(H + 2p - d (K - 1) - 1) / s⌋ + 1``.
+
+    Raises:
+        RuntimeError: for numbers out of range and shapes that do not fit.
+    """
+
+    function = staticmethod(F.max_pool2d)
+
+
+class MaxPool3d(_MaxPoolNd):
+    """The greatest elements of windows over three dimensions: see `MaxPool2d`."""
+
+    function = staticmethod(F.max_pool3d)
+
+
+class _MaxUnpoolNd(Module):
+    """What layers share that put greatest elements back; see `MaxUnpool2d`."""
+
+    dims = 2
+    function: Any
+
+    def __init__(
+        self, kernel_size: Number, stride: Number | None = None, padding: Number = 0
+    ) -> None:
+        super().__init__()
+        dims = self.dims
+        self.kernel_size = F.sizes(kernel_size, dims)
+        self.stride = F.sizes(kernel_size if stride is None else stride, dims)
+        self.padding = F.sizes(padding, dims)
+
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
+    ) -> Tensor:
+        """Zeros with the elements of the input where ``indices`` says."""
+        result: Tensor = type(self).function(
+            input, indices, self.kernel_size, self.stride, self.padding, output_size
+        )
+        return result
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpoolNd):
+    """Puts the elements that `MaxPool1d` took back: see `MaxUnpool2d`."""
+
+    dims = 1
+    function = staticmethod(unpooling.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpoolNd):
+    """Puts the elements that `MaxPool2d` took back where they were, among zeros.
+
+    Args:
+        kernel_size, stride, padding: of that layer.
+    """
+
+    function = staticmethod(unpooling.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpoolNd):
+    """Puts the elements that `MaxPool3d` took back: see `MaxUnpool2d`."""
+
+    dims = 3
+    function = staticmethod(unpooling.max_unpool3d)
+
+
+# Means
+
+
+class _AvgPoolNd(Module):
+    """What layers of means share; see `AvgPool2d`."""
+
+    kernel_size: Number
+    stride: Number
+    padding: Number
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(_AvgPoolNd):
+    """The means of windows over one dimension: see `AvgPool2d`."""
+
+    def __init__(
+        self,
+        kernel_size: Number,
+        stride: Number | None = None,
+        padding: Number = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = F.sizes(kernel_size, 1)
+        self.stride = F.sizes(kernel_size if stride is None else stride, 1)
+        self.padding = F.sizes(padding, 1)
+        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The means of the windows."""
+        return F.avg_pool1d(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
+            self.count_include_pad,
+        )  # fmt: skip
+
+
+class AvgPool2d(_AvgPoolNd):
+    """The mean of each window over the last two dimensions.
+
+    Args:
+        kernel_size, stride, padding, ceil_mode: see `MaxPool2d`.
+        count_include_pad: whether padding counts as elements that are zero. Default: True.
+        divisor_override: by what sums are divided instead of the number of elements.
+    """
+
+    function: Any = staticmethod(F.avg_pool2d)
+
+    def __init__(
+        self,
+        kernel_size: Number,
+        stride: Number | None = None,
+        padding: Number = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride or kernel_size
+        self.padding = padding
+        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The means of the windows."""
+        result: Tensor = type(self).function(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
+            self.count_include_pad, self.divisor_override,
+        )  # fmt: skip
+        return result
+
+
+class AvgPool3d(AvgPool2d):
+    """The means of windows over three dimensions: see `AvgPool2d`."""
+
+    function = staticmethod(F.avg_pool3d)
+
+
+# Norms
+
+
+class _LPPoolNd(Module):
+    """What layers of norms share; see `LPPool2d`."""
+
+    function: Any
+
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: Number,
+        stride: Number | None = None,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.norm_type, self.kernel_size = norm_type, kernel_size
+        self.stride, self.ceil_mode = stride, ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The norms of the windows."""
+        result: Tensor = type(self).function(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
+        return result
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPoolNd):
+    """The norms of windows over one dimension: see `LPPool2d`."""
+
+    function = staticmethod(F.lp_pool1d)
+
+
+class LPPool2d(_LPPoolNd):
+    """``(Σ input^p)^(1/p)`` of each window over the last two dimensions.
+
+    Args:
+        norm_type: p; infinity for the greatest absolute value.
+        kernel_size, stride, ceil_mode: see `MaxPool2d`.
+    """
+
+    function = staticmethod(F.lp_pool2d)
+
+
+class LPPool3d(_LPPoolNd):
+    """The norms of windows over three dimensions: see `LPPool2d`."""
+
+    function = staticmethod(F.lp_pool3d)
+
+
+# Parts
+
+
+class _AdaptiveAvgPoolNd(Module):
+    """What layers share that take means of parts; see `AdaptiveAvgPool2d`."""
+
+    function: Any
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The means of the parts."""
+        result: Tensor = type(self).function(input, self.output_size)
+        return result
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+    """The means of parts of one dimension: see `AdaptiveAvgPool2d`."""
+
+    function = staticmethod(F.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+    """The mean of each of (h, w) parts of the last two dimensions, whatever their sizes.
+
+    Along a dimension part k goes from ``⌊k H / h⌋`` to ``⌈(k + 1) H / h⌉``.
+
+    Args:
+        output_size: a number, or one per dimension; None for the size of the input.
+
+    Shape:
+        Input (N, C, H, W) or (C, H, W), output (N, C, h, w) or (C, h, w).
+    """
+
+    function = staticmethod(F.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+    """The means of parts of three dimensions: see `AdaptiveAvgPool2d`."""
+
+    function = staticmethod(F.adaptive_avg_pool3d)
+
+
+class _AdaptiveMaxPoolNd(Module):
+    """What layers share that take the greatest elements of parts; see `AdaptiveMaxPool2d`."""
+
+    function: Any
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size, self.return_indices = output_size, return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        """The greatest elements; with ``return_indices``, and where they are."""
+        return type(self).function(input, self.output_size, self.return_indices)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+    """The greatest elements of parts of one dimension: see `AdaptiveMaxPool2d`."""
+
+    function = staticmethod(F.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+    """The greatest element of each of (h, w) parts of the last two dimensions.
+
+    Args:
+        output_size: see `AdaptiveAvgPool2d`.
+        return_indices: whether to return where each is, too. Default: False.
+    """
+
+    function = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+    """The greatest elements of parts of three dimensions: see `AdaptiveMaxPool2d`."""
+
+    function = staticmethod(F.adaptive_max_pool3d)

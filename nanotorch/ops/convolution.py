@@ -1,0 +1,182 @@
+"""Convolution and its adjoints: with the columns of an input's windows it is a matrix product."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.op import Array, op
+from nanotorch.ops.reduction import sum_along
+from nanotorch.ops.slicing import slice_along
+from nanotorch.ops.windows import Ints, Windows, chunks, cropped, last, padded, windows
+
+HALF = np.dtype(np.float16)
+
+
+def in_groups(weight: Array, groups: int) -> Array:
+    """A weight ``(O, C / groups, *kernel)`` as matrices ``(groups, O / groups, ...)``."""
+    return weight.reshape(groups, weight.shape[0] // groups, -1)
+
+
+def convolved(input: Array, weight: Array, bias: Array | None, at: Windows, groups: int) -> Array:
+    """The convolution ``(N, O, *out)``."""
+    samples, outputs = len(input), len(weight)
+    matrix, source = in_groups(weight, groups), padded(input, at.padding)
+    out = np.empty((samples, groups, outputs // groups, math.prod(at.whole)), input.dtype)
+    for part in chunks(samples, source[0].nbytes * math.prod(at.kernel) if samples else 0):
+        np.matmul(matrix, at.columns(source[part], groups), out[part, :, :, : at.count])
+    out = out.reshape(samples, outputs, *at.whole)
+    out = out[last(map(slice, at.out))]
+    if bias is not None:
+        shift = bias.reshape((-1,) + (1,) * len(at.out))
+        return np.add(out, shift, None if at.flat else out)
+    return np.ascontiguousarray(out)
+
+
+def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, groups: int) -> Array:
+    """The adjoint of `convolved` for its input: the transposed convolution ``(N, C, *size)``."""
+    samples, outputs = g.shape[:2]
+    channels = weight.shape[1] * groups
+    matrix = in_groups(weight, groups).swapaxes(1, 2)
+    values = at.among(g).reshape(samples, groups, outputs // groups, at.count)
+    places = math.prod(at.kernel)
+    out = np.zeros((samples, channels, *at.size), g.dtype)
+    for part in chunks(samples, channels * places * at.count * g.itemsize):
+        columns = np.matmul(matrix, values[part])
+        at.add(columns.reshape(-1, channels, places, at.count), out[part])
+    out = cropped(out, at.padding)
+    if bias is not None:
+        out += bias.reshape((-1,) + (1,) * len(at.out))
+    return out
+
+
+def correlated(g: Array, input: Array, at: Windows, groups: int) -> Array:
+    """The adjoint of `convolved` for its weight ``(O, C / groups, *kernel)``."""
+    samples, outputs = g.shape[:2]
+    rows = input.shape[1] // groups * math.prod(at.kernel)
+    source, out = padded(input, at.padding), outputs // groups
+    values = at.among(g).reshape(samples, groups, out, at.count)
+    total = np.zeros((groups, out, rows), g.dtype)
+    for part in chunks(samples, groups * rows * max(at.count, out) * g.itemsize):
+        columns, among = at.columns(source[part], groups), values[part]
+        if at.count >= rows:  # the products of samples are small beside their columns
+            total += np.matmul(among, columns.swapaxes(2, 3)).sum(0)
+        else:
+            left = among.transpose(1, 2, 0, 3).reshape(groups, out, -1)
+            right = columns.transpose(1, 2, 0, 3).reshape(groups, rows, -1)
+            total += np.matmul(left, right.swapaxes(1, 2))
+    return total.reshape(outputs, input.shape[1] // groups, *at.kernel)
+
+
+def plain(*arrays: Array | None) -> Any:
+    """Arrays that BLAS multiplies: those of half precision in single.
+
+    Raises:
+        NotImplementedError: for bools.
+    """
+    first = arrays[0]
+    if first is not None and first.dtype.kind == "b":
+        raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
+    return [a.astype(np.float32) if a is not None and a.dtype is HALF else a for a in arrays]
+
+
+def size_of_adjoint(out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+    """The smallest input whose convolution is of the size ``out``."""
+    dims = zip(out, kernel, stride, padding, dilation, strict=True)
+    return tuple([(o - 1) * s - 2 * p + d * (k - 1) + 1 for o, k, s, p, d in dims])
+
+
+def fitted(value: Any, shape: Ints) -> Any:
+    """The first elements along each dimension; more of them is what large output padding leaves."""
+    for dim, size in enumerate(shape):
+        if value.shape[dim] != size:
+            value = slice_along(value, dim, 0, size)
+    return value
+
+
+def input_slope(
+    g: Any, weight: Any, shape: Ints, stride: Ints, padding: Ints, dilation: Ints,
+    transposed: bool, groups: int,
+) -> Any:  # fmt: skip
+    """The gradient of the input of `convolution`, of ``shape``: a convolution the other way."""
+    rest: Ints = (0,) * len(stride)
+    if not transposed:
+        least = size_of_adjoint(g.shape[2:], weight.shape[2:], stride, padding, dilation)
+        rest = tuple([n - m for n, m in zip(shape[2:], least, strict=True)])
+    out = convolve(g, weight, None, stride, padding, dilation, not transposed, rest, groups)
+    return fitted(out, shape)
+
+
+def weight_slope(
+    g: Any, input: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
+    transposed: bool, groups: int,
+) -> Any:  # fmt: skip
+    """The gradient of the weight of `convolution`."""
+    pair = (input, g) if transposed else (g, input)
+    return convolution_weight(*pair, kernel, stride, padding, dilation, groups)
+
+
+def sum_of_channels(g: Any) -> Any:
+    """The gradient of a bias."""
+    return sum_along(g, (0, *range(2, g.ndim)), False)
+
+
+@op(
+    input=lambda g, weight, input_shape, stride, padding, dilation, transposed, groups: input_slope(
+        g, weight, input_shape, stride, padding, dilation, transposed, groups
+    ),
+    weight=lambda g, input, weight_shape, stride, padding, dilation, transposed, groups: (
+        weight_slope(g, input, weight_shape[2:], stride, padding, dilation, transposed, groups)
+    ),
+    bias=lambda g: sum_of_channels(g),
+    method=False,
+    public=False,
+    node="ConvolutionBackward0",
+)
+def convolve(
+    input: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
+) -> Array:
+    """The convolution of (N, C, ...), or its adjoint; of numbers one for each dimension."""
+    x, w, b = plain(input, weight, bias)
+    size, kernel, out_size = input.shape[2:], weight.shape[2:], None
+    if transposed:
+        out_size = size
+        least = size_of_adjoint(size, kernel, stride, padding, dilation)
+        size = tuple([n + m for n, m in zip(least, output_padding, strict=True)])
+    at = windows(size, kernel, stride, padding, dilation, out_size)
+    out = (convolved_back if transposed else convolved)(x, w, b, at, groups)
+    return out.astype(HALF) if input.dtype is HALF else out
+
+
+@op(
+    slope=lambda g, input, slope_shape, stride, padding, dilation, groups: input_slope(
+        input, g, slope_shape, stride, padding, dilation, True, groups
+    ),
+    input=lambda g, slope, input_shape, stride, padding, dilation, groups: input_slope(
+        slope, g, input_shape, stride, padding, dilation, False, groups
+    ),
+    method=False,
+    public=False,
+)
+def convolution_weight(
+    slope: Array,
+    input: Array,
+    kernel_size: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+) -> Array:
+    """The gradient of the weight of a convolution of ``input``, from that of its result."""
+    g, x = plain(slope, input)
+    at = windows(input.shape[2:], kernel_size, stride, padding, dilation, slope.shape[2:])
+    out = correlated(g, x, at, groups)
+    return out.astype(HALF) if input.dtype is HALF else out
