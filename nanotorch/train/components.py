@@ -25,6 +25,7 @@ NOT_CONFIGURABLE = {
 }
 
 PLAIN = (bool, int, float, str, types.NoneType)
+VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 LISTS = (list, Iterable, Sequence, tuple)
 
 REFUSALS = (
@@ -180,15 +181,15 @@ class Components:
         return origins.error(path, message)
 
     def _parameters(self, name: str) -> list[inspect.Parameter]:
-        parameters = inspect.signature(self.factory(name)).parameters.values()
-        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        factory = self.factory(name)
+        parameters = [*inspect.signature(constructor(factory)).parameters.values()]
         return [
             parameter
-            for parameter in parameters
+            for parameter in (parameters[1:] if isinstance(factory, type) else parameters)
             if parameter.name not in NOT_CONFIGURABLE
             and f"{name}.{parameter.name}" not in self.hidden
             and not parameter.name.startswith("_")
-            and parameter.kind not in variadic
+            and parameter.kind not in VARIADIC
         ]
 
     def plain_hint(self, annotation: Any, default: Any) -> Any:
@@ -214,10 +215,25 @@ class Components:
         return typing.Union[tuple(members)]  # noqa: UP007 - made at run time
 
 
+def constructor(factory: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what has the arguments: of a class that hands all of them on, its base's."""
+    if not isinstance(factory, type):
+        return factory
+    for base in factory.__mro__:
+        made = vars(base).get("__init__")
+        if made is None:
+            continue
+        kinds = [parameter.kind for parameter in inspect.signature(made).parameters.values()][1:]
+        if not kinds or any(kind not in VARIADIC for kind in kinds):
+            found: Callable[..., Any] = made
+            return found
+    return factory
+
+
 def annotations_of(factory: Callable[..., Any]) -> Mapping[str, Any]:
     """Return the annotations of a constructor or function, none where they cannot be known."""
     try:
-        return typing.get_type_hints(factory.__init__ if isinstance(factory, type) else factory)  # type: ignore[misc]
+        return typing.get_type_hints(constructor(factory))
     except (NameError, TypeError):
         return {}
 
@@ -259,7 +275,14 @@ def takes_one_input(layer: type) -> bool:
 
 
 MODULES = classes_in(nn, nn.Module)
-SPECIAL_LAYERS = {"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"}
+SPECIAL_LAYERS = {
+    "RNNBase",
+    "Sequential",
+    "ModuleList",
+    "ModuleDict",
+    "ParameterList",
+    "ParameterDict",
+}
 
 INFERRED = {
     **dict.fromkeys(("in_features", "input_size", "d_model", "normalized_shape"), -1),
@@ -276,15 +299,31 @@ LAYERS = Components(
         if name not in SPECIAL_LAYERS and not name.endswith("Loss") and takes_one_input(layer)
     ),
     inferred=(*INFERRED, "num_embeddings"),
+    hidden=("RNN.mode", "LSTM.mode", "GRU.mode", "RNN.proj_size", "GRU.proj_size"),
 )
 """What a model is a sequence of."""
 
 REGRESSION_LOSSES = ["MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss"]
 """Of numbers; what users register for a regression is added."""
-BINARY_LOSSES = ["BCEWithLogitsLoss"]
+BINARY_LOSSES = ["BCEWithLogitsLoss", "BCELoss"]
 """Of one score a sample, for class 1 of two."""
 CLASS_LOSSES = ["CrossEntropyLoss", "NLLLoss"]
 """Of one score a class; what users register for a classification is added."""
+
+PROBABILITIES = {
+    "BCEWithLogitsLoss": "sigmoid",
+    "BCELoss": "as they are",
+    "CrossEntropyLoss": "softmax",
+    "NLLLoss": "exp",
+}
+"""How the outputs that a loss wants become probabilities."""
+LAST_LAYERS = {"BCELoss": ("Sigmoid",), "NLLLoss": ("LogSoftmax",)}
+"""Loss -> what the last layer is, so that outputs are what it wants."""
+INSIDE = {
+    "BCEWithLogitsLoss": {"Sigmoid": "the sigmoid"},
+    "CrossEntropyLoss": {"Softmax": "the softmax", "LogSoftmax": "the softmax"},
+}
+"""Loss -> last layers that it has inside already."""
 
 LOSSES = Components(
     "a loss",

@@ -5,7 +5,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,9 @@ from .problems import ConfigError, Place, Problem, quoted
 
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 """What other programs write between cells."""
-NO_HEADER = "holds values, not the names of columns; add a line with the names above it"
+NO_HEADER = "holds values, not the names of columns; write data.header: false"
+MISSING = {"", "na", "n/a", "nan", "null", "?"}
+"""What a cell without a value holds, in any case."""
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
 
 
@@ -31,11 +33,12 @@ class Row:
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A header and the rows under it; every row has as many cells as the header."""
+    """The names of columns and the rows; every row has as many cells as there are names."""
 
     source: str
     header: Sequence[str]
     rows: Sequence[Row]
+    delimiter: str = ","
 
     @property
     def lacks_header(self) -> bool:
@@ -47,18 +50,32 @@ class CsvFile:
         index = self.header.index(column)
         return [row.cells[index].strip() for row in self.rows]
 
-    def numbers(self, column: str) -> NDArray[np.float64]:
+    def without(self, columns: Sequence[str]) -> "CsvFile":
+        """Return the table without the rows that lack a value in one of some columns."""
+        indices = [self.header.index(column) for column in columns]
+        rows = [
+            row
+            for row in self.rows
+            if not any(row.cells[index].strip().lower() in MISSING for index in indices)
+        ]
+        return replace(self, rows=rows)
+
+    def numbers(self, column: str, missing: bool = False) -> NDArray[np.float64]:
         """Return the cells of a column as numbers.
 
+        Args:
+            column: its name.
+            missing: whether cells without a value are NaN, and no mistake.
+
         Raises:
-            ConfigError: if some are not; names each.
+            ConfigError: if some are not numbers; names each.
         """
         texts = self.texts(column)
         values = [float(text) if NUMBER.fullmatch(text) else math.nan for text in texts]
         problems = [
             self.problem(row, column, f"{quoted(text)} is not a number" if text else "is empty")
             for row, text, value in zip(self.rows, texts, values, strict=True)
-            if not math.isfinite(value)
+            if not math.isfinite(value) and not (missing and text.lower() in MISSING)
         ]
         if problems:
             raise ConfigError(problems)
@@ -69,12 +86,12 @@ class CsvFile:
         place = Place(
             source=self.source,
             line=row.line,
-            column=cell_start(row.text, self.header.index(column)),
+            column=cell_start(row.text, self.header.index(column), self.delimiter),
         )
         return Problem(place, f"column {quoted(column)}", message)
 
 
-def cell_start(text: str, index: int) -> int:
+def cell_start(text: str, index: int, delimiter: str = ",") -> int:
     """Return the column, from 1, of the first character of a cell in its line."""
     within_quotes = False
     for position, character in enumerate(text):
@@ -82,7 +99,7 @@ def cell_start(text: str, index: int) -> int:
             return position + 1
         if character == '"':
             within_quotes = not within_quotes
-        elif character == "," and not within_quotes:
+        elif character == delimiter and not within_quotes:
             index -= 1
     return len(text) + 1
 
@@ -104,8 +121,13 @@ def shown_path(path: Path) -> str:
     return str(path) if relative.startswith("..") else relative
 
 
-def read_csv(path: Path) -> CsvFile:
+def read_csv(path: Path, delimiter: str = ",", header: bool = True) -> CsvFile:
     """Return the table in a file.
+
+    Args:
+        path: the file, in UTF-8.
+        delimiter: what stands between cells.
+        header: whether the first line holds the names of the columns.
 
     Raises:
         OSError: if the file cannot be read.
@@ -127,30 +149,39 @@ def read_csv(path: Path) -> CsvFile:
     for number, text in enumerate(lines, start=1):
         if not text.strip():
             continue
-        if not rows and (mark := other_separator(text)):
-            message = f"the cells are separated by {SEPARATORS[mark]}; save the table with commas"
-            raise problem(number, text.index(mark) + 1, f"{message}, and with points in numbers")
+        if not rows and delimiter == "," and (mark := other_separator(text)):
+            written = '"\\t"' if mark == "\t" else f"'{mark}'"
+            message = f"the cells are separated by {SEPARATORS[mark]}"
+            message += f"; write data.delimiter: {written}, or save the table with commas"
+            raise problem(number, text.index(mark) + 1, message)
         try:
-            cells = next(csv.reader([text], strict=True))
+            cells = next(csv.reader([text], strict=True, delimiter=delimiter))
         except csv.Error as error:
             raise problem(number, 1, f"not comma-separated values: {error}") from None
         if rows and len(cells) != len(rows[0].cells):
-            message = f"has {len(cells)} cells, but the header has {len(rows[0].cells)}"
+            before = "header" if header else "first line"
+            message = f"has {len(cells)} cells, but the {before} has {len(rows[0].cells)}"
             raise problem(number, 1, message)
         rows.append(Row(number, text, cells))
+    if not header and rows:
+        names = [f"column{number}" for number in range(1, len(rows[0].cells) + 1)]
+        return CsvFile(source, names, rows, delimiter)
     if len(rows) < 2:
         raise problem(1, 1, "needs a header and at least one line of values under it")
-    header = [cell.strip() for cell in rows[0].cells]
-    check_header(header, rows[0], problem)
-    return CsvFile(source, header, rows[1:])
+    names = [cell.strip() for cell in rows[0].cells]
+    check_header(names, rows[0], problem, delimiter)
+    return CsvFile(source, names, rows[1:], delimiter)
 
 
 def check_header(
-    header: Sequence[str], row: Row, problem: Callable[[int, int, str], ConfigError]
+    header: Sequence[str],
+    row: Row,
+    problem: Callable[[int, int, str], ConfigError],
+    delimiter: str,
 ) -> None:
     """Refuse columns that cannot be told apart."""
     for index, name in enumerate(header):
-        column = cell_start(row.text, index)
+        column = cell_start(row.text, index, delimiter)
         if name and name not in header[:index]:
             continue
         if mostly_numbers(header):

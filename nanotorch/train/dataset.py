@@ -1,17 +1,20 @@
 """Samples for training: read or made up, divided into parts, and standardized."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 import nanotorch as torch
 
-from .csv_file import NO_HEADER, CsvFile, read_csv, shown_path
-from .generators import generate
-from .problems import ConfigError, Origins, did_you_mean, quoted
-from .schema import Data, Split
+from .arrays import read_arrays
+from .data_settings import Data, PartFiles, Split
+from .generators import Generator
+from .preprocessing import Preprocessing
+from .problems import Origins
+from .tables import read_table
 
 PARTS = ("train", "validation", "test")
 
@@ -20,12 +23,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Samples:
-    """Features and targets of some samples, in the precision of the model."""
+    """Inputs and targets of some samples, in the precision of the model."""
 
-    x: NDArray[np.float32]
-    """Shape (samples, features)."""
-    y: NDArray[np.float32]
-    """Shape (samples, 1)."""
+    x: NDArray[np.float32] | NDArray[np.int64]
+    """Shape (samples, ...)."""
+    y: NDArray[np.float32] | NDArray[np.int64]
+    """Shape (samples, 1) of numbers, (samples,) of classes, (samples, places) of characters."""
 
     def __len__(self) -> int:
         return len(self.x)
@@ -35,140 +38,163 @@ class Samples:
 class Dataset:
     """The parts, and what has to be known to treat new samples as they were treated."""
 
-    features: Sequence[str]
-    target: str
-    classes: tuple[str, str] | None
-    """What 0 and 1 stand for; None where the target is a number."""
-    mean: Array
-    """Subtracted from each feature."""
-    scale: Array
-    """What each feature is then divided by."""
     parts: Mapping[str, Samples]
+    preprocessing: Preprocessing
+
+    @property
+    def classes(self) -> Sequence[str] | None:
+        """What the classes are called; None where the target is a number."""
+        return self.preprocessing.classes
+
+    def class_counts(self) -> NDArray[np.int64]:
+        """Return how many samples of each class the training part has."""
+        labels = self.parts["train"].y.reshape(-1).astype(np.int64)
+        return np.bincount(labels, minlength=len(self.classes or ()))
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the experiment wants targets to be."""
+
+    classes: bool = False
+    """Whether they are classes."""
+    binary: bool = True
+    """Whether these are two, whose targets are the numbers 0 and 1."""
 
 
 @dataclass(frozen=True)
 class RawData:
     """Samples before they are divided."""
 
-    features: Sequence[str]
-    target: str
-    classes: tuple[str, str] | None
     x: Array
+    """Shape (samples, features)."""
     y: Array
+    preprocessing: Preprocessing
 
 
 @np.errstate(all="ignore")  # what overflows is refused
 def load_dataset(
-    data: Data, classification: bool, generator: torch.Generator, origins: Origins
+    data: Data, wishes: Wishes, generator: torch.Generator, origins: Origins
 ) -> Dataset:
     """Return the samples that a configuration describes.
 
     Args:
         data: the configuration's section.
-        classification: whether the target is a class.
+        wishes: what targets are to be.
         generator: where all randomness comes from.
         origins: where the configuration's values were written.
 
     Raises:
         ConfigError: if there are no such samples.
     """
-    if data.csv is not None:
-        raw = table_data(data, classification, origins)
-    else:
-        assert data.generator is not None  # the section's own check
-        classes = ("0", "1") if classification else None
-        names, features, targets = generate(data.generator, generator)
-        raw = RawData(names, "y", classes, features, targets)
-    if classification and len(np.unique(raw.y)) < 2:
-        message = f"all {len(raw.y)} samples are of class {int(raw.y[0])}"
+    raw = read_source(data, wishes, generator, origins)
+    if wishes.classes and len(np.unique(raw.y)) < 2:
+        names = raw.preprocessing.classes or ()
+        message = f"all {len(raw.y)} samples are of class {names[int(raw.y[0])]}"
         raise origins.error("data.target", message)
-
+    given = data.parts or PartFiles()
+    files = {"validation": given.validation, "test": given.test}
+    split = without_files(data.split, files)
     order = torch.randperm(len(raw.y), generator=generator).numpy()
-    parts = divide(raw.y if data.stratify else np.zeros(len(raw.y)), order, data.split)
+    parts = divide(raw.y if data.stratify else np.zeros(len(raw.y)), order, split)
     for name, indices in parts.items():
-        if not len(indices) and (name == "train" or getattr(data.split, name) > 0):
+        if not len(indices) and (name == "train" or getattr(split, name) > 0):
             message = f"leaves this part without any of the {len(raw.y)} samples"
             raise origins.error(f"data.split.{name}", message)
-
-    mean, scale = moments(raw.x[parts["train"]], data.standardize)
-    x: NDArray[np.float32] = ((raw.x - mean) / scale).astype(np.float32)
-    y: NDArray[np.float32] = raw.y.astype(np.float32)
-    if not (np.isfinite(x).all() and np.isfinite(y).all() and np.isfinite(scale).all()):
-        raise origins.error("data", "some values are too large for the 32 bits of the model")
-    samples = {name: Samples(x[indices], y[indices, None]) for name, indices in parts.items()}
-    return Dataset(raw.features, raw.target, raw.classes, mean, scale, samples)
-
-
-def table_data(data: Data, classification: bool, origins: Origins) -> RawData:
-    """Return the samples of a file."""
-    assert data.csv is not None  # the section's own checks
-    assert data.target is not None
+    pieces = {name: (raw.x[indices], raw.y[indices]) for name, indices in parts.items()}
+    for name, path in files.items():
+        if path is not None:
+            extra = read_file(data, path, wishes, f"data.parts.{name}", origins, raw.preprocessing)
+            pieces[name] = extra.x, extra.y
     try:
-        table = read_csv(data.csv)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        message = f"cannot read {quoted(shown_path(data.csv))}: {reason}"
-        raise origins.error("data.csv", message) from None
-    features = data.features or [name for name in table.header if name != data.target]
-    if not features:
-        raise origins.error("data.csv", "has no column beside the target")
-    wanted = {"data.target": data.target}
-    wanted |= {f"data.features[{index}]": name for index, name in enumerate(data.features or ())}
-    problems = [
-        problem
-        for path, name in wanted.items()
-        if name not in table.header
-        for problem in origins.error(path, no_column(name, table)).problems
-    ]
-    if problems:
-        raise ConfigError(problems)
-
-    columns, problems = [], []
-    for name in features:
-        try:
-            columns.append(table.numbers(name))
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(problems)
-    if classification:
-        classes, y = class_targets(table, data, origins)
-    else:
-        classes, y = None, table.numbers(data.target)
-    return RawData(features, data.target, classes, np.stack(columns, axis=1), y)
+        preprocessing = raw.preprocessing.fitted(pieces["train"][0], data.standardize)
+    except ValueError as error:
+        raise origins.error("data.missing", str(error)) from None
+    samples = {
+        name: Samples(preprocessing.inputs(x), targets(y, wishes))
+        for name, (x, y) in pieces.items()
+    }
+    check_finite(samples, preprocessing, origins)
+    return Dataset(samples, preprocessing)
 
 
-def no_column(name: str, table: CsvFile) -> str:
-    """Return the message for a column that is not there."""
-    message = f"{table.source} has no column {quoted(name)}"
-    if table.lacks_header:
-        return f"{message}: its first line {NO_HEADER}"
-    return message + did_you_mean(name, table.header)
+def read_source(
+    data: Data, wishes: Wishes, generator: torch.Generator, origins: Origins
+) -> RawData:
+    """Return all samples of the main source."""
+    if data.csv is not None:
+        return read_file(data, data.csv, wishes, "data.csv", origins)
+    if data.npz is not None:
+        return read_file(data, data.npz, wishes, "data.npz", origins)
+    if data.npy is not None:
+        return shaped(*read_arrays(data, None, wishes.classes, "data.npy", origins), data, origins)
+    assert isinstance(data.generator, Generator)  # the section's own check
+    made = data.generator.make(generator)
+    classes = [str(index) for index in range(data.generator.class_count)]
+    preprocessing = Preprocessing(features=made.features, target="y", classes=classes or None)
+    x = np.asarray(made.x, dtype=np.float64)
+    return shaped(x, np.asarray(made.y, dtype=np.float64), preprocessing, data, origins)
 
 
-def class_targets(table: CsvFile, data: Data, origins: Origins) -> tuple[tuple[str, str], Array]:
-    """Return the names of classes 0 and 1, and the class of each sample."""
-    assert data.target is not None
-    cells = table.texts(data.target)
-    if data.positive is not None:
-        values = sorted(set(cells))
-        if data.positive not in values:
-            message = f"column {quoted(data.target)} has no such value"
-            raise origins.error("data.positive", message + did_you_mean(data.positive, values[:9]))
-        if len(values) > 2:
-            message = f"has {len(values)} different values; two classes are needed"
-            raise origins.error("data.target", f"column {quoted(data.target)} {message}")
-        negative = next((value for value in values if value != data.positive), "")
-        targets = np.array([cell == data.positive for cell in cells], dtype=np.float64)
-        return (negative, data.positive), targets
-    problems = [
-        table.problem(row, data.target, f"{quoted(cell)} is not 0 or 1; see data.positive")
-        for row, cell in zip(table.rows, cells, strict=True)
-        if cell not in ("0", "1")
-    ]
-    if problems:
-        raise ConfigError(problems)
-    return ("0", "1"), table.numbers(data.target)
+def read_file(
+    data: Data,
+    path: Path,
+    wishes: Wishes,
+    where: str,
+    origins: Origins,
+    like: Preprocessing | None = None,
+) -> RawData:
+    """Return the samples of a file.
+
+    Args:
+        data: the configuration's section.
+        path: the file.
+        wishes: what targets are to be.
+        where: the path of the configuration's value that names the file.
+        origins: where the configuration's values were written.
+        like: what was found in the main file, whose form this one has.
+    """
+    if data.csv is not None:
+        table = read_table(data, path, wishes.classes, wishes.binary, where, origins, like)
+        return shaped(*table, data, origins)
+    return shaped(*read_arrays(data, path, wishes.classes, where, origins, like), data, origins)
+
+
+def shaped(
+    x: Array, y: Array, preprocessing: Preprocessing, data: Data, origins: Origins
+) -> RawData:
+    """Return samples with the shape that the configuration gives them, kept flat until used."""
+    shape, flat = x.shape[1:], x.reshape(len(x), -1)
+    if data.shape is not None:
+        if int(np.prod(data.shape)) != flat.shape[1]:
+            message = f"has no place for {flat.shape[1]} numbers"
+            raise origins.error("data.shape", f"{list(data.shape)} {message}")
+        shape = data.shape
+    return RawData(flat, y, replace(preprocessing, shape=tuple(int(size) for size in shape)))
+
+
+def without_files(split: Split, files: Mapping[str, Path | None]) -> Split:
+    """Return a split in which parts that have files of their own get nothing else."""
+    kept = {name: 0.0 if files.get(name) is not None else getattr(split, name) for name in PARTS}
+    total = sum(kept.values())
+    return Split(**{name: fraction / total for name, fraction in kept.items()})
+
+
+def targets(y: Array, wishes: Wishes) -> NDArray[np.float32] | NDArray[np.int64]:
+    """Return targets as the loss wants them."""
+    if wishes.classes and not wishes.binary:
+        return y.astype(np.int64)
+    numbers: NDArray[np.float32] = y.astype(np.float32)[:, None]
+    return numbers
+
+
+def check_finite(
+    samples: Mapping[str, Samples], preprocessing: Preprocessing, origins: Origins
+) -> None:
+    """Refuse numbers that only double precision can hold."""
+    arrays = [array for part in samples.values() for array in (part.x, part.y)]
+    if not all(np.isfinite(array).all() for array in [*arrays, preprocessing.scale]):
+        raise origins.error("data", "some values are too large for the 32 bits of the model")
 
 
 def divide(strata: Array, order: NDArray[np.int64], split: Split) -> dict[str, NDArray[np.int64]]:
@@ -184,14 +210,3 @@ def divide(strata: Array, order: NDArray[np.int64], split: Split) -> dict[str, N
         ends = np.rint(np.cumsum(fractions) / sum(fractions) * len(members))
         part[members] = np.searchsorted(ends, np.arange(len(members)), side="right")
     return {name: order[part == index] for index, name in enumerate(PARTS)}
-
-
-def moments(x: Array, standardize: bool) -> tuple[Array, Array]:
-    """Return the mean and the standard deviation of each feature, or what changes nothing."""
-    features = x.shape[1]
-    if not standardize:
-        return np.zeros(features), np.ones(features)
-    mean, scale = x.mean(axis=0), x.std(axis=0)
-    # A constant feature carries no information; rounding leaves it a scale near zero.
-    constant = scale <= 10 * np.finfo(np.float64).eps * np.abs(mean)
-    return mean, np.where(constant, 1.0, scale)

@@ -30,11 +30,12 @@ def plain(value: Section | Component) -> dict[str, Any]:
     """Return a section as a mapping, without what was left out and has no default."""
     if isinstance(value, Component):
         return {"name": value.name, **value.arguments}
-    return {
+    given = {
         field.name: getattr(value, field.name)
         for field in fields(value)  # type: ignore[arg-type]
         if not (getattr(value, field.name) is None and field.default is None)
     }
+    return {"name": given.pop("name"), **given} if "name" in given else given
 
 
 def block(value: Any, path: str, indent: str) -> Iterator[tuple[str, str | None]]:

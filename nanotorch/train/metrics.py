@@ -53,7 +53,10 @@ def regression_metrics(prediction: ArrayLike, target: ArrayLike) -> dict[str, fl
 
 
 def classification_metrics(score: ArrayLike, target: ArrayLike) -> dict[str, float]:
-    """Return accuracy, precision, recall, F1 and the area under the ROC curve.
+    """Return how good scores of two classes are.
+
+    Accuracy, precision, recall, F1, the areas under the ROC curve and under the curve of precision
+    over recall, the Brier score (mean square error of the probability) and the log loss.
 
     Args:
         score: the probability of class 1; from 0.5 on it is predicted.
@@ -70,7 +73,56 @@ def classification_metrics(score: ArrayLike, target: ArrayLike) -> dict[str, flo
         "recall": recall,
         "f1": ratio(2 * hits, int(predicted.sum()) + int(positive.sum())),
         "auc": roc_auc(s, positive),
+        "average_precision": average_precision(s, positive),
+        "brier": float(np.mean((s - positive) ** 2)),
+        "log_loss": log_loss(np.where(positive, s, 1 - s)),
     }
+
+
+def class_metrics(probability: ArrayLike, target: ArrayLike) -> dict[str, float]:
+    """Return how good probabilities of many classes are.
+
+    Precision, recall, F1 and both areas are means over classes, each against all others: the
+    first three over those that occur or are predicted, the areas over those that occur, but not
+    in every sample. The Brier score sums the square errors of all probabilities of a sample.
+
+    Args:
+        probability: shape (samples, classes); the greatest is predicted.
+        target: the number of the class for each sample, counted from 0.
+    """
+    p, y = np.asarray(probability, dtype=np.float64), np.asarray(target).reshape(-1).astype(int)
+    matrix = confusion_matrix(p.argmax(axis=1), y, p.shape[1])
+    hits, true, predicted = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
+    occurring = np.nonzero(true + predicted)[0]
+
+    def mean(part: NDArray[np.int64], whole: NDArray[np.int64]) -> float:
+        return float(np.mean([ratio(int(part[k]), int(whole[k])) for k in occurring]))
+
+    ranked = [k for k in range(p.shape[1]) if 0 < true[k] < len(y)]
+    of_class = [(p[:, k], y == k) for k in ranked]
+    return {
+        "accuracy": ratio(int(hits.sum()), len(y)),
+        "precision": mean(hits, predicted),
+        "recall": mean(hits, true),
+        "f1": mean(2 * hits, true + predicted),
+        "auc": mean_or_nan([roc_auc(*one) for one in of_class]),
+        "average_precision": mean_or_nan([average_precision(*one) for one in of_class]),
+        "brier": float(np.mean(np.sum((p - np.eye(p.shape[1])[y]) ** 2, axis=1))),
+        "log_loss": log_loss(p[np.arange(len(y)), y]),
+    }
+
+
+def confusion_matrix(predicted: ArrayLike, target: ArrayLike, classes: int) -> NDArray[np.int64]:
+    """Return how many samples of each class (rows) were taken for each (columns)."""
+    pair = np.asarray(target).reshape(-1) * classes + np.asarray(predicted).reshape(-1)
+    counts: NDArray[np.int64] = np.bincount(pair.astype(int), minlength=classes**2)
+    return counts.reshape(classes, classes)
+
+
+def log_loss(probability: Array) -> float:
+    """Return -mean(log p) of the probability that each sample's own class was given."""
+    tiny = float(np.finfo(np.float64).eps)  # what is thought impossible costs 36, not infinity
+    return float(-np.mean(np.log(np.clip(probability, tiny, 1 - tiny))))
 
 
 def roc_auc(score: Array, positive: NDArray[np.bool_]) -> float:
@@ -86,6 +138,26 @@ def roc_auc(score: Array, positive: NDArray[np.bool_]) -> float:
     _, inverse, counts = np.unique(score, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
     return float((ranks[positive].sum() - ones * (ones + 1) / 2) / (ones * zeros))
+
+
+def average_precision(score: Array, positive: NDArray[np.bool_]) -> float:
+    """Return Σ (Rₙ - Rₙ₋₁)·Pₙ over all thresholds, from the highest score to the lowest.
+
+    Rₙ is the recall and Pₙ the precision where everything from the n-th different score on is
+    predicted to be of class 1. 0 where no sample is.
+    """
+    ones = int(positive.sum())
+    if not ones:
+        return 0.0
+    order = np.argsort(-score, kind="stable")
+    hits, last = np.cumsum(positive[order]), np.append(np.diff(score[order]) != 0, True)
+    precision = (hits / np.arange(1, len(score) + 1))[last]
+    return float(np.sum(np.diff(hits[last], prepend=0) * precision) / ones)
+
+
+def mean_or_nan(values: list[float]) -> float:
+    """Return the mean, NaN of nothing."""
+    return float(np.mean(values)) if values else math.nan
 
 
 def ratio(part: int, whole: int) -> float:

@@ -1,13 +1,17 @@
 """What was found, as text for people."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 ROUNDING = 1e-3
 """A least squares loss below this fraction of the one that was reached is taken for zero."""
 
 LONG = 1e8
 
-HEADINGS = {"loss": "loss", "mae": "MAE", "rmse": "RMSE", "r2": "R2", "auc": "AUC", "f1": "F1"}
+HEADINGS = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "auc": "AUC", "f1": "F1"}
+HEADINGS |= {"average_precision": "AP", "brier": "Brier"}
 
 
 def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> str:
@@ -23,6 +27,11 @@ def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> s
     for part in parts:
         values = [number(results[f"{part}/{metric}"]) for metric in metrics]
         rows.append([part, str(samples[part]), *values])
+    return aligned(rows)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of cells as lines, the first column flush left, the others right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
@@ -31,6 +40,13 @@ def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> s
         )
         for row in rows
     )
+
+
+def matrix_text(matrix: NDArray[np.int64], classes: Sequence[str]) -> str:
+    """Return a confusion matrix: a row per class, a column per prediction."""
+    rows = [["is \\ predicted", *classes]]
+    rows += [[name, *map(str, row)] for name, row in zip(classes, matrix, strict=True)]
+    return aligned(rows)
 
 
 def number(value: float) -> str:

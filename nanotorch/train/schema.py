@@ -4,14 +4,23 @@ The sentence under each field is its documentation; its type is its check. Check
 several fields stand in the `problems` of the section that holds them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Literal
 
-from .components import BINARY_LOSSES, LOSSES, OPTIMIZERS, REGRESSION_LOSSES
+from .components import (
+    BINARY_LOSSES,
+    CLASS_LOSSES,
+    INSIDE,
+    LAST_LAYERS,
+    LOSSES,
+    OPTIMIZERS,
+    REGRESSION_LOSSES,
+)
+from .data_settings import Data, TextData
 from .expression import ExpressionError, parse_expression
 from .functions import FUNCTIONS
+from .generators import GENERATORS, Generator
 from .layers import LAYERS
 from .problems import did_you_mean, quoted
 from .reading import Component, Range, Section
@@ -20,118 +29,17 @@ from .settings import (
     Averaging,
     Checkpoint,
     EarlyStopping,
-    Fraction,
     Log,
     MinimizationLog,
-    NotNegative,
     Positive,
     Train,
 )
 
-Samples = Annotated[int, Range(low=2, high=1_000_000)]
 Seed = Annotated[int, Range(low=0, high=2**32 - 1)]
 Loss = Annotated[Component, LOSSES]
 Optimizer = Annotated[Component, OPTIMIZERS]
 Schedule = Annotated[Component, SCHEDULES]
 Layer = Annotated[Component, LAYERS]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line(Section):
-    """Points scattered about a line: y = slope·x + intercept + noise·N(0, 1)."""
-
-    name: Literal["line"]
-    """Which generator."""
-    samples: Samples = 200
-    """How many points."""
-    slope: float = 2.0
-    """What y gains with each unit of x."""
-    intercept: float = -1.0
-    """The value of y at x = 0."""
-    noise: NotNegative = 0.1
-    """The standard deviation of y about the line."""
-    low: float = -1.0
-    """The least x."""
-    high: float = 1.0
-    """The greatest x."""
-
-    def problems(self) -> Iterator[tuple[str, str]]:
-        if self.low >= self.high:
-            yield "high", f"must be greater than low ({self.low:g}), got {self.high:g}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Moons(Section):
-    """Two interleaving half circles of radius 1, one per class."""
-
-    name: Literal["moons"]
-    """Which generator."""
-    samples: Samples = 500
-    """How many points, half of them in each moon."""
-    noise: NotNegative = 0.15
-    """The standard deviation of both coordinates about the half circles."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Split(Section):
-    """The fractions of the samples that go to each part."""
-
-    train: Annotated[float, Range(above=0, high=1)] = 0.7
-    """What the weights are fitted to."""
-    validation: Fraction = 0.15
-    """What is measured during training."""
-    test: Fraction = 0.15
-    """What is measured once, at the end."""
-
-    def problems(self) -> Iterator[tuple[str, str]]:
-        total = self.train + self.validation + self.test
-        if abs(total - 1) > 1e-6:
-            yield "", f"train, validation and test must add up to 1, got {total:g}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Data(Section):
-    """The samples: a table, or a generator that makes them up."""
-
-    csv: Path | None = None
-    """A file of comma-separated values with a header, relative to the configuration file."""
-    target: str | None = None
-    """The column to predict."""
-    features: tuple[str, ...] | None = None
-    """The columns to predict it from; all others if left out."""
-    positive: str | None = None
-    """The value of the target column that is class 1; left out where the column holds 0 and 1."""
-    generator: Line | Moons | None = None
-    """What makes the samples up, in place of a table."""
-    split: Split = field(default_factory=Split)
-    """How the samples are divided, at random but equally for equal seeds."""
-    stratify: bool = False
-    """Whether each part has the classes in the proportions of the whole."""
-    standardize: bool = True
-    """Whether features get mean 0 and standard deviation 1, as measured on the training part."""
-
-    def problems(self) -> Iterator[tuple[str, str]]:
-        if self.csv is None and self.generator is None:
-            yield "", "needs 'csv' or 'generator'"
-        if self.csv is not None and self.generator is not None:
-            yield "generator", "excludes 'csv'; remove one of the two"
-        if self.csv is not None and self.target is None:
-            yield "target", "missing; the column to predict"
-        if self.csv is None:
-            for name in ("target", "features", "positive"):
-                if getattr(self, name) is not None:
-                    yield name, "names part of a table, but there is no 'csv'"
-        if self.features is not None:
-            yield from self._feature_problems(self.features)
-
-    def _feature_problems(self, features: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        if not features:
-            yield "features", "needs at least one column; leave it out for all of them"
-        for index, name in enumerate(features):
-            if name == self.target:
-                yield f"features[{index}]", f"{quoted(name)} is the target"
-            elif name in features[:index]:
-                yield f"features[{index}]", f"{quoted(name)} is in the list already"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,14 +92,14 @@ class Function(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SupervisedConfig(Section):
-    """A model is fitted to samples."""
+class TrainedConfig(Section):
+    """A model is fitted to samples of any kind."""
 
-    experiment: Literal["regression", "classification"]
-    """Predict a number, or one of two classes."""
+    experiment: Literal["regression", "classification", "text"]
+    """What is predicted."""
     seed: Seed = 0
     """Fixes the split, the initial weights and the order of samples."""
-    data: Data
+    data: Data | TextData
     """The samples."""
     model: Model
     """What predicts."""
@@ -213,24 +121,69 @@ class SupervisedConfig(Section):
     """What is kept."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        regression = self.experiment == "regression"
-        allowed = REGRESSION_LOSSES if regression else BINARY_LOSSES
+        allowed = self.allowed_losses
         if self.loss.name not in allowed:
             yield "loss.name", f"a {self.experiment} takes {' or '.join(allowed)}"
         if self.loss.arguments.get("reduction", "mean") != "mean":
             yield "loss.reduction", "must be 'mean': losses are compared between parts"
-        if not regression and self.model.layers[-1].name == "Sigmoid":
-            index = len(self.model.layers) - 1
-            message = "remove this layer: BCEWithLogitsLoss applies the sigmoid itself"
-            yield f"model.layers[{index}].name", message
-        if regression and self.data.stratify:
-            yield "data.stratify", "needs classes, which a regression has not"
-        if regression and self.data.positive is not None:
-            yield "data.positive", "needs classes, which a regression has not"
-        if regression and isinstance(self.data.generator, Moons):
-            yield "data.generator.name", "'moons' makes classes, but this is a regression"
-        if not regression and isinstance(self.data.generator, Line):
-            yield "data.generator.name", "'line' makes no classes; did you mean 'moons'?"
+        last = len(self.model.layers) - 1
+        layer, path = self.model.layers[last], f"model.layers[{last}].name"
+        if inside := INSIDE.get(self.loss.name, {}).get(layer.name):
+            yield path, f"remove this layer: {self.loss.name} applies {inside} itself"
+        wanted = LAST_LAYERS.get(self.loss.name, (layer.name,))
+        if layer.name not in wanted:
+            yield path, f"{self.loss.name} wants {wanted[0]} as the last layer"
+
+    @property
+    def allowed_losses(self) -> Sequence[str]:
+        """The losses that fit what is predicted."""
+        return CLASS_LOSSES
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupervisedConfig(TrainedConfig):
+    """A model is fitted to samples, each with a target."""
+
+    experiment: Literal["regression", "classification"]
+    """Predict a number, or one of several classes."""
+    data: Data
+    """The samples."""
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        yield from super().problems()
+        regression, generator = self.experiment == "regression", self.data.generator
+        if isinstance(generator, Generator) and regression == bool(generator.classes):
+            name, others = getattr(generator, "name", ""), GENERATORS.of_classes(not regression)
+            said = f"{quoted(name)} makes {'classes' if regression else 'no classes'}"
+            said += ", but this is a regression" if regression else ""
+            yield "data.generator.name", f"{said}{did_you_mean('', others)}"
+        if regression:
+            for name in ("stratify", "positive", "class_weights"):
+                if getattr(self.data, name):
+                    yield f"data.{name}", "needs classes, which a regression has not"
+        elif self.data.class_weights is not None:
+            taken = "pos_weight" if self.loss.name in BINARY_LOSSES else "weight"
+            if taken not in LOSSES.hints(self.loss.name):
+                yield "data.class_weights", f"{self.loss.name} takes none"
+            elif taken in self.loss.arguments:
+                yield "data.class_weights", f"excludes loss.{taken}; remove one of the two"
+
+    @property
+    def allowed_losses(self) -> Sequence[str]:
+        """The losses that fit what is predicted."""
+        if self.experiment == "regression":
+            return REGRESSION_LOSSES
+        return [*BINARY_LOSSES, *CLASS_LOSSES]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextConfig(TrainedConfig):
+    """A model learns to tell the next character of a text."""
+
+    experiment: Literal["text"]
+    """Predict the next character."""
+    data: TextData
+    """The text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,4 +210,4 @@ class MinimizationConfig(Section):
             yield "optimizer.groups", "needs a model, whose parameters have names"
 
 
-Config = SupervisedConfig | MinimizationConfig
+Config = SupervisedConfig | TextConfig | MinimizationConfig

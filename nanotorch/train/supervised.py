@@ -1,4 +1,4 @@
-"""Regression and classification: a model is fitted to samples."""
+"""Regression, classification and text: a model is fitted to samples."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,18 +13,22 @@ from nanotorch.utils.data import DataLoader, TensorDataset
 
 from .build import Wanted, build_model, build_optimizer, freeze
 from .callbacks import RecordEpochs, RecordSteps, Sink, progress
-from .components import LOSSES
-from .dataset import PARTS, Samples, load_dataset
+from .components import BINARY_LOSSES, LOSSES
+from .dataset import PARTS, Dataset, Samples, load_dataset
 from .experiment import Report
+from .kinds import Characters, Kind, ManyClasses, Numbers, TwoClasses, weighing
 from .loop import Callback
-from .metrics import classification_metrics, regression_metrics
 from .problems import Origins
+from .reading import Component
 from .report import least_squares_text, metrics_table
-from .schema import SupervisedConfig
+from .schema import SupervisedConfig, TextConfig, TrainedConfig
 from .step import TrainingStep
+from .text import load_text
 
 LARGEST_BATCH = 4096
 """Samples per forward pass when a whole part is measured."""
+LARGEST_INPUT = 500_000
+"""Numbers that go into such a pass."""
 
 
 class Supervised:
@@ -34,19 +38,17 @@ class Supervised:
         ConfigError: if they cannot be made as the configuration says.
     """
 
-    def __init__(self, config: SupervisedConfig, origins: Origins) -> None:
+    def __init__(self, config: TrainedConfig, origins: Origins) -> None:
         self.config = config
-        self.classification = config.experiment == "classification"
+        self.kind = kind_of(config)
         # A stream of its own for each purpose: more samples do not change the initial weights,
         # which are the ones PyTorch gives the same layers after the same `manual_seed`.
         data_stream, self.shuffle_stream = streams(config.seed, 2)
-        self.dataset = load_dataset(config.data, self.classification, data_stream, origins)
+        self.dataset = dataset_of(config, self.kind, data_stream, origins)
         torch.manual_seed(config.seed)
-        example = torch.zeros(2, len(self.dataset.features))
-        wanted = Wanted(example, (1,), "there is 1 to predict")
-        self.model = build_model(config.model, wanted, origins)
+        self.model = build_model(config.model, self._wanted(), origins)
         freeze(self.model, config.model.freeze, origins)
-        self.loss = LOSSES.build(config.loss, "loss", origins)
+        self.loss = self.kind.criterion(self._loss(origins))
         self.optimizer = build_optimizer(config.optimizer, self.model, origins)
         samples = self.dataset.parts["train"]
         self._batch_size = min(config.train.batch_size or len(samples), len(samples))
@@ -56,6 +58,29 @@ class Supervised:
         self._smaller = fitting(self.model, self.loss, self.optimizer)
         full = self.steps * (len(samples) // self._batch_size) // len(self.loader)
         self._fit = TrainingStep(self._smaller, config.train.compile, full)
+
+    def _wanted(self) -> Wanted:
+        """Return what the model is to be made for."""
+        shape, reason = self.kind.outputs(self.dataset)
+        x = np.array(self.dataset.parts["train"].x[:1])
+        example = torch.from_numpy(np.concatenate([x, x]))
+        symbols = len(self.dataset.classes or ()) if isinstance(self.kind, Characters) else None
+        return Wanted(example, shape, reason, symbols)
+
+    def _loss(self, origins: Origins) -> nn.Module:
+        """Return the loss, with the weights of classes where the configuration wants some."""
+        component = self.config.loss
+        if isinstance(self.config, SupervisedConfig):
+            given = self.config.data.class_weights
+            try:
+                weights = weighing(given, self.dataset, component.name)
+            except ValueError as error:
+                raise origins.error("data.class_weights", str(error)) from None
+            if weights:
+                arguments = {**component.arguments, weights.argument: weights.weights}
+                component = Component(component.name, arguments)
+        loss: nn.Module = LOSSES.build(component, "loss", origins)
+        return loss
 
     def _loader(self, samples: Samples, origins: Origins) -> DataLoader:
         size = self._batch_size
@@ -90,23 +115,21 @@ class Supervised:
         samples = self.dataset.parts[part]
         if not len(samples):
             return {}
-        output = self.predict(samples.x)
+        outputs = self.predict(samples.x)
         with torch.no_grad():
             target = torch.from_numpy(samples.y)
-            values = {"loss": self.loss(torch.from_numpy(output), target).item()}
-        if self.classification:
-            values |= classification_metrics(sigmoid(output), samples.y)
-        else:
-            values |= regression_metrics(output, samples.y)
+            values = {"loss": self.loss(torch.from_numpy(outputs), target).item()}
+        values |= self.kind.measure(outputs, samples.y)
         return {f"{part}/{name}": value for name, value in values.items()}
 
-    def predict(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+    def predict(self, x: NDArray[Any]) -> NDArray[np.float32]:
         """Return the model's outputs, in evaluation mode."""
+        size = min(LARGEST_BATCH, max(1, LARGEST_INPUT // max(1, x[:1].size)))
         self.model.eval()
         with torch.no_grad():
             outputs = [
-                self.model(torch.from_numpy(x[start : start + LARGEST_BATCH])).numpy()
-                for start in range(0, len(x), LARGEST_BATCH)
+                self.model(torch.from_numpy(x[start : start + size])).numpy()
+                for start in range(0, len(x), size)
             ]
         self.model.train()
         return np.concatenate(outputs)
@@ -114,17 +137,16 @@ class Supervised:
     def describe(self) -> str:
         """Return the data, its parts and the model."""
         dataset, data = self.dataset, self.config.data
-        source = data.csv.name if data.csv else data.generator.name if data.generator else ""
-        target = f"'{dataset.target}'"
-        if dataset.classes and data.csv:
+        features, target = described_inputs(dataset), f"'{dataset.preprocessing.target}'"
+        if dataset.classes and self.kind.wishes.binary and data.files:
             target += f" ({dataset.classes[1]} = 1, {dataset.classes[0]} = 0)"
-        count = len(dataset.features)
-        features = f"{count} feature{'s' if count > 1 else ''}"
+        elif dataset.classes:
+            target += f" ({len(dataset.classes)} classes)" * (not isinstance(self.kind, Characters))
         sizes = ", ".join(f"{name} {len(part)}" for name, part in dataset.parts.items())
         parameters = sum(parameter.numel() for parameter in self.model.parameters())
         return "\n".join(
             [
-                f"{self.config.experiment} of {target} from {features}, {source}",
+                f"{self.config.experiment} of {target} from {features}, {data.source}",
                 f"samples: {sizes}",
                 f"{self.model}",
                 f"{parameters} parameters, {self.config.loss.name}, {self.config.optimizer.name}",
@@ -132,8 +154,8 @@ class Supervised:
         )
 
     def files(self) -> Iterable[Path]:
-        """Return the table, if the samples come from one."""
-        return [self.config.data.csv] if self.config.data.csv else []
+        """Return the files that the samples come from."""
+        return self.config.data.files
 
     def callbacks(self, sinks: Sequence[Sink]) -> Sequence[Callback]:
         """Return what records the training loss, measures the validation part, and shows both."""
@@ -153,14 +175,7 @@ class Supervised:
 
     def preprocessing(self) -> Mapping[str, Any]:
         """Return how features become inputs: (feature - mean) / scale, in this order."""
-        dataset = self.dataset
-        return {
-            "features": list(dataset.features),
-            "mean": dataset.mean.tolist(),
-            "scale": dataset.scale.tolist(),
-            "target": dataset.target,
-            "classes": list(dataset.classes) if dataset.classes else None,
-        }
+        return self.dataset.preprocessing.record()
 
     def report(self) -> Report:
         """Return all metrics on all parts; for a linear model also the best there can be."""
@@ -173,7 +188,50 @@ class Supervised:
             best = least_squares_loss(self.dataset.parts["train"], bias)
             results["train/least_squares_loss"] = best
             text += "\n" + least_squares_text(best, results["train/loss"])
+        part = "test" if len(self.dataset.parts["test"]) else "train"
+        samples = self.dataset.parts[part]
+        if details := self.kind.details(self.predict(samples.x), samples.y, self.dataset):
+            text += f"\n\n{part} samples\n{details}"
         return Report(text, results, results["train/loss"])
+
+
+def kind_of(config: TrainedConfig) -> Kind:
+    """Return what is predicted."""
+    loss = config.loss.name
+    if isinstance(config, TextConfig):
+        return Characters(loss)
+    if config.experiment == "regression":
+        return Numbers(loss)
+    return TwoClasses(loss) if loss in BINARY_LOSSES else ManyClasses(loss)
+
+
+def dataset_of(
+    config: TrainedConfig, kind: Kind, stream: torch.Generator, origins: Origins
+) -> Dataset:
+    """Return the samples.
+
+    Raises:
+        ConfigError: if there are none, or of more classes than the loss has.
+    """
+    if isinstance(config, TextConfig):
+        return load_text(config.data, origins)
+    assert isinstance(config, SupervisedConfig)
+    dataset = load_dataset(config.data, kind.wishes, stream, origins)
+    count = len(dataset.classes or ())
+    if kind.wishes.classes and kind.wishes.binary and count != 2:
+        message = f"takes two classes, but there are {count}; CrossEntropyLoss takes any number"
+        raise origins.error("loss.name", f"{config.loss.name} {message}")
+    return dataset
+
+
+def described_inputs(dataset: Dataset) -> str:
+    """Return the inputs of a sample in words."""
+    shape = dataset.parts["train"].x.shape[1:]
+    if len(shape) > 1:
+        return f"inputs of shape {' x '.join(map(str, shape))}"
+    if not dataset.preprocessing.features:
+        return f"{shape[0]} characters"
+    return f"{shape[0]} feature{'s' if shape[0] > 1 else ''}"
 
 
 def fitting(
@@ -195,13 +253,6 @@ def streams(seed: int, count: int) -> list[torch.Generator]:
     """Return independent random streams that are fixed by one seed."""
     states = np.random.SeedSequence(seed).generate_state(count)
     return [torch.Generator().manual_seed(int(state)) for state in states]
-
-
-def sigmoid(x: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return 1 / (1 + exp(-x)) in double precision, where more scores differ."""
-    with np.errstate(over="ignore"):  # exp(-x) = inf gives the right 0
-        result: NDArray[np.float64] = 1 / (1 + np.exp(-x.astype(np.float64)))
-    return result
 
 
 def least_squares_loss(samples: Samples, bias: bool) -> float:

@@ -40,6 +40,26 @@ def classification(score: Array, target: Array) -> dict[str, float]:
         "recall": metrics.recall_score(target, predicted, zero_division=0),
         "f1": metrics.f1_score(target, predicted, zero_division=0),
         "auc": metrics.roc_auc_score(target, score),
+        "average_precision": metrics.average_precision_score(target, score),
+        "brier": metrics.brier_score_loss(target, score),
+        "log_loss": metrics.log_loss(target, score, labels=[0, 1]),
+    }
+
+
+def many_classes(probability: Array, target: Array) -> dict[str, float]:
+    """Return scikit-learn's measures of many classes."""
+    predicted, labels = probability.argmax(axis=1), np.arange(probability.shape[1])
+    one_hot = np.eye(len(labels))[target.astype(int)]
+    macro: dict[str, Any] = {"average": "macro", "zero_division": 0}
+    return {
+        "accuracy": metrics.accuracy_score(target, predicted),
+        "precision": metrics.precision_score(target, predicted, **macro),
+        "recall": metrics.recall_score(target, predicted, **macro),
+        "f1": metrics.f1_score(target, predicted, **macro),
+        "auc": metrics.roc_auc_score(target, probability, multi_class="ovr"),
+        "average_precision": metrics.average_precision_score(one_hot, probability),
+        "brier": metrics.brier_score_loss(target, probability, labels=labels),
+        "log_loss": metrics.log_loss(target, probability, labels=labels),
     }
 
 
@@ -72,6 +92,23 @@ def classification_cases(random: np.random.Generator) -> dict[str, tuple[Array, 
     }
 
 
+def many_class_cases(random: np.random.Generator) -> dict[str, tuple[Array, Array]]:
+    """Return probabilities and classes, with ties and classes that are never predicted."""
+
+    def case(samples: int, classes: int, signal: float) -> tuple[Array, Array]:
+        target = np.arange(samples) % classes
+        score = np.exp(random.normal(size=(samples, classes)) + signal * np.eye(classes)[target])
+        return score / score.sum(axis=1, keepdims=True), target.astype(float)
+
+    tied, target = np.full((30, 3), 1 / 3), np.arange(30.0) % 3
+    return {
+        "three": case(60, 3, 1.0),
+        "ten": case(200, 10, 2.0),
+        "well told apart": case(40, 4, 9.0),
+        "always the first": (tied, target),
+    }
+
+
 def entries(cases: dict[str, tuple[Array, Array]], measure: Any) -> list[dict[str, Any]]:
     """Return each case with its answers; null stands for NaN."""
     return [
@@ -96,6 +133,7 @@ def main() -> None:
         "scikit-learn": sklearn.__version__,
         "regression": entries(regression_cases(random), regression),
         "classification": entries(classification_cases(random), classification),
+        "many classes": entries(many_class_cases(random), many_classes),
     }
     TARGET.write_text(json.dumps(golden) + "\n", encoding="utf-8")
 

@@ -7,10 +7,12 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.train.csv_file import NO_HEADER
-from nanotorch.train.dataset import PARTS, Dataset, divide, load_dataset, moments
+from nanotorch.train.data_settings import Data, Split
+from nanotorch.train.dataset import PARTS, Dataset, Wishes, divide, load_dataset
 from nanotorch.train.load import load_config
+from nanotorch.train.preprocessing import moments
 from nanotorch.train.problems import ConfigError
-from nanotorch.train.schema import Data, Split, SupervisedConfig
+from nanotorch.train.schema import SupervisedConfig
 from tests.train.examples import CLASSIFICATION, REGRESSION, TABLE, write_example
 
 
@@ -22,7 +24,8 @@ def dataset(data: str, table: str = TABLE, seed: int = 0, classes: bool = False)
     loaded = load_config("x.yaml")
     assert isinstance(loaded.config, SupervisedConfig)
     generator = torch.Generator().manual_seed(seed)
-    return load_dataset(loaded.config.data, classes, generator, loaded.origins)
+    wishes = Wishes(classes=classes)
+    return load_dataset(loaded.config.data, wishes, generator, loaded.origins)
 
 
 def refusal(data: str, table: str = TABLE, classes: bool = False) -> str:
@@ -38,7 +41,7 @@ RAW = PLAIN + "  standardize: false\n"
 def test_the_parts_are_the_table() -> None:
     data = dataset(RAW)
     assert [len(data.parts[name]) for name in PARTS] == [14, 3, 3]
-    assert list(data.features) == ["a", "b"]
+    assert list(data.preprocessing.features) == ["a", "b"]
     x = np.concatenate([data.parts[name].x for name in PARTS])
     y = np.concatenate([data.parts[name].y for name in PARTS])
     assert x.dtype == y.dtype == np.float32
@@ -68,9 +71,11 @@ def test_only_the_training_part_standardizes() -> None:
     train = data.parts["train"].x.astype(np.float64)
     np.testing.assert_allclose(train.mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(train.std(axis=0), 1, atol=1e-6)
-    np.testing.assert_allclose(data.mean, raw.parts["train"].x.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(
+        data.preprocessing.mean, raw.parts["train"].x.mean(axis=0), rtol=1e-6
+    )
     for name in PARTS:
-        expected = (raw.parts[name].x - data.mean) / data.scale
+        expected = (raw.parts[name].x - data.preprocessing.mean) / data.preprocessing.scale
         np.testing.assert_allclose(data.parts[name].x, expected, atol=1e-6)
 
 
@@ -88,7 +93,7 @@ def test_classes_have_names() -> None:
     data = dataset(KIND, CLASSES, classes=True)
     assert data.classes == ("good", "bad")
     train = data.parts["train"]
-    raw = train.x[:, 0] * data.scale[0] + data.mean[0]
+    raw = train.x[:, 0] * data.preprocessing.scale[0] + data.preprocessing.mean[0]
     np.testing.assert_array_equal(train.y[:, 0], np.rint(raw) % 4 == 0)
 
 
@@ -100,7 +105,7 @@ def test_stratified_parts_have_the_classes_of_the_whole() -> None:
 
 def test_generators_need_no_file() -> None:
     data = dataset("  generator: {name: moons, samples: 100}\n", classes=True)
-    assert data.classes == ("0", "1")
+    assert data.classes == ["0", "1"]
     assert sum(len(part) for part in data.parts.values()) == 100
 
 
@@ -171,7 +176,8 @@ def test_data_that_cannot_be_had(data: str, table: str, message: str) -> None:
         (KIND.replace("bad", "awful"), CLASSES, "x.yaml:5:13: data.positive: "
          "column 'kind' has no such value; known here: bad, good"),
         (KIND, "a,kind\n1,bad\n2,good\n3,ugly\n", "x.yaml:4:11: data.target: "
-         "column 'kind' has 3 different values; two classes are needed"),
+         "column 'kind' has 3 different values; two classes are needed, "
+         "or CrossEntropyLoss for more"),
         (PLAIN, "a,y\n1,0\n2,1\n3,2\n", "table.csv:4:3: column 'y': "
          "'2' is not 0 or 1; see data.positive"),
         (PLAIN, "a,y\n1,1\n2,1\n", "x.yaml:4:11: data.target: all 2 samples are of class 1"),

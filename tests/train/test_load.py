@@ -6,17 +6,11 @@ from typing import get_args
 import pytest
 
 from nanotorch.train.components import OPTIMIZERS
+from nanotorch.train.data_settings import Data, Split
+from nanotorch.train.generators import Line, Moons
 from nanotorch.train.load import LoadedConfig, load_config, run_name
 from nanotorch.train.problems import MOST_PROBLEMS, ConfigError
-from nanotorch.train.schema import (
-    Config,
-    Data,
-    Line,
-    MinimizationConfig,
-    Moons,
-    Split,
-    SupervisedConfig,
-)
+from nanotorch.train.schema import Config, MinimizationConfig, SupervisedConfig, TextConfig
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 
@@ -52,7 +46,7 @@ def test_a_configuration_becomes_frozen_sections() -> None:
 def test_an_experiment_chooses_its_sections() -> None:
     assert isinstance(load(MINIMIZATION).config, MinimizationConfig)
     assert isinstance(load(CLASSIFICATION).config, SupervisedConfig)
-    assert get_args(Config) == (SupervisedConfig, MinimizationConfig)
+    assert get_args(Config) == (SupervisedConfig, TextConfig, MinimizationConfig)
 
 
 def test_a_generator_is_chosen_by_name() -> None:
@@ -98,7 +92,7 @@ REGRESSION_ERRORS = {
     ("loss: {name: MSELoss}\n", ""): "x.yaml:1:1: loss: missing",
     ("{name: MSELoss}", "{}"): "x.yaml:8:7: loss.name: missing; the name of a loss",
     ("experiment: regression\n", ""): "x.yaml:1:1: experiment: missing; one of regression, "
-    "classification, minimization",
+    "classification, text, minimization",
     ("out_features: 1", "bias: true"): "x.yaml:7:7: model.layers[0].out_features: missing",
     # Types.
     ("epochs: 2", "epochs: two"): "x.yaml:10:17: train.epochs: expected an integer, "
@@ -125,7 +119,8 @@ REGRESSION_ERRORS = {
     "clip_value, validate_every, time_limit, overfit_batches, fast_dev_run, compile",
     ("{name: MSELoss}", "[MSELoss]"): "x.yaml:8:7: loss: expected a mapping, got a list",
     ("{name: MSELoss}", "{name: 3}"): "x.yaml:8:14: loss.name: expected 'MSELoss' or 'L1Loss' or "
-    "'SmoothL1Loss' or 'HuberLoss' or 'BCEWithLogitsLoss' or 'CrossEntropyLoss' or 'NLLLoss', "
+    "'SmoothL1Loss' or 'HuberLoss' or 'BCEWithLogitsLoss' or 'BCELoss' or 'CrossEntropyLoss' or "
+    "'NLLLoss', "
     "got 3 (an integer)",
     ("target: y", "generator: 3"): "x.yaml:4:14: data.generator: expected a mapping, "
     "got 3 (an integer)",
@@ -157,7 +152,8 @@ REGRESSION_ERRORS = {
     ("epochs: 2, ", ""): "x.yaml:10:8: train: needs 'epochs' or 'steps'",
     ("epochs: 2", "epochs: 2, steps: 3"): "x.yaml:10:27: train.steps: excludes 'epochs'; "
     "remove one of the two",
-    ("\n  csv: table.csv\n  target: y", " {}"): "x.yaml:2:7: data: needs 'csv' or 'generator'",
+    ("\n  csv: table.csv\n  target: y", " {}"): "x.yaml:2:7: data: "
+    "needs 'csv', 'npz', 'npy' or 'generator'",
     ("target: y", "standardize: true"): "x.yaml:3:3: data.target: missing; the column to predict",
     ("target: y", "target: y\n  generator: {name: line}"): "x.yaml:5:14: data.generator: "
     "excludes 'csv'; remove one of the two",
@@ -180,7 +176,8 @@ REGRESSION_ERRORS = {
     ("target: y", "target: y\n  positive: a"): "x.yaml:5:13: data.positive: "
     "needs classes, which a regression has not",
     ("csv: table.csv\n  target: y", "generator: {name: moons}"): "x.yaml:3:21: "
-    "data.generator.name: 'moons' makes classes, but this is a regression",
+    "data.generator.name: 'moons' makes classes, but this is a regression; "
+    "known here: line, polynomial",
     ("every: 1", "every: 1, name: latest.txt"): "x.yaml:11:43: log.name: must be letters, digits, "
     "'_', '-' and '.', and not 'latest.txt', got 'latest.txt'",
     ("every: 1", "every: 1, name: ../x"): "x.yaml:11:43: log.name: must be letters, digits, "
@@ -195,17 +192,18 @@ def test_mistakes_of_a_regression(edit: tuple[str, str]) -> None:
 
 CLASSIFICATION_ERRORS = {
     ("moons", "line"): "x.yaml:3:21: data.generator.name: 'line' makes no classes; "
-    "did you mean 'moons'?",
+    "known here: moons, circles, spiral, blobs, xor",
     ("out_features: 1}", "out_features: 1}, Sigmoid"): "x.yaml:5:84: model.layers[3].name: "
     "remove this layer: BCEWithLogitsLoss applies the sigmoid itself",
     ("BCEWithLogitsLoss", "MSELoss"): "x.yaml:6:7: loss.name: "
-    "a classification takes BCEWithLogitsLoss",
+    "a classification takes BCEWithLogitsLoss or BCELoss or CrossEntropyLoss or NLLLoss",
     ("lr: 0.01", "betas: [0.9]"): "x.yaml:7:32: optimizer.betas: "
     "expected a list of 2, each a number, got 1 items",
     ("lr: 0.01", "betas: [0.9, x]"): "x.yaml:7:38: optimizer.betas[1]: expected a number, "
     "got 'x' (text)",
     ("samples: 40", "samples: 1"): "x.yaml:3:37: data.generator.samples: must be at least 2, got 1",
-    ("name: moons", "nam: moons"): "x.yaml:3:14: data.generator.name: missing; one of line, moons",
+    ("name: moons", "nam: moons"): "x.yaml:3:14: data.generator.name: missing; "
+    "one of line, polynomial, moons, circles, spiral, blobs, xor",
 }
 
 

@@ -11,7 +11,10 @@ import pytest
 
 from nanotorch.train.metrics import (
     WeightedMean,
+    average_precision,
+    class_metrics,
     classification_metrics,
+    confusion_matrix,
     regression_metrics,
     roc_auc,
 )
@@ -22,6 +25,7 @@ CASES = [
     for kind, measure in [
         ("regression", regression_metrics),
         ("classification", classification_metrics),
+        ("many classes", class_metrics),
     ]
     for entry in GOLDEN[kind]
 ]
@@ -58,3 +62,24 @@ def test_a_weighted_mean_is_the_mean_of_all_samples() -> None:
     for batch in (values[:4], values[4:8], values[8:]):
         mean.add(float(batch.mean()), len(batch))
     assert mean.value == pytest.approx(values.mean())
+
+
+def test_a_confusion_matrix_has_a_row_per_class_and_a_column_per_prediction() -> None:
+    matrix = confusion_matrix([0, 1, 1, 2, 1], [0, 1, 2, 2, 0], 4)
+    assert matrix.tolist() == [[1, 1, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
+
+
+def test_classes_that_do_not_occur_spoil_no_mean() -> None:
+    probability = np.array([[0.7, 0.2, 0.1, 0], [0.2, 0.7, 0.1, 0], [0.6, 0.3, 0.1, 0]])
+    found = class_metrics(probability, [0, 1, 0])
+    assert (found["recall"], found["auc"], found["average_precision"]) == (1, 1, 1)
+    assert math.isnan(class_metrics(probability[:1], [0])["auc"])
+
+
+def test_average_precision_by_hand() -> None:
+    score, positive = np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False])
+    assert average_precision(score, positive) == pytest.approx((1 + 2 / 3) / 2)
+
+
+def test_what_was_thought_impossible_costs_much_but_not_everything() -> None:
+    assert classification_metrics([0.0, 1.0], [1, 0])["log_loss"] == pytest.approx(36.04, abs=0.01)

@@ -8,13 +8,15 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn
+from nanotorch.train.kinds import sigmoid
 from nanotorch.train.load import load_config
 from nanotorch.train.loop import Loop
 from nanotorch.train.problems import ConfigError
 from nanotorch.train.schema import SupervisedConfig
-from nanotorch.train.supervised import Supervised, least_squares_loss, sigmoid, streams
+from nanotorch.train.supervised import Supervised, least_squares_loss, streams
 from tests.train.examples import CLASSIFICATION, REGRESSION, write_example
 
+MORE = ["AP", "Brier", "log_loss"]
 SCATTERED = ("data.target=b", "data.features=[a]")  # b is not a linear function of a
 
 
@@ -126,7 +128,7 @@ def test_the_report_has_a_row_per_part() -> None:
         ["test", "3"],
     ]
     text = trained(CLASSIFICATION).report().text.splitlines()
-    assert text[0].split()[2:] == ["loss", "accuracy", "precision", "recall", "F1", "AUC"]
+    assert text[0].split()[2:] == ["loss", "accuracy", "precision", "recall", "F1", "AUC", *MORE]
 
 
 def test_parts_that_are_empty_are_not_reported() -> None:

@@ -1,0 +1,217 @@
+"""What differs between predicting numbers, one of two classes, one of many, and characters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import nanotorch as torch
+from nanotorch import nn
+
+from .components import BINARY_LOSSES, PROBABILITIES
+from .dataset import Dataset, Wishes
+from .metrics import class_metrics, classification_metrics, confusion_matrix, regression_metrics
+from .report import matrix_text
+
+Array = NDArray[np.float64]
+Outputs = NDArray[np.float32]
+
+MOST_SHOWN = 20
+"""Classes of which a confusion matrix is shown."""
+
+
+class Kind:
+    """Base of the kinds of prediction.
+
+    Args:
+        loss: the name of the loss, which tells how outputs become probabilities.
+    """
+
+    wishes = Wishes()
+    """What targets are to be."""
+
+    def __init__(self, loss: str) -> None:
+        self.loss = loss
+
+    def outputs(self, dataset: Dataset) -> tuple[tuple[int, ...], str]:
+        """Return the shape of what the model gives for a sample, and the reason for it."""
+        return (1,), "there is 1 to predict"
+
+    def criterion(self, loss: nn.Module) -> nn.Module:
+        """Return the loss of a batch's outputs against its targets."""
+        return loss
+
+    def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
+        """Return the metrics."""
+        raise NotImplementedError
+
+    def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
+        """Return what the outputs say, as columns of a table."""
+        raise NotImplementedError
+
+    def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
+        """Return what else is worth showing, for people."""
+        return ""
+
+
+class Numbers(Kind):
+    """A number for each sample."""
+
+    def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
+        """Return the metrics."""
+        return regression_metrics(outputs, targets)
+
+    def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
+        """Return the numbers."""
+        return {dataset.preprocessing.target: outputs.reshape(-1)}
+
+
+class TwoClasses(Kind):
+    """A score for each sample: class 1 from 0 on, or from a probability of 0.5 on."""
+
+    wishes = Wishes(classes=True)
+
+    def probability(self, outputs: Outputs) -> Array:
+        """Return the probability of class 1."""
+        return sigmoid(outputs) if PROBABILITIES[self.loss] == "sigmoid" else double(outputs)
+
+    def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
+        """Return the metrics."""
+        return classification_metrics(self.probability(outputs), targets)
+
+    def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
+        """Return the class of each sample, and the probability of class 1."""
+        names = np.array(dataset.classes or ())
+        score = self.probability(outputs).reshape(-1)
+        found = names[(score >= 0.5).astype(int)]
+        return {dataset.preprocessing.target: found, f"p({names[1]})": score}
+
+    def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
+        """Return the confusion matrix."""
+        predicted = self.probability(outputs) >= 0.5
+        return matrix_text(confusion_matrix(predicted, targets, 2), dataset.classes or ())
+
+
+class ManyClasses(Kind):
+    """A score for each class."""
+
+    wishes = Wishes(classes=True, binary=False)
+
+    def outputs(self, dataset: Dataset) -> tuple[tuple[int, ...], str]:
+        """Return one output for each class."""
+        count = len(dataset.classes or ())
+        return (count,), f"there are {count} classes"
+
+    def probability(self, outputs: Outputs) -> Array:
+        """Return the probability of each class."""
+        if PROBABILITIES.get(self.loss) == "exp":
+            return np.exp(double(outputs))
+        return softmax(outputs)
+
+    def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
+        """Return the metrics."""
+        return class_metrics(self.probability(outputs), targets)
+
+    def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
+        """Return the class of each sample, and the probability of each class."""
+        names = list(dataset.classes or ())
+        probability = self.probability(outputs)
+        found = {dataset.preprocessing.target: np.array(names)[probability.argmax(axis=1)]}
+        return found | {f"p({name})": probability[:, k] for k, name in enumerate(names)}
+
+    def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
+        """Return the confusion matrix, if it is not too large."""
+        names = dataset.classes or ()
+        if len(names) > MOST_SHOWN:
+            return ""
+        return matrix_text(confusion_matrix(outputs.argmax(axis=1), targets, len(names)), names)
+
+
+class EachPlace(nn.Module):
+    """A loss of sequences: every place of every sample counts alike.
+
+    Args:
+        loss: of outputs (places, classes) against classes (places,).
+    """
+
+    def __init__(self, loss: nn.Module) -> None:
+        super().__init__()
+        self.loss = loss
+
+    def forward(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return the loss of outputs (N, T, classes) against classes (N, T)."""
+        value: torch.Tensor = self.loss(outputs.flatten(0, 1), targets.flatten())
+        return value
+
+
+class Characters(ManyClasses):
+    """A score of each character for each place of a text."""
+
+    def outputs(self, dataset: Dataset) -> tuple[tuple[int, ...], str]:
+        """Return a score for each place and character."""
+        count, places = len(dataset.classes or ()), dataset.parts["train"].x.shape[1]
+        return (places, count), f"at each of {places} places there are {count} characters"
+
+    def criterion(self, loss: nn.Module) -> nn.Module:
+        """Return the loss, taken at every place."""
+        return EachPlace(loss)
+
+    def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
+        """Return how often the likeliest character is the right one."""
+        return {"accuracy": float(np.mean(outputs.argmax(axis=2) == targets))}
+
+    def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
+        """Return nothing: there are too many characters for a matrix."""
+        return ""
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """What each class counts in the loss, under the name of the argument that takes it."""
+
+    argument: str
+    weights: tuple[float, ...] | float
+
+
+def weighing(given: str | tuple[float, ...] | None, dataset: Dataset, loss: str) -> Weighing | None:
+    """Return the weights of classes; `balanced` makes all of them count alike.
+
+    These are n / (K·nₖ) for K classes with nₖ of the n samples of the training part; for a loss
+    of two classes, n₀ / n₁ for class 1.
+
+    Raises:
+        ValueError: if there are not as many weights as classes.
+    """
+    if given is None:
+        return None
+    counts, count = dataset.class_counts(), len(dataset.classes or ())
+    if isinstance(given, tuple) and len(given) != count:
+        raise ValueError(f"has {len(given)} weights, but there are {count} classes")
+    present = np.maximum(counts, 1)
+    weights = np.array(given) if isinstance(given, tuple) else counts.sum() / (count * present)
+    if loss in BINARY_LOSSES:
+        if not weights[0]:
+            raise ValueError("class 0 needs a weight that is not 0")
+        return Weighing("pos_weight", float(weights[1] / weights[0]))
+    return Weighing("weight", tuple(float(weight) for weight in weights))
+
+
+def sigmoid(x: Outputs) -> Array:
+    """Return 1 / (1 + exp(-x)) in double precision, where more scores differ."""
+    with np.errstate(over="ignore"):  # exp(-x) = inf gives the right 0
+        result: Array = 1 / (1 + np.exp(-x.astype(np.float64)))
+    return result
+
+
+def softmax(x: Outputs) -> Array:
+    """Return exp(xₖ) / Σ exp(xⱼ) over the last dimension, in double precision."""
+    powers = np.exp(double(x) - x.max(axis=-1, keepdims=True))
+    result: Array = powers / powers.sum(axis=-1, keepdims=True)
+    return result
+
+
+def double(x: Outputs) -> Array:
+    """Return outputs in double precision."""
+    return x.astype(np.float64)
