@@ -148,3 +148,31 @@ class BatchNorm1d(_BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim not in (2, 3):
             raise ValueError(f"expected 2D or 3D input (got {input.ndim}D input)")
+
+
+class BatchNorm2d(_BatchNorm):
+    """`BatchNorm1d` of pictures.
+
+    Shape:
+        Input and output (N, C, H, W).
+
+    Arguments, Attributes, Raises, Reference: see `BatchNorm1d`.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim != 4:
+            raise ValueError(f"expected 4D input (got {input.ndim}D input)")
+
+
+class BatchNorm3d(_BatchNorm):
+    """`BatchNorm1d` of volumes.
+
+    Shape:
+        Input and output (N, C, D, H, W).
+
+    Arguments, Attributes, Raises, Reference: see `BatchNorm1d`.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim != 5:
+            raise ValueError(f"expected 5D input (got {input.ndim}D input)")

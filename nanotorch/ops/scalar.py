@@ -1,4 +1,4 @@
-"""Products and quotients with a number that PyTorch records as nodes of their own."""
+"""Arithmetic with a number that PyTorch records as nodes of their own."""
 
 from nanotorch._core.op import Array, op
 
@@ -13,3 +13,9 @@ def times_number(input: Array, other: float) -> Array:
 def over_number(input: Array, other: float) -> Array:
     """``input / other`` in the dtype of ``input``."""
     return input / input.dtype.type(other)
+
+
+@op(input=lambda g: g, method=False, public=False, node="AddBackward1")
+def plus_number(input: Array, other: float) -> Array:
+    """``input + other`` in the dtype of ``input``."""
+    return input + input.dtype.type(other)

@@ -13,12 +13,14 @@ from tests.ops.samples_factors import FACTORS
 from tests.ops.samples_indexing import INDEXING, WRITES
 from tests.ops.samples_linalg import LINALG
 from tests.ops.samples_nn import NN
+from tests.ops.samples_norm import DISTANCES, NORMS
 from tests.ops.samples_reduction import REDUCTION
 from tests.ops.samples_sequences import SEQUENCES
 from tests.ops.samples_shape import SHAPE
 from tests.ops.samples_sorting import SORTING
 from tests.ops.samples_special import SPECIAL_FUNCTIONS, SPECIAL_WRITES
 from tests.ops.samples_statistics import STATISTICS
+from tests.ops.samples_windows import WINDOWS
 from tests.ops.sampling import Table
 
 TABLE: Table = {
@@ -35,8 +37,11 @@ TABLE: Table = {
     **NN,
     **SEQUENCES,
     **ACTIVATIONS,
+    **NORMS,
+    **DISTANCES,
     **SORTING,
     **STATISTICS,
     **SPECIAL_FUNCTIONS,
     **SPECIAL_WRITES,
+    **WINDOWS,
 }

@@ -1,4 +1,4 @@
-"""Batch and layer normalization."""
+"""Batch, instance, group, layer and root mean square normalization."""
 
 import math
 from collections.abc import Sequence
@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch import ops
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.layer_norm import normalize_last
-from nanotorch.ops.normalization import moments, normalize_batch
+from nanotorch.ops.layer_norm import last_dimensions, normalize_last
+from nanotorch.ops.normalization import channels, groups, normalize_batch, normalize_groups
+from nanotorch.ops.scalar import plus_number
+from nanotorch.ops.standardizing import Kept, Plan, moments, reciprocal_root
+
+MIXED = "mixed dtype (CPU): expect parameter to have scalar type of Float"
 
 
 def batch_norm(
@@ -54,24 +59,61 @@ def batch_norm(
         raise ValueError(f"batch_norm eps must be {what}, but got {eps}")
     if len(shape) < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
-    check_sizes(shape[1], running_mean, running_var, weight, bias, training)
-    if not training:
-        assert running_mean is not None
-        assert running_var is not None
-        mean, variance = running_mean._array, running_var._array
-    else:
-        mean, variance = moments(input._array)
-        count = math.prod(shape) // shape[1]
-        for running, new in (
-            (running_mean, mean),
-            (running_var, variance * variance.dtype.type(count / (count - 1))),
-        ):
-            if running is not None:
-                move(running, new, momentum)
-    normalized: Tensor = normalize_batch(
-        input, weight, bias, mean, 1 / np.sqrt(variance + variance.dtype.type(eps)), training, eps
+    return normalized_channels(
+        input, running_mean, running_var, weight, bias, training, momentum, eps
     )
+
+
+def normalized_channels(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    """`batch_norm` of an input with channels."""
+    shape = input._array.shape
+    check_sizes(shape[1], running_mean, running_var, weight, bias, training)
+    plan = channels(shape, weight is not None or bias is not None)
+    if training:
+        kept = of_batch(input, plan, running_mean, running_var, momentum, eps)
+    else:
+        kept = of_running(running_mean, running_var, plan, eps)
+    normalized: Tensor = normalize_batch(input, weight, bias, plan, eps, kept)
     return normalized
+
+
+def of_batch(
+    input: Tensor,
+    plan: Plan,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+) -> Kept:
+    """Mean and scale of the batch, towards which the running values are moved."""
+    kept = Kept()
+    variance = moments(input._array, plan, kept)
+    kept.scale = reciprocal_root(variance, eps)
+    count = input._array.size // plan.shape[1]
+    unbiased = variance * variance.dtype.type(count / (count - 1) if count > 1 else math.nan)
+    for running, new in ((running_mean, kept.mean), (running_var, unbiased)):
+        if running is not None:
+            move(running, new, momentum)
+    return kept
+
+
+def of_running(
+    running_mean: Tensor | None, running_var: Tensor | None, plan: Plan, eps: float
+) -> Kept:
+    """Running mean and scale."""
+    assert running_mean is not None
+    assert running_var is not None
+    scale = reciprocal_root(running_var._array, eps).reshape(plan.weight)
+    return Kept(running_mean._array.reshape(plan.weight), scale, fixed=True)
 
 
 def move(running: Tensor, new: np.ndarray, momentum: float) -> None:
@@ -79,7 +121,7 @@ def move(running: Tensor, new: np.ndarray, momentum: float) -> None:
     array = running._array
     kind = array.dtype.type
     array *= kind(1 - momentum)
-    array += new * kind(momentum)
+    array += (new * kind(momentum)).reshape(array.shape)
     wrote(running._cell, "batch_norm")
 
 
@@ -103,6 +145,129 @@ def check_sizes(
             )
 
 
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """``(input - mean) / √(variance + eps) * weight + bias`` per sample and channel.
+
+    Args:
+        running_mean, running_var: (C,); moved towards the mean over the samples of mean and
+            (unbiased) variance, or used, as ``use_input_stats`` says.
+        weight, bias: (C,). Default: ones and zeros.
+        use_input_stats: use mean and (biased) variance of each sample. Default: True.
+        momentum: how far the running values move, from 0 to 1. Default: 0.1.
+        eps: Default: 1e-5.
+
+    Shape:
+        ``input`` (N, C, ...); the result the same.
+
+    Raises:
+        ValueError: for a single value per sample and channel, if ``use_input_stats``.
+        RuntimeError: if a running value is missing or has another size.
+
+    Reference:
+        Ulyanov, Vedaldi and Lempitsky, Instance Normalization: The Missing Ingredient for Fast
+        Stylization, 2016.
+    """
+    shape = input._array.shape
+    if use_input_stats and math.prod(shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.size()}"
+        )
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when use_input_stats is false"
+        )
+    n, c = shape[:2]
+    given = (running_mean, running_var, weight, bias)
+    repeated: Any = [None if t is None else t.repeat(n) for t in given]
+    rows = input.contiguous().view((1, n * c, *shape[2:]))
+    mean, var, w, b = repeated
+    out = normalized_channels(rows, mean, var, w, b, use_input_stats, momentum, eps)
+    for running, moved in zip(given[:2], repeated, strict=False):
+        if use_input_stats and running is not None:
+            running.detach().copy_(moved.view((n, c)).mean(0))
+    return out.view(shape)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """``(input - mean) / √(variance + eps) * weight + bias`` per sample and group of channels.
+
+    Args:
+        num_groups: into how many groups of equal size the channels are divided.
+        weight, bias: (C,). Default: ones and zeros.
+        eps: Default: 1e-5.
+
+    Shape:
+        ``input`` (N, C, ...); the result the same.
+
+    Raises:
+        ValueError: for a single value per group.
+        RuntimeError: if the channels cannot be divided so, or weight or bias have another shape.
+
+    Reference:
+        Wu and He, Group Normalization, ECCV 2018.
+    """
+    shape = input._array.shape
+    if len(shape) < 2:
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
+        )
+    if shape[0] * (shape[1] // num_groups) * math.prod(shape[2:]) == 1:
+        raise ValueError(
+            "Expected more than 1 value per channel when training, got input size "
+            f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
+        )
+    check_groups(input, num_groups, weight, bias)
+    plan = groups(shape, num_groups, weight is not None or bias is not None)
+    normalized: Tensor = normalize_groups(input, weight, bias, plan, eps, Kept())
+    return normalized
+
+
+def check_groups(
+    input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None
+) -> None:
+    """Refuse groups of unequal size, and weights that are not one per channel."""
+    shape = input._array.shape
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if shape[1] % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {list(shape)} and num_groups={num_groups}"
+        )
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        if tensor is not None and tensor._array.shape != shape[1:2]:
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, "
+                f"but got {name} of shape {list(tensor._array.shape)} and input of shape "
+                f"{list(shape)}"
+            )
+    if input.is_floating_point() and weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(MIXED)
+    if input.is_floating_point() and bias is not None and bias.dtype is not input.dtype:
+        raise RuntimeError(
+            MIXED
+            if weight is None
+            else f"expected scalar type {input.dtype.char} but found {bias.dtype.char}"
+        )
+    if not math.prod(shape[2:]):
+        raise RuntimeError("Expected HxW to be greater than 0, got 0")
+
+
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -124,18 +289,61 @@ def layer_norm(
     Reference:
         Ba, Kiros and Hinton, Layer Normalization, 2016.
     """
-    shape = checked_shape(input, normalized_shape, weight, bias)
-    normalized: Tensor = normalize_last(input, weight, bias, shape, eps)
+    shape = checked_shape("layer_norm", input, normalized_shape, weight, bias)
+    for tensor in (weight, bias):
+        if tensor is not None and tensor._array.dtype != input._array.dtype:
+            raise RuntimeError(MIXED)
+    affine = weight is not None or bias is not None
+    plan = last_dimensions(input._array.shape, shape, affine)
+    normalized: Tensor = normalize_last(input, weight, bias, plan, eps, Kept())
     return normalized
 
 
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """``input / √(mean(input²) + eps) * weight`` over the last dimensions.
+
+    Args:
+        normalized_shape: the sizes of those dimensions.
+        weight: of that shape. Default: ones.
+        eps: Default: the distance from 1 to the next number of the dtype.
+
+    Raises:
+        TypeError: if ``normalized_shape`` is not a sequence of integers.
+        RuntimeError: if the input does not end in that shape, or the weight has another.
+
+    Reference:
+        Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
+    """
+    shape = checked_shape("rms_norm", input, normalized_shape, weight, None)
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"rms_norm\" not implemented for '{input.dtype.char}'")
+    x: Any = input.float() if input._array.itemsize == 2 else input
+    if eps is None:
+        eps = float(np.finfo(x._array.dtype).eps)
+    axes = tuple(range(-len(shape), 0))
+    scaled: Any = x * ops.rsqrt(plus_number(x.pow(2).mean(axes, True), eps))
+    if weight is not None:
+        scaled = scaled * weight
+    result: Tensor = scaled.contiguous().to(input.dtype)
+    return result
+
+
 def checked_shape(
-    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None
+    name: str,
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None,
+    bias: Tensor | None,
 ) -> tuple[int, ...]:
     """The shape to be normalized, if everything fits it."""
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(
-            "layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
+            f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
             f"{type(normalized_shape).__name__}"
         )
     shape = tuple(normalized_shape)
@@ -145,17 +353,17 @@ def checked_shape(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
             f"element, but got normalized_shape = {sizes}"
         )
-    for name, tensor in (("weight", weight), ("bias", bias)):
+    for which, tensor in (("weight", weight), ("bias", bias)):
         if tensor is not None and tensor._array.shape != shape:
             raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{list(tensor._array.shape)} and normalized_shape = {sizes}"
+                f"Expected {which} to be of same shape as normalized_shape, but got {which} of "
+                f"shape {list(tensor._array.shape)} and normalized_shape = {sizes}"
             )
-        if tensor is not None and tensor._array.dtype != input._array.dtype:
-            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
     if input._array.shape[-len(shape) :] != shape:
+        listed = ", ".join(map(str, shape))
+        expected = f"[*, {listed}]" if name == "layer_norm" else f"[*{listed}]"
         raise RuntimeError(
             f"Given normalized_shape={sizes}, expected input with shape "
-            f"[*, {', '.join(map(str, shape))}], but got input of size{list(input._array.shape)}"
+            f"{expected}, but got input of size{list(input._array.shape)}"
         )
     return shape

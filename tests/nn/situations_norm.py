@@ -1,0 +1,174 @@
+"""Normalizations as modules: what they print, hold, compute in both modes, and refuse."""
+
+from typing import Any
+
+from tests.answers import numbers, raised, warned
+
+
+def wave(torch: Any, *shape: int) -> Any:
+    count = 1
+    for n in shape:
+        count *= n
+    places = torch.arange(count, dtype=torch.float64).reshape(shape)
+    return ((places * 0.7).sin() * 2 + 0.5).float()
+
+
+def layers(torch: Any) -> list[Any]:
+    """Each with the shape of an input."""
+    nn = torch.nn
+    return [
+        (nn.BatchNorm2d(3), (2, 3, 4, 2)), (nn.BatchNorm2d(3, affine=False), (2, 3, 4, 2)),
+        (nn.BatchNorm3d(2), (2, 2, 1, 3, 2)), (nn.BatchNorm2d(3, bias=False), (2, 3, 4, 2)),
+        (nn.BatchNorm2d(3, momentum=None), (2, 3, 1, 2)),
+        (nn.BatchNorm2d(3, track_running_stats=False), (2, 3, 4, 2)),
+        (nn.GroupNorm(2, 4), (2, 4, 3)), (nn.GroupNorm(1, 4, 0.1), (3, 4)),
+        (nn.GroupNorm(4, 4, affine=False), (2, 4, 2, 2)),
+        (nn.GroupNorm(2, 4, bias=False), (1, 4, 3)),
+        (nn.InstanceNorm1d(3), (2, 3, 4)), (nn.InstanceNorm1d(3), (3, 4)),
+        (nn.InstanceNorm2d(3, affine=True), (2, 3, 2, 3)),
+        (nn.InstanceNorm2d(3, affine=True, track_running_stats=True), (2, 3, 2, 3)),
+        (nn.InstanceNorm3d(2, track_running_stats=True, momentum=0.3), (2, 2, 2, 2, 1)),
+        (nn.InstanceNorm1d(3, affine=True, bias=False), (2, 3, 4)),
+        (nn.LayerNorm(4), (2, 3, 4)), (nn.LayerNorm((3, 4), bias=False), (2, 3, 4)),
+        (nn.LayerNorm(4, elementwise_affine=False), (5, 4)),
+        (nn.RMSNorm(4), (2, 3, 4)), (nn.RMSNorm((3, 4), 1e-3), (2, 3, 4)),
+        (nn.RMSNorm(4, elementwise_affine=False), (5, 4)),
+        (nn.LocalResponseNorm(2), (2, 4, 3)), (nn.LocalResponseNorm(3, 0.1, 0.2, 2), (2, 4, 3, 2)),
+    ]  # fmt: skip
+
+
+def reprs(torch: Any) -> Any:
+    return [layer for layer, _ in layers(torch)]
+
+
+def states(torch: Any) -> Any:
+    return [[dict(layer.state_dict()), layer.state_dict()._metadata] for layer, _ in layers(torch)]
+
+
+def steps(torch: Any) -> Any:
+    """Two steps of training, then evaluation, with gradients of inputs and parameters."""
+    answers = []
+    for layer, shape in layers(torch):
+        torch.manual_seed(3)
+        for p in layer.parameters():
+            p.data = torch.rand_like(p) + 0.5
+        for training in (True, True, False):
+            layer.train(training)
+            x = wave(torch, *shape).requires_grad_()
+            layer.zero_grad()
+            out = layer(x)
+            (out * wave(torch, *shape).cos()).sum().backward()
+            grads = [numbers(p.grad) for p in layer.parameters()]
+            state = [numbers(b) for b in layer.buffers()]
+            node = type(out.grad_fn).__name__
+            answers.append([node, numbers(out), numbers(x.grad), grads, state])
+    return answers
+
+
+def second_derivatives(torch: Any) -> Any:
+    answers = []
+    for layer, shape in layers(torch):
+        layer = layer.double()
+        torch.manual_seed(4)
+        for p in layer.parameters():
+            p.data = torch.rand_like(p) + 0.5
+        for training in (True, False):
+            layer.train(training)
+            layer.zero_grad()
+            x = wave(torch, *shape).double().requires_grad_()
+            inputs = [x, *layer.parameters()]
+            first = torch.autograd.grad((layer(x) ** 3).sum(), inputs, create_graph=True)
+            total = sum((g**2).sum() for g in first)
+            second = torch.autograd.grad(total, inputs)
+            answers.append([[numbers(g) for g in first], [numbers(g) for g in second]])
+    return answers
+
+
+def layouts(torch: Any) -> Any:
+    """The results lie in order, whatever the input does."""
+    nn = torch.nn
+    x = wave(torch, 3, 2, 4).permute(2, 1, 0)
+    return [
+        [numbers(layer(x)), layer(x).stride()]
+        for layer in (nn.BatchNorm1d(2), nn.BatchNorm1d(2).eval(), nn.GroupNorm(1, 2),
+                      nn.InstanceNorm1d(2), nn.LayerNorm(3), nn.LayerNorm(3, bias=False))
+    ]  # fmt: skip
+
+
+def half_precision(torch: Any) -> Any:
+    nn = torch.nn
+    x = wave(torch, 2, 4, 3).half()
+    return [numbers(layer.half()(x)) for layer in
+            (nn.LayerNorm(3), nn.GroupNorm(2, 4), nn.RMSNorm(3))]  # fmt: skip
+
+
+def in_place_afterwards(torch: Any) -> Any:
+    """The result may be written to: it is not what the gradient needs."""
+    nn = torch.nn
+    answers = []
+    for layer in (nn.BatchNorm1d(4), nn.BatchNorm1d(4, affine=False), nn.GroupNorm(2, 4),
+                  nn.GroupNorm(2, 4, affine=False), nn.LayerNorm(3),
+                  nn.LayerNorm(3, elementwise_affine=False)):  # fmt: skip
+        x = wave(torch, 2, 4, 3).requires_grad_()
+        out = layer(x).relu_()
+        (out * wave(torch, 2, 4, 3)).sum().backward()
+        answers.append(numbers(x.grad))
+    return answers
+
+
+def twice_backward(torch: Any) -> Any:
+    nn = torch.nn
+    answers = []
+    for layer in (nn.BatchNorm1d(4), nn.GroupNorm(2, 4), nn.LayerNorm(3)):
+        x, g = wave(torch, 2, 4, 3).double().requires_grad_(), wave(torch, 2, 4, 3).double().cos()
+        out = layer.double()(x)
+        out.backward(g, retain_graph=True)
+        out.backward(g, retain_graph=True)
+        out.backward(g * 2)
+        answers += [numbers(x.grad), numbers(layer.weight.grad), raised(out.backward, g),
+                    layer.weight.grad is not layer.bias.grad]  # fmt: skip
+    return answers
+
+
+def written_inputs(torch: Any) -> Any:
+    layer = torch.nn.LayerNorm(3)
+    x = wave(torch, 2, 3).requires_grad_() * 1
+    out = layer(x)
+    x.mul_(2)
+    text = raised(out.sum().backward)
+    return text.split(":")[1][:80]
+
+
+def refusals(torch: Any) -> Any:
+    nn, F = torch.nn, torch.nn.functional
+    x = wave(torch, 2, 4, 3)
+    eps = [raised(F.instance_norm, x, torch.zeros(3), torch.ones(4))]
+    return [
+        *eps, raised(nn.GroupNorm, 3, 4), raised(F.group_norm, x, 0),
+        raised(F.group_norm, x, 2, torch.ones(4).double()),
+        raised(F.group_norm, x, 2, torch.ones(4), torch.ones(4).double()),
+        raised(nn.InstanceNorm1d(3), torch.ones(2)), raised(nn.InstanceNorm2d(3), torch.ones(2, 3)),
+        raised(nn.InstanceNorm3d(3), torch.ones(2, 3)),
+        raised(nn.InstanceNorm1d(3, affine=True), torch.ones(2, 4, 5)),
+        warned(lambda: nn.InstanceNorm1d(3)(torch.ones(2, 4, 5))),
+        warned(lambda: nn.InstanceNorm1d(3)(torch.ones(4, 5))),
+        raised(nn.BatchNorm2d(3), torch.ones(2, 3)), raised(nn.BatchNorm3d(3), torch.ones(2, 3)),
+        raised(nn.BatchNorm2d(3), torch.ones(1, 3, 1, 1)),
+        raised(nn.BatchNorm2d(3), torch.ones(1, 4, 2, 1)),
+        raised(nn.InstanceNorm1d(2).load_state_dict,
+               {"running_mean": torch.ones(2), "running_var": torch.ones(2)}),
+        raised(F.rms_norm, x, 3), raised(F.rms_norm, x, (4,)), raised(F.rms_norm, x.long(), (3,)),
+        raised(nn.LocalResponseNorm(2), torch.ones(2, 3)),
+    ]  # fmt: skip
+
+
+def distances(torch: Any) -> Any:
+    nn, F = torch.nn, torch.nn.functional
+    x, y = wave(torch, 3, 4), wave(torch, 3, 4).cos()
+    out = torch.empty(3, 4)
+    return [
+        nn.CosineSimilarity(0), nn.PairwiseDistance(1.0, keepdim=True),
+        numbers(nn.CosineSimilarity(0)(x, y)), numbers(nn.PairwiseDistance(3.0, 0.1, True)(x, y)),
+        F.normalize(x, out=out) is out, numbers(out), numbers(F.pdist(x)),
+        numbers(torch.cosine_similarity(x, y)), numbers(torch.pairwise_distance(x, y)),
+    ]  # fmt: skip
