@@ -188,10 +188,11 @@ class DataLoader:
         going = None if resume is None else resume["pass"]
         if going is not None:
             self._position = Position(going["start"], going["draws"], going["batches"])
+            self._position.ended = going["ended"]
             with sources.again(going["start"]):
                 batches = start(plan, self._position, resume)
         if resume is not None:
-            sources.set_generators(resume["generators"])
+            sources.load_state(resume["sources"])
         if going is None:
             self._position = Position(sources.now())
             batches = start(plan, self._position, resume)
@@ -232,7 +233,7 @@ class DataLoader:
         indices = self._order(plan, position)
         if state is not None:
             position.seed = state["seed"]
-        batches = self._hire(plan, position.seed, state) if kept is None else kept
+        batches = self._hire(plan, position.seed, state, mid_pass) if kept is None else kept
         position.roster = batches.roster
         position.roster.clear()
         asked = [] if state is None else position.roster.resume(state, mid_pass)
@@ -241,21 +242,27 @@ class DataLoader:
             self._kept = batches
         return batches
 
-    def _hire(self, plan: Plan, seed: int, state: dict[str, Any] | None) -> WorkerBatches:
+    def _hire(
+        self, plan: Plan, seed: int, state: dict[str, Any] | None, mid_pass: bool
+    ) -> WorkerBatches:
         """Start workers."""
         self.check_worker_number_rationality()
-        context = self.multiprocessing_context or multiprocessing
-        size = self.batch_size or 1
-        told = [None] * self.num_workers if state is None else state["members"]
+        told: list[Any] = [None] * self.num_workers
+        if state is not None and mid_pass:
+            size = self.batch_size or 1
+            told = [{**one, "samples": one["tasks"] * size} for one in state["members"]]
+        elif state is not None:  # the next pass begins with the numbers with which the last ended
+            told = [
+                {**one, "samples": 0, "ended": False, "begun": one["random"]}
+                for one in state["members"]
+            ]
         jobs = [
-            Job(
-                plan, i, self.num_workers, seed, self.worker_init_fn, os.getpid(),
-                one and {**one, "samples": one["tasks"] * size},
-            )
-            for i, one in enumerate(told)
-        ]  # fmt: skip
+            Job(plan, i, self.num_workers, seed, self.worker_init_fn, os.getpid(), resume)
+            for i, resume in enumerate(told)
+        ]
+        crew = Crew(jobs, self.multiprocessing_context or multiprocessing)
         roster = Roster(self.num_workers, self.prefetch_factor or 1, self.in_order)
-        return WorkerBatches(Crew(jobs, context), roster, self.timeout, self.persistent_workers)
+        return WorkerBatches(crew, roster, self.timeout, self.persistent_workers)
 
     def _order(self, plan: Plan, position: Position) -> Iterator[Any]:
         """The indices of a pass from a position on."""
@@ -298,7 +305,7 @@ class DataLoader:
         state: dict[str, Any] = {
             "num_workers": self.num_workers,
             "pass": position.state() if position is not None and going else None,
-            "generators": Sources(self).generator_states(),
+            "sources": Sources(self).state(),
             "dataset": None if self.num_workers else dataset_state(self.dataset),
             "workers": None,
         }

@@ -27,20 +27,26 @@ class Position:
         draws: whether it began with drawing a seed for workers.
         seed: of the workers.
         batches: how many it has given.
+        ended: whether its stream has no more samples than those given.
         finished: whether it is over.
         roster: where the workers stand; None without them.
     """
 
-    __slots__ = ("batches", "draws", "finished", "roster", "seed", "start")
+    __slots__ = ("batches", "draws", "ended", "finished", "roster", "seed", "start")
 
     def __init__(self, start: States, draws: bool = True, batches: int = 0) -> None:
         self.start, self.draws, self.batches = start, draws, batches
-        self.seed, self.finished = 0, False
+        self.seed, self.ended, self.finished = 0, False, False
         self.roster: Any = None
 
     def state(self) -> States:
         """What `DataLoader.load_state_dict` needs to go on with the pass."""
-        return {"start": told(self.start), "draws": self.draws, "batches": self.batches}
+        return {
+            "start": told(self.start),
+            "draws": self.draws,
+            "batches": self.batches,
+            "ended": self.ended,
+        }
 
 
 class Sources:
@@ -69,19 +75,24 @@ class Sources:
             "samplers": [s.state_dict() for s in self._stateful()],
         }
 
-    def generator_states(self) -> list[Any]:
-        """The states of the loader's and the samplers' own generators."""
-        return [generator.get_state() for generator in self.generators]
-
     def _stateful(self) -> Iterator[Any]:
         for sampler in self.samplers:
             if hasattr(sampler, "state_dict") and hasattr(sampler, "load_state_dict"):
                 yield sampler
 
-    def set_generators(self, states: list[Any]) -> None:
-        """Let the loader's and the samplers' own generators go on from these states."""
-        for generator, state in zip(self.generators, states, strict=True):
-            generator.set_state(as_tensor(state))
+    def state(self) -> States:
+        """The states of the samplers and of their and the loader's own generators."""
+        return {
+            "generators": [generator.get_state() for generator in self.generators],
+            "samplers": [sampler.state_dict() for sampler in self._stateful()],
+        }
+
+    def load_state(self, state: States) -> None:
+        """Let the samplers and their and the loader's own generators go on from a state."""
+        for generator, told in zip(self.generators, state["generators"], strict=True):
+            generator.set_state(as_tensor(told))
+        for sampler, told in zip(self._stateful(), state["samplers"], strict=True):
+            sampler.load_state_dict(told)
 
     @contextmanager
     def again(self, start: States) -> Iterator[None]:
@@ -91,9 +102,7 @@ class Sources:
         """
         before = random_states()
         set_random_states(start["random"])
-        self.set_generators(start["generators"])
-        for sampler, state in zip(self._stateful(), start["samplers"], strict=True):
-            sampler.load_state_dict(state)
+        self.load_state(start)
         try:
             yield
         finally:

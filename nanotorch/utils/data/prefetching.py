@@ -48,9 +48,10 @@ class WorkerBatches(Iterator[Any]):
         """Wait until a worker has done what was asked of it in the pass before."""
         begun = False
         while not begun:
-            _, (run, number, _, state) = self.crew.receive([worker])
-            self.roster.members[worker].told = state
+            _, (run, number, value, state) = self.crew.receive([worker])
             begun = run == self._run and number is None
+        member = self.roster.members[worker]
+        member.begun, member.told = value, state
 
     @property
     def usable(self) -> bool:
@@ -77,8 +78,10 @@ class WorkerBatches(Iterator[Any]):
             run, number, value, state = answer
             if run != self._run:  # asked for in a pass that was left
                 continue
-            self.roster.members[worker].told = state
-            if number is None:  # the pass has begun there
+            member = self.roster.members[worker]
+            member.told = state
+            if number is None:
+                member.begun = value
                 continue
             if isinstance(value, Ended):
                 self.roster.retire(worker)

@@ -105,18 +105,14 @@ def row_reader(plan: Plan, position: Position, arrays: list[Array], chosen: Arra
 
 def stream_reader(plan: Plan, position: Position, skipped: int) -> Reader:
     """Batches, or single samples, in the order in which a stream has them."""
-    stream: Iterator[Any] = iter(plan.dataset)
-    ended = False
-
-    def take(count: int) -> list[Any]:
-        nonlocal ended
-        part = [] if ended else [sample for _, sample in zip(range(count), stream, strict=False)]
-        ended = len(part) < count
-        return part
+    stream: Iterator[Any] = iter(()) if position.ended else iter(plan.dataset)
 
     def read(indices: Any) -> Any:
         size = len(indices) if plan.batched else 1
-        part = take(size)
+        part = []
+        if not position.ended:
+            part = [sample for _, sample in zip(range(size), stream, strict=False)]
+            position.ended = len(part) < size
         if not part or (plan.drop_last and len(part) < size):
             position.finished = True
             raise StopIteration

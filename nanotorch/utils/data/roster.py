@@ -14,24 +14,28 @@ class Member:
     """What is known of a worker.
 
     Attributes:
-        resumed: its random numbers and the state of its dataset when it began.
-        told: what it has told of them since; None before its first answer.
+        resumed: where it stood when it began, as `state` gave it in another process.
+        begun: its random numbers at the beginning of the pass; None before it told them.
+        told: its random numbers, the state of its dataset and whether that has ended; None before.
         active: whether its stream may have more in this pass.
         tasks: how many batches it has tried to read in this pass.
     """
 
-    resumed: tuple[Any, Any] = (None, None)
+    resumed: dict[str, Any] | None = None
+    begun: bytes | None = None
     told: bytes | None = None
     active: bool = True
     tasks: int = 0
 
     def state(self) -> dict[str, Any]:
         """Where the worker stands, in a form that any kind of file can hold."""
-        states, dataset = self.resumed
+        state = self.resumed or {"begun": None, "random": None, "dataset": None, "ended": False}
+        if self.begun is not None:
+            state = {**state, "begun": portable(pickle.loads(self.begun))}
         if self.told is not None:
-            raw, dataset = pickle.loads(self.told)
-            states = portable(raw)
-        return {"active": self.active, "tasks": self.tasks, "random": states, "dataset": dataset}
+            raw, dataset, ended = pickle.loads(self.told)
+            state = {**state, "random": portable(raw), "dataset": dataset, "ended": ended}
+        return {**state, "active": self.active, "tasks": self.tasks}
 
 
 class Roster:
@@ -116,7 +120,7 @@ class Roster:
             mid_pass: whether within a pass; else only the workers' own states count.
         """
         for member, told in zip(self.members, state["members"], strict=True):
-            member.resumed = told["random"], told["dataset"]
+            member.resumed = told
             if mid_pass:
                 member.active, member.tasks = told["active"], told["tasks"]
         if not mid_pass:

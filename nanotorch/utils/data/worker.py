@@ -132,8 +132,9 @@ def work(job: Job, end: socket.socket) -> None:
     """Answer the loader's messages until it is gone.
 
     Messages are the number of a pass that begins, and triples of that number, the number of a
-    batch and its indices. Answers are quadruples: the first two, the batch or what is in its
-    place, and the worker's state thereafter.
+    batch and its indices. Answers are quadruples: the number of the pass; the number of the batch;
+    the batch or what is in its place; the worker's state thereafter. When a pass begins, the second
+    is None and the third the state of the random numbers before.
     """
     global _info
     set_up_process(job)
@@ -200,65 +201,91 @@ def answer(
     outbox: "queue.SimpleQueue[Parts | None]",
 ) -> None:
     """Read what is asked for."""
-    read: Reader | None = None
+    reading = Reading(job, seed)
     trouble: Failure | None = None  # of the start of a pass; told in place of its batches
-    ended = False
+    over = False
     while (message := inbox.get()) is not None:
+        value: Any
         if not isinstance(message, tuple):
-            ended, trouble = False, None
+            over, trouble = False, None
             try:
-                read = job.plan.reader(Position({})) if read else first_reader(job, seed)
+                value = reading.begin()
             except Exception as error:
-                trouble = job.failure(error)
-            outbox.put(encode((message, None, None, state_of(job))))
+                value, trouble = None, job.failure(error)
+            outbox.put(encode((message, None, value, reading.state())))
             continue
         run, number, indices = message
-        if ended:
+        if over:
             continue
-        value: Any
         try:
-            value = trouble if trouble or not read else read(indices)
+            value = trouble or reading.read(indices)
         except Exception as error:
-            ended = job.plan.streams and isinstance(error, StopIteration)
-            value = Ended() if ended else job.failure(error)
-        outbox.put(encoded(job, run, number, value))
+            over = job.plan.streams and isinstance(error, StopIteration)
+            value = Ended() if over else job.failure(error)
+        outbox.put(encoded(job, run, number, value, reading.state()))
         del value, message, indices
 
 
-def first_reader(job: Job, seed: int) -> Reader:
-    """The reader of the first pass, after all that comes before it."""
-    random.seed(seed)
-    manual_seed(seed)
-    words = [job.id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(words).generate_state(4))  # noqa: NPY002 - users' code draws from it
-    if job.init_fn is not None:
-        job.init_fn(job.id)
-    resume = job.resume
-    if resume is None:
-        return job.plan.reader(Position({}))
-    skipped = 0
-    if resume["dataset"] is not None:
-        job.plan.dataset.load_state_dict(resume["dataset"])
-    elif job.plan.streams:
-        skipped = resume["samples"]
-    read = job.plan.reader(Position({}), skipped)
-    if resume["random"] is not None:
-        set_random_states(resume["random"])
-    return read
+class Reading:
+    """Reads batches, pass after pass, and tells where it stands.
+
+    Args:
+        job: what to read.
+        seed: of the random numbers.
+    """
+
+    def __init__(self, job: Job, seed: int) -> None:
+        self._job, self._seed = job, seed
+        self._position = Position({})
+        self._begun = False
+        self.read: Reader
+
+    def begin(self) -> bytes:
+        """Begin a pass, or go on with one; returns the state of the random numbers before."""
+        plan, resume = self._job.plan, None
+        if not self._begun:
+            resume = self._first()
+        before = pickle.dumps(raw_states(), 5)
+        self._position = Position({})
+        skipped = 0
+        if resume is not None:
+            self._position.ended = resume["ended"]
+            if resume["dataset"] is not None:
+                plan.dataset.load_state_dict(resume["dataset"])
+            elif plan.streams:
+                skipped = resume["samples"]
+        self.read = plan.reader(self._position, skipped)
+        if resume is not None and resume["random"] is not None:
+            set_random_states(resume["random"])
+        self._begun = True
+        return before
+
+    def _first(self) -> dict[str, Any] | None:
+        """What comes before the first pass; returns where that goes on."""
+        job = self._job
+        random.seed(self._seed)
+        manual_seed(self._seed)
+        words = [job.id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32, 0]
+        np.random.seed(np.random.SeedSequence(words).generate_state(4))  # noqa: NPY002 - users' code draws from it
+        if job.init_fn is not None:
+            job.init_fn(job.id)
+        if job.resume is not None and job.resume["begun"] is not None:
+            set_random_states(job.resume["begun"])
+        return job.resume
+
+    def state(self) -> bytes:
+        """The random numbers, what the dataset tells of itself, and whether it has ended."""
+        dataset = dataset_state(self._job.plan.dataset)
+        return pickle.dumps((raw_states(), dataset, self._position.ended), 5)
 
 
-def state_of(job: Job) -> bytes:
-    """The worker's random numbers and what its dataset tells of itself, for `state_dict`."""
-    return pickle.dumps((raw_states(), dataset_state(job.plan.dataset)), 5)
-
-
-def encoded(job: Job, run: int, number: int, value: Any) -> Parts:
+def encoded(job: Job, run: int, number: int, value: Any, state: bytes) -> Parts:
     """An answer, or why it cannot be sent."""
     try:
-        return encode((run, number, value, state_of(job)))
+        return encode((run, number, value, state))
     except Exception as error:
         if isinstance(value, Failure):  # of a class that only this process knows
             value.kind = RuntimeError
         else:
             value = job.failure(error)
-        return encode((run, number, value, pickle.dumps((raw_states(), None), 5)))
+        return encode((run, number, value, state))
