@@ -1,5 +1,6 @@
 """`torch.linalg`: norms, factors, inverses and products of matrices."""
 
+from nanotorch._core.out import SAME, Out, with_out
 from nanotorch.ops.chains import linalg_diagonal as diagonal
 from nanotorch.ops.chains import linalg_vander as vander
 from nanotorch.ops.chains import matrix_power, multi_dot, tensorinv, tensorsolve, vecdot
@@ -46,3 +47,53 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+_CASTABLE = (
+    "{}: Expected result to be safely castable from {{result}} dtype, but got result with dtype "
+    "{{out}}"
+)
+_NORM = "linalg.{} expected out tensor dtype {{result}} but got: {{out}}"
+# How those that have the argument treat `out=`; where PyTorch hands it on, to what.
+_OUTS = {
+    "cholesky": Out("linalg_cholesky_ex", SAME, strict=True),
+    "cholesky_ex": Out("linalg_cholesky_ex", SAME, strict=True),
+    "cond": Out("linalg_cond", _CASTABLE.format("linalg.cond"), recorded=False),
+    "cross": Out("linalg_cross", SAME, strict=True),
+    "det": Out("_linalg_det", SAME, strict=True),
+    "eigh": Out("_linalg_eigh", SAME, strict=True),
+    "eigvalsh": Out("_linalg_eigh", SAME, strict=True),
+    "inv": Out("linalg_inv_ex", SAME, strict=True),
+    "inv_ex": Out("linalg_inv_ex", SAME, strict=True),
+    "matmul": Out("matmul", SAME, strict=True),
+    "matrix_norm": Out(
+        "linalg_matrix_norm", _NORM.format("matrix_norm"), strict=True, recorded=False
+    ),
+    "matrix_power": Out("matmul", SAME, strict=True),
+    "matrix_rank": Out("linalg_matrix_rank", recorded=False),
+    "multi_dot": Out(
+        "mm",
+        "multi_dot(): expected out tensor to have dtype {result_c} but got {out_c}",
+        strict=True,
+    ),
+    "norm": Out("linalg_norm", _NORM.format("norm"), strict=True, recorded=False),
+    "pinv": Out("linalg_pinv", _CASTABLE.format("linalg.pinv")),
+    "qr": Out("linalg_qr", SAME, strict=True),
+    "slogdet": Out("_linalg_slogdet", SAME, strict=True),
+    "solve": Out("_linalg_solve_ex", SAME, strict=True),
+    "solve_triangular": Out(
+        "linalg_solve_triangular",
+        "expected scalar type {result} but found {out}",
+        strict=True,
+    ),
+    "svd": Out("_linalg_svd", SAME, strict=True),
+    "svdvals": Out("_linalg_svd", SAME, strict=True),
+    "tensorinv": Out("tensorinv", _CASTABLE.format("tensorinv"), recorded=False),
+    "tensorsolve": Out("tensorsolve", _CASTABLE.format("tensorsolve"), recorded=False),
+    "vecdot": Out(
+        "vdot",
+        "linalg.vecdot: Expected out of dtype{result} but found {out}",
+        strict=True,
+    ),
+    "vector_norm": Out("linalg_vector_norm", SAME, strict=True),
+}
+globals().update({name: with_out(globals()[name], rule) for name, rule in _OUTS.items()})

@@ -13,7 +13,8 @@ from types import FrameType, FunctionType
 from typing import Any
 
 GENERATED = "<nanotorch op "  # the file name of an operation's own source
-UNCOMPILED = "uncompiled"  # the name of what calls an operation for the first time
+# Names of what passes a call on: to a function not compiled yet, to one with a further argument.
+PASSING = ("uncompiled", "accepting_out")
 OPERATIONS = ("nanotorch._core.", "nanotorch.ops.")
 
 
@@ -40,7 +41,7 @@ def place_of(value: Any) -> Place | None:
         frame.f_code.co_filename.startswith(GENERATED)
         or str(frame.f_globals.get("__name__")).startswith(OPERATIONS)
     ):
-        if frame.f_code.co_name != UNCOMPILED:
+        if frame.f_code.co_name not in PASSING:
             outer = frame
         frame = frame.f_back
     if outer is None:

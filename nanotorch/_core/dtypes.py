@@ -54,6 +54,12 @@ float64 = double = dtype("float64", "Double")
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
 OF_NUMPY: dict[Any, dtype] = {d.numpy: d for d in ALL}
+# And these are the names in error messages that have C's.
+C_NAMES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
+    "int32": "int", "int64": "long int", "float16": "c10::Half", "float32": "float",
+    "float64": "double",
+}  # fmt: skip
 
 
 def as_dtype(value: Any) -> dtype:

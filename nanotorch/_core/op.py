@@ -20,7 +20,7 @@ import inspect
 import linecache
 import re
 from collections.abc import Callable, Sequence
-from inspect import Signature
+from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any, TypeVar, overload
 
@@ -31,6 +31,7 @@ from nanotorch._core.arguments import METHOD
 from nanotorch._core.bytecode import parameters, without_wrapper
 from nanotorch._core.graph import Node
 from nanotorch._core.op_runtime import RUNTIME, unpack_input, unpack_out
+from nanotorch._core.out import Out
 from nanotorch._core.saving import opened
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.watching import equip
@@ -42,6 +43,7 @@ F = TypeVar("F")
 
 OPS: dict[str, "Op"] = {}  # every declared operation, by the name of its kernel
 PUBLIC: dict[str, Callable[..., Any]] = {}  # what `nanotorch` exports of them
+OUT = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
 OPERANDS = (Tensor, bool, int, float, np.generic)  # what operators accept beside a tensor
 
 
@@ -88,6 +90,7 @@ class Op:
 
     Attributes:
         called: what is called for the kernel.
+        out: how the public function treats `out=`, if it has that argument.
         inputs: names of the differentiable and other array parameters, in order.
         formulas: by input name; the edges of the node are in this order.
         recipe: names of what the formulas need, in the order of `Node._saved`.
@@ -134,6 +137,7 @@ class Op:
         if options:
             raise TypeError(f"op {self.name}: unknown options {sorted(options)}")
         self.functions: dict[str, Any] = {}
+        self.out: Out | None = None
         plain = [p.replace(annotation=p.empty) for p in self.signature.parameters.values()]
         self.plain_signature = Signature(plain)
         self.needs = {n: parameters(f) for n, f in self.formulas.items()}
@@ -142,6 +146,13 @@ class Op:
             kind in ("input", "out", "aux") or getattr(kinds.get(name), "keeps_values", False)
             for name, kind in self.recipe
         )
+
+    def accept_out(self, rule: Out) -> None:
+        """Give the public function the argument ``out``; it must not have been called yet."""
+        self.out = rule
+        parameters = [*self.plain_signature.parameters.values(), OUT]
+        signature = Signature(parameters, __validate_parameters__=False)
+        self.functions[self.name].__signature__ = signature
 
     @property
     def known_as(self) -> str:
@@ -348,7 +359,7 @@ def uncompiled(*args: Any, which: tuple[Op, str], **named: Any) -> Any:
 def compiled(o: Op, name: str) -> Any:
     """Compile a function of an op; tracebacks and debuggers find its lines."""
     plain = name.removeprefix(METHOD)
-    source = op_source.source(o, plain)
+    source = op_source.source(o, plain, out=o.out is not None and name == o.name)
     filename = f"<nanotorch op {o.name}: {plain}>"
     held: dict[str, Any] = {}
     exec(compile(source, filename, "exec"), o.namespace, held)

@@ -29,15 +29,33 @@ if TYPE_CHECKING:
     from nanotorch._core.op import Op
 
 
-def source(o: "Op", name: str) -> str:
+def source(o: "Op", name: str, *, out: bool = False) -> str:
     """One function of an op: the operation itself, or its in-place form, an operator, or one of
     the formulas' callers.
+
+    Args:
+        out: whether it has that argument.
     """
     if name.startswith("apply_"):
         return apply(o, graph=name == "apply_recorded")
     if name.startswith("__"):
         return operator(o, name)
-    return function(o, inplace=name != o.name)
+    lines = function(o, inplace=name != o.name)
+    return accepting_out(o, lines) if out else lines
+
+
+def accepting_out(o: "Op", source: str) -> str:
+    """The operation with the further argument ``out``."""
+    parameters = o.signature.parameters.values()
+    by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    args = "".join(f"{p.name}, " for p in parameters if p.name not in by_name)
+    named = ", ".join(f"{n!r}: {n}" for n in by_name)
+    head, _, body = source.partition("):\n")
+    return (
+        f"{head}{', ' if by_name else ', *, '}out=None):\n"
+        "    if out is not None:\n"
+        f"        return this_op.out.fill(this_function, out, ({args}), {{{named}}})\n{body}"
+    )
 
 
 def operator(o: "Op", name: str) -> str:

@@ -7,22 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from nanotorch._core.dtypes import OF_NUMPY
+from nanotorch._core.dtypes import C_NAMES, OF_NUMPY
 
 DType = np.dtype[Any]
 
-# How messages about ranges name the dtypes.
-_C_NAMES = {
-    "bool": "bool",
-    "uint8": "unsigned char",
-    "int8": "signed char",
-    "int16": "short int",
-    "int32": "int",
-    "int64": "long int",
-    "float16": "c10::Half",
-    "float32": "float",
-    "float64": "double",
-}
 # PyTorch shuffles more elements than this by another rule.
 _LONGEST_PERMUTATION = (2**32 - 1) // 20 - 1
 
@@ -50,7 +38,7 @@ def continuous(dtype: DTypeLike, distribution: str) -> DType:
         raise RuntimeError(
             f"{distribution} distribution is a continuous probability distribution. dtype must be "
             "a floating point but you specified "
-            f"{_C_NAMES[found.name] if in_c else OF_NUMPY[found].char}"
+            f"{C_NAMES[found.name] if in_c else OF_NUMPY[found].char}"
         )
     return found
 
@@ -73,8 +61,8 @@ def integer_range(low: int, high: int | None, dtype: DType) -> tuple[int, int]:
         )
     smallest, largest = _limits(dtype)
     first, last = low, largest_count(dtype) if high is None else high - 1
-    require(smallest <= first <= largest, f"from is out of bounds for {_C_NAMES[dtype.name]}")
-    require(smallest <= last <= largest, f"to - 1 is out of bounds for {_C_NAMES[dtype.name]}")
+    require(smallest <= first <= largest, f"from is out of bounds for {C_NAMES[dtype.name]}")
+    require(smallest <= last <= largest, f"to - 1 is out of bounds for {C_NAMES[dtype.name]}")
     if dtype.kind != "f":
         return first, last
     above, below = int(dtype.type(first + 1)), int(dtype.type(last))
@@ -95,7 +83,7 @@ def integer_range(low: int, high: int | None, dtype: DType) -> tuple[int, int]:
 def uniform_range(low: float, high: float, dtype: DType) -> None:
     """`[low, high)` must be a range whose length `dtype` can hold."""
     smallest, largest = _limits(dtype)
-    name = _C_NAMES[dtype.name]
+    name = C_NAMES[dtype.name]
     require(smallest <= low <= largest, f"from is out of bounds for {name}")
     require(smallest <= high <= largest, f"to is out of bounds for {name}")
     require(

@@ -10,7 +10,7 @@ from nanotorch._core.op import Array, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.expanding import cannot_expand, expand_to
-from nanotorch.ops.matrix import C_NAMES, across, bmm, check_bmm, check_mm, matmul, mv, product
+from nanotorch.ops.matrix import across, bmm, check_bmm, check_mm, matmul, mv, product
 from nanotorch.ops.shape import reshape, t, transpose, unsafe_view, unsqueeze
 
 
@@ -108,7 +108,7 @@ def baddbmm(
 ) -> Array:
     """``beta * input + alpha * bmm(batch1, batch2)``; ``input`` broadcasts."""
     if input.dtype is not batch1.dtype:
-        a, b, c = (C_NAMES[x.dtype.name] for x in (input, batch1, batch2))
+        a, b, c = (dtypes.C_NAMES[x.dtype.name] for x in (input, batch1, batch2))
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {a}, batch1: {b}, batch2: {c}"
         )

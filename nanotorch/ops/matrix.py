@@ -12,13 +12,6 @@ from nanotorch.ops.expanding import common_shape, expand_to
 from nanotorch.ops.memory import contiguous
 from nanotorch.ops.shape import reshape, squeeze_one, t, transpose, unsafe_view, unsqueeze
 
-C_NAMES = {
-    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
-    "int32": "int", "int64": "long int", "float16": "c10::Half", "float32": "float",
-    "float64": "double",
-}  # fmt: skip
-
-
 def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
     """The matrix product of two arrays of one dtype; of half precision: computed in single.
 
@@ -69,7 +62,7 @@ def mm(input: Array, mat2: Array) -> Array:
     if kind is not mat2.dtype:
         raise RuntimeError(
             "expected m1 and m2 to have the same dtype, but got: "
-            f"{C_NAMES[input.dtype.name]} != {C_NAMES[mat2.dtype.name]}"
+            f"{dtypes.C_NAMES[input.dtype.name]} != {dtypes.C_NAMES[mat2.dtype.name]}"
         )
     return input.dot(mat2) if kind is SINGLE or kind is DOUBLE else product(input, mat2)
 

@@ -24,6 +24,7 @@ FILES = [
     "node_hooks",
     "numpy",
     "origins",
+    "out",
     "random",
     "random_engine",
     "tensor",

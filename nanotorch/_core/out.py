@@ -1,0 +1,141 @@
+"""`out=`: results written to tensors that the caller provides.
+
+The result is computed as always and then copied, so that the same memory may be among the inputs;
+what is saved is the memory that stays in use, not the time.
+"""
+
+import functools
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.arguments import refused
+from nanotorch._core.copying import resized
+from nanotorch._core.grad_mode import mode, no_grad
+from nanotorch._core.origins import wrote
+from nanotorch._core.tensor import Tensor
+from nanotorch._core.views import check_memory, refuse_overlap
+
+Function = Callable[..., Any]
+
+NO_GRADIENTS = (
+    "{}(): functions with out=... arguments don't support automatic differentiation, but one of "
+    "the arguments requires grad."
+)
+RESIZED = (
+    "An output with one or more elements was resized since it had shape {}, which does not match "
+    "the required output shape {}. This behavior is deprecated, and in a future PyTorch release "
+    "outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
+    "tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
+)
+
+
+SAME = "Expected out tensor to have dtype {result_c}, but got {out_c} instead"
+CONVERTED = "result type {result} can't be cast to the desired output type {out}"
+
+
+class Out(NamedTuple):
+    """How a function treats ``out=``.
+
+    Attributes:
+        name: how messages call the function.
+        refusal: the error for a dtype that the result cannot have, with `{result}` and `{out}` for
+            the two, `{result_c}` and `{out_c}` for their names in C.
+        strict: that is every dtype but the result's; else those it cannot be converted to. Several
+            results are never converted.
+        error: the type of that error.
+        dtype: the function has an argument of that name, whose default is then that of ``out``.
+        creates: the function makes a tensor from nothing: ``out`` takes any shape without a
+            warning, and its dtype is that of the result.
+        recorded: whether inputs that require grad are refused.
+        elementwise: whether memory shared in part with an input is refused.
+    """
+
+    name: str
+    refusal: str = CONVERTED
+    strict: bool = False
+    error: type[Exception] = RuntimeError
+    dtype: bool = False
+    creates: bool = False
+    recorded: bool = True
+    elementwise: bool = False
+
+    def fill(self, function: Function, out: Any, args: Sequence[Any], named: dict[str, Any]) -> Any:
+        """Call the function and write its results to ``out``, which is returned.
+
+        Raises:
+            TypeError: if ``out`` is no tensor, or not as many as there are results.
+            RuntimeError: if something requires grad, the result cannot be converted, or an
+                element of ``out`` stands for several or for other elements of an input.
+        """
+        outs = list(out) if isinstance(out, (tuple, list)) else [out]
+        for one in outs:
+            if not isinstance(one, Tensor):
+                raise refused(out, "Tensor", (self.name, "out", 0))
+        inputs = list(tensors_in((*args, *named.values())))
+        if mode.enabled and self.recorded and any(t.requires_grad for t in (*inputs, *outs)):
+            raise RuntimeError(NO_GRADIENTS.format(self.name))
+        if self.dtype and named.get("dtype") is None:
+            named["dtype"] = outs[0].dtype
+        elif self.creates and named["dtype"] is not outs[0].dtype:
+            wanted, given = named["dtype"].char, outs[0].dtype.char
+            raise RuntimeError(f"dtype {wanted} does not match dtype of out parameter ({given})")
+        with no_grad():
+            results = function(*args, **named)
+        single = isinstance(results, Tensor)
+        if single != isinstance(out, Tensor) or (not single and len(results) != len(outs)):
+            count = 1 if single else len(results)
+            raise TypeError(f"expected tuple of {count} elements but got {len(outs)}")
+        for one, result in zip(outs, [results] if single else results, strict=True):
+            self.write(one, result._array, inputs, single)
+        return out if single else type(results)(outs)
+
+    def write(
+        self, out: Tensor, result: np.ndarray, inputs: Iterable[Tensor], single: bool
+    ) -> None:
+        """Write one result, the only one or not."""
+        wanted, given = dtypes.of_array(result), out.dtype
+        if wanted is not given and (
+            self.strict or not single or not dtypes.can_cast(wanted, given)
+        ):
+            refusal = self.refusal if single or self.strict else SAME
+            names = {"result": wanted.char, "out": given.char}
+            names |= {"result_c": dtypes.C_NAMES[wanted.name]}
+            names |= {"out_c": dtypes.C_NAMES[given.name]}
+            raise self.error(refusal.format(**names))
+        if out._array.shape != result.shape:
+            if out._array.size and not self.creates:
+                told = RESIZED.format(list(out._array.shape), list(result.shape))
+                warnings.warn(told, UserWarning, stacklevel=4)
+            out._array = resized(out._array, result.shape)
+        check_memory(out)
+        if self.elementwise:
+            for t in inputs:
+                if t._cell is out._cell:
+                    refuse_overlap(out, t)
+        out._array[...] = result
+        wrote(out._cell, self.name)
+
+
+def tensors_in(values: Iterable[Any]) -> Iterable[Tensor]:
+    """The tensors among arguments, also within sequences."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from tensors_in(value)
+
+
+def with_out(function: Function, rule: Out) -> Function:
+    """The function with the further argument ``out``."""
+
+    @functools.wraps(function)
+    def accepting_out(*args: Any, out: Any = None, **named: Any) -> Any:
+        if out is None:
+            return function(*args, **named)
+        return rule.fill(function, out, args, named)
+
+    return accepting_out
