@@ -15,7 +15,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.compile.arguments import Arguments
 from nanotorch.compile.checks import holds
 from nanotorch.compile.effects import Count, Gradient, Result, is_used_up
-from nanotorch.compile.hyper import Conditions
+from nanotorch.compile.hyper import Conditions, leaves
 from nanotorch.compile.reach import NAMES_OF_THINGS, VALUES, Unguardable
 from nanotorch.compile.recorder import Recorder
 from nanotorch.compile.state import State
@@ -183,6 +183,9 @@ class Capture:
             if tensor._grad is not grad:
                 self.note_gradient(tensor)
         self.note_counts(before)
+        asked = [leaf for expression, _ in self.conditions.asked for leaf in leaves(expression)]
+        if any(leaf.late for leaf in asked):
+            raise Refused("a number that the optimizer's step computes decides what it does next")
         self.compare_state()
         self.check_overlaps()
         self.check_constants()

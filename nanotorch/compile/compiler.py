@@ -15,7 +15,7 @@ from nanotorch.compile.reach import Unguardable
 from nanotorch.compile.report import Report
 from nanotorch.compile.source import MISS
 from nanotorch.compile.tracing import KNOWN_OPTIMIZERS, tracing
-from nanotorch.compile.verify import verified
+from nanotorch.compile.verify import GUARD, verified
 from nanotorch.compile.watch import Watcher, cannot_watch
 
 LIMIT = 8  # of plans of one function
@@ -56,7 +56,7 @@ class Compiler:
         self.problem: str | None = None
         self.watched = False
         self.attempts = 0
-        self.made = 0  # plans so far
+        self.missed = 0  # how many plans were not those of the next call
 
     @property
     def plan(self) -> Plan | None:
@@ -75,6 +75,12 @@ class Compiler:
         """
         if self.problem is not None or observers or cannot_watch():
             return self.function(*args, **kwargs)
+        for plan in self.plans:
+            if plan.verified and plan is not self.plan:
+                result = plan.call(args, kwargs)
+                if result is not MISS:
+                    self.plan = plan
+                    return result
         try:
             if tracing.setdefault(0, kwargs) is kwargs:
                 return self.step(args, kwargs)
@@ -153,13 +159,16 @@ class Compiler:
         except Exception as error:
             self.give_up(f"{place_of(self.function)}: making a replay failed: {error!r}")
         else:
-            self.made, self.attempts = self.made + 1, 0
+            self.attempts = 0
 
     def verify(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compare the first replay of a plan with the function itself."""
         result, difference = verified(plan, self.function, args, kwargs)
         if difference is None:
             plan.verified, self.plan = True, plan
+        elif difference == GUARD and self.missed < self.limit:
+            self.missed += 1
+            self.plans.remove(plan)
         else:
             self.give_up(f"{place_of(self.function)}: {difference} came out otherwise in a replay")
         return result

@@ -9,12 +9,16 @@ from typing import Any
 
 
 class Leaf:
-    """Where a number comes from: ``container[key]``, or the value of a 0-d array."""
+    """Where a number comes from: ``container[key]``, or the value of a 0-d array.
 
-    __slots__ = ("container", "key")
+    Attributes:
+        late: of an array: whether the step itself has written it before.
+    """
 
-    def __init__(self, container: Any, key: Any = None) -> None:
-        self.container, self.key = container, key
+    __slots__ = ("container", "key", "late")
+
+    def __init__(self, container: Any, key: Any = None, late: bool = False) -> None:
+        self.container, self.key, self.late = container, key, late
 
 
 # An expression: a `Leaf`, a Python number, or `(format, operands...)`.

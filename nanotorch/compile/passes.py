@@ -71,7 +71,7 @@ def share_numbers(tape: Tape) -> None:
 def name_of(expression: Any) -> Any:
     """Equal for expressions that say the same."""
     if isinstance(expression, Leaf):
-        return (id(expression.container), expression.key)
+        return (id(expression) if expression.late else id(expression.container), expression.key)
     if isinstance(expression, tuple):
         return tuple(name_of(part) for part in expression)
     return (type(expression), expression)

@@ -1,6 +1,7 @@
 """Writing down what traced arrays go through."""
 
 import functools
+import operator
 import os
 import sys
 import threading
@@ -138,6 +139,8 @@ class Recorder:
     def number(self, value: Hyper, kind: np.dtype) -> Ref:
         """A number that is computed at every replay, as a 0-d array."""
         out = self.tape.new(np.array(float(value), kind))
+        exact = kind.itemsize >= 8
+        out.storage.expression = value.expression if exact else ("rounded({})", value.expression)
         self.tape.entries.append(Entry("number", float, (value.expression,), {}, [out], True))
         return out
 
@@ -259,14 +262,16 @@ class Recorder:
             self.read("item")
             return value
         ref = self.tape.ref(traced.value)
-        if ref.storage.kind != OUTSIDE or self.wrote(ref):
-            self.refuse("a number of the optimizer is read twice in one step")
+        if ref.storage.kind != OUTSIDE:
+            self.refuse("a number of the optimizer is not kept in its state")
             return value
-        return Hyper.of(value, Leaf(traced.value), self.counting)
-
-    def wrote(self, ref: Ref) -> bool:
-        """Whether an entry has written to the memory of ``ref``."""
-        return any(out.storage is ref.storage for entry in self.tape.entries for out in entry.outs)
+        writes = [e for e in self.tape.entries if any(o.storage is ref.storage for o in e.outs)]
+        if not writes:
+            return Hyper.of(value, Leaf(traced.value), self.counting)
+        expression = assigned(writes[-1], ref)
+        if expression is None:
+            expression = Leaf(traced.value, late=True)
+        return Hyper.of(value, expression, self.counting)
 
     # Kernels
 
@@ -332,6 +337,16 @@ class Recorder:
             return self.results("draw", bound, args, kwargs, result, opaque=True)
 
         return drawn
+
+
+def assigned(entry: Entry, ref: Ref) -> Any:
+    """The expression of the number that an entry gives a 0-d array; None for anything else."""
+    if entry.fn is not operator.setitem or ref.key != entry.outs[0].key:
+        return None
+    value = entry.args[2]
+    if not isinstance(value, Ref) or value.storage.base.dtype != ref.array.dtype:
+        return None
+    return value.storage.expression
 
 
 def numbers_as_arrays(inputs: Sequence[Any]) -> tuple[Any, ...]:

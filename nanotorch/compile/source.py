@@ -86,7 +86,7 @@ class Source:
             ("MISS", MISS), ("mode", mode), ("default", dtypes.default),
             ("observers", observers), ("turn", self.turn), ("last", self.last),
             ("plan", self), ("function", capture.function), ("changes", changes),
-            ("seen", self.seen), ("absent", ABSENT),
+            ("seen", self.seen), ("absent", ABSENT), ("rounded", rounded),
         ):  # fmt: skip
             self.fixed(name, value)
         enabled, kind = capture.surroundings
@@ -323,7 +323,7 @@ class Source:
         found: dict[str, Leaf] = {}
         for expression in self.numbers():
             for leaf in leaves(expression):
-                if leaf.key is None:
+                if leaf.key is None and not leaf.late:
                     found.setdefault(f"k{address(leaf.container)}", leaf)
         return found
 
@@ -338,12 +338,19 @@ class Source:
         def name_of(part: Any) -> str:
             if not isinstance(part, Leaf):
                 return repr(part)
+            if part.late:
+                return f"{self.names.of(part.container, 'a')}.item()"
             if part.key is None:
                 return f"k{address(part.container)}"
             name = options[(id(part.container), part.key)]
             return name if not has_counter(expression) else f"last[{name[1:]}]"
 
         return text(expression, name_of)
+
+
+def rounded(value: float) -> float:
+    """A number as one of float32."""
+    return float(np.float32(value))
 
 
 def has_counter(expression: Any) -> bool:

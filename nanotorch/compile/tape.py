@@ -20,12 +20,17 @@ TEMPORARY = "temporary"  # made by the step
 
 
 class Storage:
-    """A piece of memory: the array that owns it, and where it comes from."""
+    """A piece of memory: the array that owns it, and where it comes from.
 
-    __slots__ = ("base", "kind", "number")
+    Attributes:
+        expression: of the number that it holds, if it is one that replays compute anew.
+    """
+
+    __slots__ = ("base", "expression", "kind", "number")
 
     def __init__(self, base: Array, kind: str, number: int) -> None:
         self.base, self.kind, self.number = base, kind, number
+        self.expression: Any = None
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.number}: {self.base.dtype}{list(self.base.shape)}>"

@@ -23,19 +23,30 @@ from nanotorch.compile.hyper import Hyper, Leaf
 from nanotorch.compile.proxy import NOBODY, Traced, current, real
 from nanotorch.compile.recorder import Recorder
 from nanotorch.optim.adam import Adam, AdamW
-from nanotorch.optim.optimizer import Optimizer
+from nanotorch.optim.elementwise import Elementwise
+from nanotorch.optim.lbfgs import LBFGS
+from nanotorch.optim.optimizer import Optimizer, evaluate
 from nanotorch.optim.sgd import SGD
 
 tracing: dict[int, Any] = {}  # the `kwargs` of the call that traces: one at a time
 # Optimizers whose numbers may change between steps, with the options that are numbers.
-OPTIONS = ("lr", "momentum", "dampening", "weight_decay", "eps", "betas")
-KNOWN_OPTIMIZERS: tuple[type, ...] = (SGD, Adam, AdamW)
+OPTIONS = (
+    "lr", "momentum", "dampening", "weight_decay", "eps", "betas", "alpha", "rho", "lambd", "t0",
+    "lr_decay", "momentum_decay", "etas", "step_sizes",
+)  # fmt: skip
+ELEMENTWISE = [k for k in Elementwise.__subclasses__() if k.__module__.startswith("nanotorch.")]
+KNOWN_OPTIMIZERS: tuple[type, ...] = (SGD, Adam, AdamW, *ELEMENTWISE)
+# Classes whose steps are looked at; those of others are, if they are users', Python like any other.
+STEPS: tuple[type, ...] = (SGD, Adam, Elementwise, LBFGS)
 UNTOUCHED = ("nanotorch.compile", "nanotorch._core.random", "nanotorch._core.twister",
              "nanotorch._core.box_muller")  # fmt: skip
 DRAWS = (
     "uniform", "normal", "integers", "naturals", "permutation", "bernoulli", "exponential",
     "geometric", "cauchy", "log_normal", "multinomial",
 )  # fmt: skip
+
+
+NOT_KNOWN = "the step of `{}` depends on the values of tensors, or may do so"
 
 
 class ArrayAttribute:
@@ -191,9 +202,8 @@ def traced(recorder: Recorder) -> Iterator[None]:
         for name in DRAWS:
             method = vars(random.Generator)[name]
             changes.attribute(random.Generator, name, recorder.draw(method))
-        for known in KNOWN_OPTIMIZERS:
-            if "step" in vars(known):
-                changes.attribute(known, "step", counted(vars(known)["step"], recorder))
+        for known in STEPS:
+            changes.attribute(known, "step", counted(vars(known)["step"], recorder))
         changes.attribute(Twister, "manual_seed", refusing(Twister.manual_seed, recorder))
         yield
     finally:
@@ -262,16 +272,18 @@ def counted(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
     def stepped(self: Optimizer, closure: Any = None) -> Any:
         if threading.get_ident() != recorder.thread or not recorder.live:
             return step(self, closure)
-        if closure is not None or type(self) not in KNOWN_OPTIMIZERS:
-            recorder.refuse("the step of an optimizer with a closure, or of a class of its own")
+        if type(self) not in KNOWN_OPTIMIZERS:
+            recorder.refuse(NOT_KNOWN.format(type(self).__name__))
             return step(self, closure)
+        loss = evaluate(closure)
         changes = Changes()
         try:
             for group in self.param_groups:
                 for name in set(OPTIONS) & set(group):
                     changes.item(group, name, hyper(group, name, recorder))
             recorder.counting = recorder.conditions
-            return step(self)
+            step(self)
+            return loss
         finally:
             recorder.counting = None
             changes.put_back()

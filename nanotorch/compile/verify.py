@@ -9,6 +9,9 @@ from nanotorch.compile.source import MISS
 from nanotorch.compile.state import Look, State, fingerprint
 
 
+GUARD = "a guard"
+
+
 def generators(plan: Plan) -> list[Any]:
     """The generators that the step draws from."""
     found = {
@@ -25,7 +28,8 @@ def verified(
     """Make the step, and its replay on the same state.
 
     Returns:
-        What the step returned, and what differs; the state is the step's own.
+        What the step returned, and what differs: `GUARD` if the plan is one for another state.
+        The state is the step's own.
     """
     tensors = list(plan.capture.survey.tensors.values())
     tensors += [tensor for _, tensor in plan.capture.arguments.free]
@@ -42,7 +46,7 @@ def verified(
     if plan.error is not None:
         difference: str | None = f"an error, {plan.error!r},"
     elif replayed is MISS:
-        difference = "a guard"
+        difference = GUARD
     else:
         difference = expected.difference(Look(held, drawn))
         difference = difference or compare_results(result, replayed)

@@ -1,5 +1,6 @@
 """What a replay depends on may change between calls; it then does what the step would do."""
 
+import importlib
 from typing import Any
 
 import pytest
@@ -331,3 +332,18 @@ def test_memory_does_not_grow() -> None:
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert after - before < 4096
+
+
+def test_two_shapes_by_turns_need_no_new_look(monkeypatch: Any) -> None:
+    surveys: list[Any] = []
+    compiler = importlib.import_module("nanotorch.compile.compiler")
+    original = compiler.survey_of
+    monkeypatch.setattr(compiler, "survey_of", lambda *given: surveys.append(1) or original(*given))
+
+    def count(n: int, step: Any) -> None:
+        if n == 20:
+            surveys.clear()
+
+    step = compare(small, calls=40, arguments=batch, between=count)
+    assert len(step.report().plans) == 2
+    assert not surveys
