@@ -45,9 +45,10 @@ def is_inference_mode_enabled() -> bool:
 def _set(enabled: bool) -> bool | None:
     """Switch recording on or off, unless in inference mode; what it was before."""
     before = mode.enabled
-    if before is not None:
-        mode.enabled = enabled
-    return before
+    if before is None:
+        return None
+    mode.enabled = enabled
+    return bool(before)  # a place is that of one call, which may be over when this is put back
 
 
 class _Switch:

@@ -100,7 +100,7 @@ def warn(found: NonFinite, user: FrameType) -> None:
         NonFiniteWarning,
         user.f_code.co_filename,
         user.f_lineno,
-        module=user.f_globals.get("__name__"),
+        module=user.f_globals.get("__name__") or "<string>",  # as Python itself does
         registry=user.f_globals.setdefault("__warningregistry__", {}),
     )
 

@@ -80,6 +80,17 @@ class ModuleCall:
                 mode.enabled = recording
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        recording = mode.enabled
+        if recording.__class__ is not tuple:
+            return self._call_between_hooks(args, kwargs)
+        mode.enabled = True  # hooks are the user's own code
+        try:
+            return self._call_between_hooks(args, kwargs)
+        finally:
+            if mode.enabled is True:
+                mode.enabled = recording
+
+    def _call_between_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         called: set[int] = set()
         result = None
         try:

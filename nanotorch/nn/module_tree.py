@@ -59,6 +59,8 @@ class ModuleTree:
             self._set_buffer(name, value)
         else:
             object.__setattr__(self, name, value)
+            if name == "forward":
+                self._is_ours = False  # it is the user's own from now on
 
     def _forget(self, name: str, keep: str) -> None:
         """Take ``name`` out of everything that could hold it but ``keep``."""

@@ -73,6 +73,55 @@ def saved_in_a_users_module(torch: Any) -> Any:
     return raised(fail)
 
 
+def saved_in_a_hook_of_a_child(torch: Any) -> Any:
+    """A hook is the user's own code, also where the container is not."""
+
+    def square(module: Any, args: Any, out: Any) -> Any:
+        return out * out  # saved
+
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True) * 2
+        child = torch.nn.Identity()
+        child.register_forward_hook(square)
+        y = torch.nn.Sequential(child)(x).sum()
+        x.mul_(2)  # changed
+        y.backward()
+
+    return raised(fail)
+
+
+def saved_in_a_forward_put_on_a_layer(torch: Any) -> Any:
+    def square(x: Any) -> Any:
+        return x * x  # saved
+
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True) * 2
+        child = torch.nn.Identity()
+        child.forward = square
+        y = torch.nn.Sequential(child)(x).sum()
+        x.mul_(2)  # changed
+        y.backward()
+
+    return raised(fail)
+
+
+def saved_after_a_switch_left_by_a_hook(torch: Any) -> Any:
+    """What a hook has entered may be left long after its module's call."""
+
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True) * 2
+        switch = torch.enable_grad()
+        child = torch.nn.Identity()
+        child.register_forward_pre_hook(lambda module, args: switch.__enter__())
+        torch.nn.Sequential(child)(x)
+        switch.__exit__(None, None, None)
+        y = (x * x).sum()  # saved
+        x.mul_(2)  # changed
+        y.backward()
+
+    return raised(fail)
+
+
 def index_changed(torch: Any) -> Any:
     def fail() -> None:
         x = torch.ones(3, requires_grad=True)

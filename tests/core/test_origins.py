@@ -23,6 +23,15 @@ TOLD = {
     "changed_without_a_graph": ["mul saved it as `other`@saved", "zero_ changed it@changed"],
     "weights_stepped": ["addmm saved it as `mat2`@saved", "SGD.step changed it@changed"],
     "saved_in_a_users_module": ["mul saved it as `other`@saved", "mul_ changed it@changed"],
+    "saved_in_a_hook_of_a_child": ["mul saved it as `other`@saved", "mul_ changed it@changed"],
+    "saved_in_a_forward_put_on_a_layer": [
+        "mul saved it as `other`@saved",
+        "mul_ changed it@changed",
+    ],
+    "saved_after_a_switch_left_by_a_hook": [
+        "mul saved it as `other`@saved",
+        "mul_ changed it@changed",
+    ],
     "index_changed": ["zero_ changed it@changed"],
     "saved_by_a_users_function": [
         "CubeBackward saved it as a value@saved",
