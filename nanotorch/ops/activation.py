@@ -70,9 +70,9 @@ def relu(input: Array) -> Array:
     """
     refuse_bool(input, "Boolean inputs not supported for relu")
     if input.size < SMALL:
-        return np.maximum(input, number(0, input.dtype))
+        return np.maximum(number(0, input.dtype), input)  # in this order -0.0 stays what it is
     out = np.zeros_like(input)  # NumPy takes three times as long against a single number
-    return np.maximum(input, out, out=out)
+    return np.maximum(out, input, out=out)
 
 
 # The gradients of functions made of straight lines are operations of their own: they depend on

@@ -197,7 +197,7 @@ def allclose(
 @method
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and values."""
-    need_tensors(other)
+    need_tensors(input, other)
     a, b = input._array, other._array
     return a.shape == b.shape and bool((a == b).all())
 
