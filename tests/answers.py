@@ -34,6 +34,7 @@ FILES = {
     "nn_embedding": "tests.nn.situations_embedding",
     "nn_activation": "tests.nn.situations_activation",
     "nn_norm": "tests.nn.situations_norm",
+    "nn_dropout": "tests.nn.situations_dropout",
     "optim": "tests.optim.situations_optim",
     "optim_state": "tests.optim.situations_state",
     "optim_elementwise": "tests.optim.situations_elementwise",

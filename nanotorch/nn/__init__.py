@@ -86,6 +86,11 @@ from nanotorch.nn.conv import ConvTranspose2d as ConvTranspose2d
 from nanotorch.nn.conv import ConvTranspose3d as ConvTranspose3d
 from nanotorch.nn.distance import CosineSimilarity as CosineSimilarity
 from nanotorch.nn.distance import PairwiseDistance as PairwiseDistance
+from nanotorch.nn.dropout import AlphaDropout as AlphaDropout
+from nanotorch.nn.dropout import Dropout1d as Dropout1d
+from nanotorch.nn.dropout import Dropout2d as Dropout2d
+from nanotorch.nn.dropout import Dropout3d as Dropout3d
+from nanotorch.nn.dropout import FeatureAlphaDropout as FeatureAlphaDropout
 from nanotorch.nn.groupnorm import GroupNorm as GroupNorm
 from nanotorch.nn.groupnorm import LocalResponseNorm as LocalResponseNorm
 from nanotorch.nn.groupnorm import RMSNorm as RMSNorm

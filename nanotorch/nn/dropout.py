@@ -1,11 +1,39 @@
 """Dropout."""
 
 from nanotorch._core.tensor import Tensor
-from nanotorch.nn.functional.dropout import dropout
+from nanotorch.nn.functional.dropout import (
+    alpha_dropout,
+    check_probability,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+)
 from nanotorch.nn.module import Module
 
 
-class Dropout(Module):
+class _Dropout(Module):
+    """Keeps its arguments and shows them.
+
+    Args:
+        p: in [0, 1]. Default: 0.5.
+        inplace: change the input itself. Default: False.
+
+    Raises:
+        ValueError: for a ``p`` out of range.
+    """
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        check_probability(p)
+        self.p, self.inplace = p, inplace
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
     """In training, sets each element to zero with probability ``p`` and scales the others.
 
     The factor ``1 / (1 - p)`` keeps the mean. In evaluation the input passes unchanged.
@@ -22,15 +50,69 @@ class Dropout(Module):
         2012.
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p, self.inplace = p, inplace
-
     def forward(self, input: Tensor) -> Tensor:
         """The input, thinned out in training."""
         return dropout(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
+
+class Dropout1d(_Dropout):
+    """`Dropout` of whole channels.
+
+    Shape:
+        Input and output (N, C, L) or (C, L).
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, with fewer channels in training."""
+        return dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_Dropout):
+    """`Dropout` of whole channels of pictures.
+
+    Shape:
+        Input and output (N, C, H, W) or (N, C, L).
+
+    Reference:
+        Tompson et al., Efficient Object Localization Using Convolutional Networks, CVPR 2015.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, with fewer channels in training."""
+        return dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_Dropout):
+    """`Dropout` of whole channels of volumes.
+
+    Shape:
+        Input and output (N, C, D, H, W) or (C, D, H, W).
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, with fewer channels in training."""
+        return dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_Dropout):
+    """Dropout after `SELU`: drops to its lowest value, and keeps mean 0 and variance 1.
+
+    Reference:
+        Klambauer et al., Self-Normalizing Neural Networks, NeurIPS 2017.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, thinned out in training."""
+        return alpha_dropout(input, self.p, self.training)  # PyTorch does not ask `inplace` either
+
+
+class FeatureAlphaDropout(_Dropout):
+    """`AlphaDropout` of whole channels.
+
+    Shape:
+        Input and output (N, C, ...).
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, with fewer channels in training."""
+        return feature_alpha_dropout(input, self.p, self.training)  # nor here

@@ -99,6 +99,11 @@ from nanotorch.nn.functional.blocks import fold as fold
 from nanotorch.nn.functional.blocks import pixel_shuffle as pixel_shuffle
 from nanotorch.nn.functional.blocks import pixel_unshuffle as pixel_unshuffle
 from nanotorch.nn.functional.blocks import unfold as unfold
+from nanotorch.nn.functional.dropout import alpha_dropout as alpha_dropout
+from nanotorch.nn.functional.dropout import dropout1d as dropout1d
+from nanotorch.nn.functional.dropout import dropout2d as dropout2d
+from nanotorch.nn.functional.dropout import dropout3d as dropout3d
+from nanotorch.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
 from nanotorch.nn.functional.normalization import group_norm as group_norm
 from nanotorch.nn.functional.normalization import instance_norm as instance_norm
 from nanotorch.nn.functional.normalization import rms_norm as rms_norm

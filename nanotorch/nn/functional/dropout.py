@@ -1,4 +1,7 @@
-"""Dropout."""
+"""Dropout, of elements and of whole channels."""
+
+import math
+import warnings
 
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.generator import default_generator
@@ -20,8 +23,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         Hinton et al., Improving neural networks by preventing co-adaptation of feature detectors,
         2012.
     """
-    if p < 0.0 or p > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    check_probability(p)
     if p == 0.0 or not training or not input._array.size:
         return input
     mask = kept(input, p)
@@ -38,3 +40,185 @@ def kept(input: Tensor, p: float) -> Tensor:
     target[...] = default_generator.bernoulli(1 - p, target.shape, array.dtype)
     target /= array.dtype.type(1 - p)
     return wrap(array)
+
+
+def check_probability(p: float) -> None:
+    """Refuse what is no probability."""
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+# Whole channels
+
+
+def of_channels(input: Tensor, p: float) -> Tensor:
+    """Ones and zeros for the channels of (N, C, ...), in a shape that broadcasts with it.
+
+    Raises:
+        RuntimeError: for fewer than two dimensions.
+    """
+    if input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    shape = (*input._array.shape[:2], *(1,) * (input.ndim - 2))
+    return wrap(default_generator.bernoulli(1 - p, shape, input._array.dtype))
+
+
+def channels_dropped(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """`dropout` of whole channels of (N, C, ...)."""
+    if p == 0.0 or not training or not input._array.size:
+        return input
+    if p == 1.0:
+        mask = wrap(input._array.dtype.type(0))
+    else:
+        mask = of_channels(input, p).div_(1 - p)
+    dropped: Tensor = input.mul_(mask) if inplace else input * mask
+    return dropped
+
+
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """`dropout` of whole channels.
+
+    Shape:
+        ``input`` (N, C, L) or (C, L); the result the same.
+
+    Raises:
+        ValueError: for a ``p`` out of range.
+        RuntimeError: for inputs of other numbers of dimensions.
+    """
+    check_probability(p)
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that "
+            "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, "
+            "a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
+        )
+    return unbatched(input, p, training, inplace, input.dim() == 2)
+
+
+def unbatched(input: Tensor, p: float, training: bool, inplace: bool, single: bool) -> Tensor:
+    """`channels_dropped`, of an input without the first dimension if ``single``."""
+    if not single:
+        return channels_dropped(input, p, training, inplace)
+    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    dropped = channels_dropped(batch, p, training, inplace)
+    result: Tensor = dropped.squeeze_(0) if inplace else dropped.squeeze(0)
+    return result
+
+
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """`dropout` of whole channels of pictures.
+
+    Shape:
+        ``input`` (N, C, H, W), or (N, C, L), with a warning; the result the same.
+
+    Raises:
+        ValueError: for a ``p`` out of range.
+
+    Warns:
+        UserWarning: for inputs of other numbers of dimensions.
+
+    Reference:
+        Tompson et al., Efficient Object Localization Using Convolutional Networks, CVPR 2015.
+    """
+    check_probability(p)
+    if input.dim() not in (3, 4):
+        warn_of_dimensions("dropout2d", input.dim(), "2 spatial", "3D or 4D")
+    if input.dim() == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+            "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
+            "dim. This behavior will change in a future release to interpret the input as one "
+            "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
+            "dropout behavior, please switch to using dropout1d instead.",
+            stacklevel=2,
+        )
+    return channels_dropped(input, p, training, inplace)
+
+
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """`dropout` of whole channels of volumes.
+
+    Shape:
+        ``input`` (N, C, D, H, W) or (C, D, H, W); the result the same.
+
+    Raises, Warns, Reference: see `dropout2d`.
+    """
+    check_probability(p)
+    if input.dim() not in (4, 5):
+        warn_of_dimensions("dropout3d", input.dim(), "3 spatial", "4D or 5D")
+    return unbatched(input, p, training, inplace, input.dim() != 5)
+
+
+def warn_of_dimensions(name: str, ndim: int, spatial: str, wanted: str) -> None:
+    """PyTorch's warning for inputs of unusual numbers of dimensions."""
+    warnings.warn(
+        f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an "
+        "error in a future release. To retain the behavior and silence this warning, please use "
+        f"dropout instead. Note that {name} exists to provide channel-wise dropout on inputs with "
+        f"{spatial} dimensions, a channel dimension, and an optional batch dimension (i.e. "
+        f"{wanted} inputs).",
+        stacklevel=3,
+    )
+
+
+# For self-normalizing networks
+
+SATURATION = 1.7580993408473766  # minus the value of `selu` far below 0
+
+
+def saturated(input: Tensor, ones: Tensor, p: float, inplace: bool) -> Tensor:
+    """``input`` where ``ones`` are, else `selu`'s lowest value; scaled to mean 0 and variance 1."""
+    scale = 1.0 / math.sqrt((SATURATION * SATURATION * p + 1) * (1 - p))
+    shift = (ones - 1).mul_(SATURATION * scale).add_(SATURATION * scale * p)
+    factor = ones.mul_(scale)
+    result: Tensor = input.mul_(factor).add_(shift) if inplace else (input * factor).add_(shift)
+    return result
+
+
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Dropout after `selu`: drops to its lowest value, and keeps mean 0 and variance 1.
+
+    Args:
+        p: in [0, 1]. Default: 0.5.
+        training: otherwise ``input`` is returned as it is. Default: False.
+        inplace: change ``input`` itself. Default: False.
+
+    Raises:
+        ValueError: for a ``p`` out of range.
+
+    Reference:
+        Klambauer et al., Self-Normalizing Neural Networks, NeurIPS 2017.
+    """
+    check_probability(p)
+    if p == 0.0 or not training or not input._array.size:
+        return input
+    if p == 1.0:
+        return channels_dropped(input, p, training, inplace)
+    array, target = empty_layout(input, None)
+    target[...] = default_generator.bernoulli(1 - p, target.shape, array.dtype)
+    return saturated(input, wrap(array), p, inplace)
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`alpha_dropout` of whole channels.
+
+    Shape:
+        ``input`` (N, C, ...); the result the same.
+
+    Raises:
+        RuntimeError: for fewer than two dimensions.
+    """
+    check_probability(p)
+    if p in (0.0, 1.0) or not training or not input._array.size:
+        return channels_dropped(input, p, training, inplace)
+    return saturated(input, of_channels(input, p), p, inplace)

@@ -1,0 +1,85 @@
+"""Dropout of elements and channels: the same seed drops the same."""
+
+from typing import Any
+
+from tests.answers import bits, numbers, raised, warned
+
+
+def ramp(torch: Any, *shape: int) -> Any:
+    count = 1
+    for n in shape:
+        count *= n
+    return torch.arange(count).reshape(shape) / 8 + 1
+
+
+def kinds(torch: Any) -> list[Any]:
+    """Each with the shape of an input."""
+    nn = torch.nn
+    return [
+        (nn.Dropout1d, (3, 4, 5)), (nn.Dropout1d, (4, 5)), (nn.Dropout2d, (3, 4, 2, 3)),
+        (nn.Dropout2d, (3, 4, 5)), (nn.Dropout2d, (3, 4)), (nn.Dropout3d, (3, 4, 2, 1, 2)),
+        (nn.Dropout3d, (4, 2, 1, 2)), (nn.Dropout3d, (4, 2, 3)), (nn.AlphaDropout, (6, 7)),
+        (nn.AlphaDropout, (5,)), (nn.FeatureAlphaDropout, (3, 4, 5)),
+        (nn.FeatureAlphaDropout, (3, 4)), (nn.Dropout, (5, 6)),
+    ]  # fmt: skip
+
+
+def values(torch: Any) -> Any:
+    answers = []
+    for kind, shape in kinds(torch):
+        for p in (0.0, 0.3, 0.5, 0.9, 1.0):
+            for x in (ramp(torch, *shape), ramp(torch, *shape).double()):
+                leaf = x.requires_grad_()
+                out = kind(p)(leaf)
+                out.sum().backward()
+                node = type(out.grad_fn).__name__
+                answers.append([node, numbers(out), numbers(leaf.grad), out is leaf])
+        answers.append(bits(torch.rand(2)))
+    return answers
+
+
+def in_place(torch: Any) -> Any:
+    answers = []
+    for kind, shape in kinds(torch):
+        for p in (0.3, 1.0):
+            leaf = ramp(torch, *shape).requires_grad_()
+            x = leaf * 2
+            out = kind(p, inplace=True)(x)
+            out.sum().backward()
+            node = type(out.grad_fn).__name__
+            answers.append([out is x, tuple(out.shape), node, numbers(out), numbers(leaf.grad)])
+    return [*answers, bits(torch.rand(2))]
+
+
+def other_layouts(torch: Any) -> Any:
+    x = ramp(torch, 3, 4, 5).permute(2, 1, 0)
+    nn = torch.nn
+    return [
+        numbers(layer(x))
+        for layer in (nn.Dropout(0.4), nn.Dropout1d(0.4), nn.AlphaDropout(0.4),
+                      nn.FeatureAlphaDropout(0.4))
+    ]  # fmt: skip
+
+
+def evaluation(torch: Any) -> Any:
+    answers = []
+    for kind, shape in kinds(torch):
+        x = ramp(torch, *shape)
+        layer = kind(0.3)
+        answers.append([layer, layer.eval()(x) is x])
+    return answers
+
+
+def refusals(torch: Any) -> Any:
+    nn, F = torch.nn, torch.nn.functional
+    x = ramp(torch, 2, 4, 3)
+    return [
+        *[raised(kind, 1.5) for kind, _ in kinds(torch)], nn.Dropout2d(0.1, True),
+        raised(F.dropout1d, ramp(torch, 2, 3, 4, 5)), raised(F.alpha_dropout, x, -0.5),
+        raised(F.dropout2d, x, 2), raised(F.dropout3d, x, 2), raised(F.dropout1d, x, 2),
+        raised(F.feature_alpha_dropout, x, 2), raised(F.feature_alpha_dropout, x[0, 0], 0.5, True),
+        warned(lambda: F.dropout2d(x)), warned(lambda: F.dropout2d(x[0])),
+        warned(lambda: F.dropout3d(x)), raised(F.dropout2d, x[0, 0]),
+        F.alpha_dropout(x) is x, F.feature_alpha_dropout(x) is x,
+        tuple(F.dropout1d(torch.ones(2, 0, 3)).shape),
+    ]  # fmt: skip
