@@ -23,6 +23,7 @@ LAYERS = (
     "nanotorch.return_types",
     "nanotorch.autograd",
     "nanotorch.nn",
+    "nanotorch.func",
     "nanotorch.optim",
     "nanotorch.utils.data",
     "nanotorch.utils",
@@ -52,7 +53,7 @@ LAZY = {
     "tensorboard": set[str](),
     "tensorboardX": {"nanotorch.utils.tensorboard.protos"},
     "torch": set[str](),
-    "tqdm": {"nanotorch.train.callbacks"},
+    "tqdm": {"nanotorch.train.progress"},
     "yaml": {"nanotorch.train.config"},
 }
 

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,16 @@ def naming(path: Path) -> Iterator[None]:
         raise
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file that is either whole or, after a crash, what it was before."""
+def write_atomically(
+    path: Path, data: bytes, check: Callable[[Path], object] | None = None
+) -> None:
+    """Write a file that is either whole or, after a crash, what it was before.
+
+    Args:
+        path: where to.
+        data: what.
+        check: is called with what was written, before it takes the place of what was there.
+    """
     fresh = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     with naming(path):
         try:
@@ -28,6 +36,8 @@ def write_atomically(path: Path, data: bytes) -> None:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
+            if check is not None:
+                check(fresh)
             fresh.replace(path)
         except BaseException:
             fresh.unlink(missing_ok=True)

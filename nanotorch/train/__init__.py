@@ -6,10 +6,20 @@
 `schema` documents what a file may say.
 """
 
+from .checkpoint import CheckpointError
 from .load import LoadedConfig, load_config
 from .loop import Callback, Loop, Task
 from .problems import ConfigError
+from .resume import resume
 from .run import RunResult, train
 
-__all__ = ["Callback", "ConfigError", "LoadedConfig", "Loop", "RunResult", "Task"]
-__all__ += ["load_config", "train"]
+__all__ = [
+    "Callback",
+    "CheckpointError",
+    "ConfigError",
+    "LoadedConfig",
+    "Loop",
+    "RunResult",
+    "Task",
+]
+__all__ += ["load_config", "resume", "train"]

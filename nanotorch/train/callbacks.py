@@ -1,47 +1,23 @@
-"""What happens around the steps: stopping, measuring, recording, showing progress."""
+"""What happens around the steps: stopping, measuring, recording, scheduling."""
 
 import math
 import signal
-import sys
 import threading
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Literal, Protocol
+
+import nanotorch as torch
 
 from .loop import Callback, Loop
 from .metrics import WeightedMean
 
-if TYPE_CHECKING:
-    from tqdm import tqdm
+DIVERGED, INTERRUPTED, OUT_OF_TIME = "diverged", "interrupted", "out of time"
+LESS_IS_BETTER = ("loss", "mae", "rmse", "value")
 
-BAR_INTERVAL = 0.1
-"""Seconds between two updates of the progress bar, so that it costs nothing per step."""
-BAR_FORMAT = (
-    "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{remaining}, {rate_fmt}{postfix}]"
-)
-LINES = 10
-"""How many lines of progress are printed where there is no terminal."""
-
-
-@contextmanager
-def readable_warnings() -> Iterator[None]:
-    """Show warnings of the block as a line each, above the bar if there is one.
-
-    That a step runs uncompiled is told even where warnings are errors: the training goes on.
-    """
-
-    def show(message: Warning | str, *place: object) -> None:
-        from tqdm import tqdm
-
-        tqdm.write(f"warning: {message}", file=sys.stderr)
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("always", "nanotorch.compile runs", UserWarning)
-        warnings.showwarning = show  # type: ignore[assignment]
-        yield
+Mode = Literal["min", "max"]
+Tensors = Iterable[tuple[str, torch.Tensor]]
 
 
 class Sink(Protocol):
@@ -56,7 +32,7 @@ class StopWhenNotFinite(Callback):
 
     def on_step(self, loop: Loop) -> None:
         if not math.isfinite(loop.loss):
-            loop.stop("diverged")
+            loop.stop(DIVERGED)
 
 
 class StopOnSignal(Callback):
@@ -72,7 +48,7 @@ class StopOnSignal(Callback):
 
         def handle(number: int, frame: FrameType | None) -> None:
             self.received = signal.Signals(number)
-            loop.stop("interrupted")
+            loop.pause(INTERRUPTED)
             self._restore()
 
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -89,31 +65,96 @@ class StopOnSignal(Callback):
             signal.signal(number, previous)
 
 
-class RecordSteps(Callback):
-    """Records the training loss every few steps."""
+class StopInTime(Callback):
+    """Pauses the run after some seconds, counted from its start or from its resumption."""
 
-    def __init__(self, sinks: Sequence[Sink], every: int) -> None:
-        self._sinks = sinks
-        self._every = every
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._end = math.inf
+
+    def on_start(self, loop: Loop) -> None:
+        self._end = time.monotonic() + self._seconds
 
     def on_step(self, loop: Loop) -> None:
-        if loop.step % self._every == 0 or loop.done:
-            for sink in self._sinks:
-                sink.write(loop.step, loop.epoch, {"train/loss": loop.loss})
+        if time.monotonic() >= self._end:
+            loop.pause(OUT_OF_TIME)
+
+
+class StopEarly(Callback):
+    """Ends the run when a measured value has not improved for some measurements.
+
+    Args:
+        monitor: the value's name.
+        mode: whether less of it is better, or more; its name tells if None.
+        patience: how many measurements in a row may be no better than the best.
+        min_delta: by how much a value must be better to count.
+    """
+
+    def __init__(self, monitor: str, mode: Mode | None, patience: int, min_delta: float) -> None:
+        self._monitor = monitor
+        self._sign = sign_of(monitor, mode)
+        self._patience = patience
+        self._min_delta = min_delta
+        self._best = math.inf
+        self._waited = 0
+
+    def on_epoch(self, loop: Loop) -> None:
+        if self._monitor not in loop.measured:
+            return
+        value = self._sign * loop.measured[self._monitor]
+        if value < self._best - self._min_delta:
+            self._best, self._waited = value, 0
+            return
+        self._waited += 1
+        if self._waited >= self._patience and not loop.complete:
+            best = self._sign * self._best
+            loop.stop(f"{self._monitor} has not been better than {best:.6g} since epoch "
+                      f"{loop.epoch - self._waited}")  # fmt: skip
+
+    def state(self) -> Any:
+        return {"best": self._best, "waited": self._waited}
+
+    def load_state(self, state: Any) -> None:
+        self._best, self._waited = state["best"], state["waited"]
+
+
+def sign_of(monitor: str, mode: Mode | None) -> int:
+    """Return what makes less of a value times this better."""
+    if mode is None:
+        mode = "min" if monitor.rpartition("/")[2] in LESS_IS_BETTER else "max"
+    return 1 if mode == "min" else -1
+
+
+class RecordSteps(Callback):
+    """Records the training loss every few steps.
+
+    Args:
+        sink: where to.
+        every: how many steps are between two records.
+        details: returns what else is known of the latest step.
+    """
+
+    def __init__(
+        self, sink: Sink, every: int, details: Callable[[], Mapping[str, float]] = dict
+    ) -> None:
+        self._sink = sink
+        self._every = every
+        self._details = details
+
+    def on_step(self, loop: Loop) -> None:
+        if loop.step % self._every == 0 or loop.complete:
+            values = {"train/loss": loop.loss, **self._details()}
+            self._sink.write(loop.step, loop.epoch, values)
 
 
 class RecordEpochs(Callback):
     """Records each epoch's mean training loss and, every few epochs, what `measure` returns."""
 
-    def __init__(
-        self, sinks: Sequence[Sink], measure: Callable[[], Mapping[str, float]], every: int
-    ) -> None:
-        self._sinks = sinks
+    def __init__(self, sink: Sink, measure: Callable[[], Mapping[str, float]], every: int) -> None:
+        self._sink = sink
         self._measure = measure
         self._every = every
         self._mean = WeightedMean()
-        self.latest: Mapping[str, float] = {}
-        """What was measured last."""
 
     def on_step(self, loop: Loop) -> None:
         self._mean.add(loop.loss, loop.samples)
@@ -121,102 +162,70 @@ class RecordEpochs(Callback):
     def on_epoch(self, loop: Loop) -> None:
         values = {"train/epoch_loss": self._mean.value}
         self._mean = WeightedMean()
-        if loop.epoch % self._every == 0 or loop.done:
-            self.latest = self._measure()
-            values |= self.latest
-        for sink in self._sinks:
-            sink.write(loop.step, loop.epoch, values)
+        if loop.epoch % self._every == 0 or loop.complete:
+            values |= self._measure()
+        loop.measured = values
+        self._sink.write(loop.step, loop.epoch, values)
+
+    def state(self) -> Any:
+        return self._mean.state()
+
+    def load_state(self, state: Any) -> None:
+        self._mean = WeightedMean(*state)
 
 
-class Progress(Callback):
-    """Says how far the run is; the last thing said is what it came to.
+class Speed(Callback):
+    """Shows TensorBoard how many samples a second go through the steps.
+
+    That differs between two equal runs, so that it is no part of the metrics.
 
     Args:
-        latest: returns what was measured last.
+        write: takes a step and the values after it.
+        every: how many steps are between two values.
     """
 
-    def __init__(self, latest: Callable[[], Mapping[str, float]]) -> None:
-        self._latest = latest
-        self._start = 0.0
-        self._told = 0
-        """The step of the last line."""
+    def __init__(self, write: Callable[[int, Mapping[str, float]], None], every: int) -> None:
+        self._write = write
+        self._every = every
+        self._samples = 0
+        self._since = 0.0
 
     def on_start(self, loop: Loop) -> None:
-        self._start = time.monotonic()
-
-    def on_end(self, loop: Loop) -> None:
-        if self._told < loop.step:
-            self._tell(loop)
-
-    def _tell(self, loop: Loop) -> None:
-        self._told = loop.step
-        speed = loop.step / max(time.monotonic() - self._start, 1e-9)
-        text = f"epoch {loop.epoch}, step {loop.step}/{loop.steps}: loss {loop.loss:.5g}"
-        if "validation/loss" in (latest := self._latest()):
-            text += f", validation loss {latest['validation/loss']:.5g}"
-        print(f"{text}, {speed:,.0f} steps/s", flush=True)
-
-
-class ProgressBar(Progress):
-    """A bar with speed, remaining time and loss, for a terminal; one line takes its place."""
-
-    def __init__(self, latest: Callable[[], Mapping[str, float]]) -> None:
-        super().__init__(latest)
-        self._bar: tqdm[Any] | None = None
-        self._updated = 0.0
-
-    def on_start(self, loop: Loop) -> None:
-        from tqdm import tqdm
-
-        super().on_start(loop)
-        self._bar = tqdm(
-            total=loop.steps,
-            unit=" steps",
-            dynamic_ncols=True,
-            file=sys.stderr,
-            bar_format=BAR_FORMAT,
-            leave=False,
-        )
+        self._since = time.perf_counter()
 
     def on_step(self, loop: Loop) -> None:
-        now = time.monotonic()
-        if now - self._updated >= BAR_INTERVAL:
-            self._updated = now
-            self._show(loop)
-
-    def on_end(self, loop: Loop) -> None:
-        if self._bar is not None:
-            self._bar.close()
-        super().on_end(loop)
-
-    def _show(self, loop: Loop) -> None:
-        assert self._bar is not None
-        # Numbers of a fixed width, so that the bar does not change its length at every update.
-        text = f"loss {loop.loss:<8.3g}"
-        if "validation/loss" in (latest := self._latest()):
-            text += f" val {latest['validation/loss']:<8.3g}"
-        self._bar.set_description_str(f"epoch {loop.epoch}", refresh=False)
-        self._bar.set_postfix_str(text, refresh=False)
-        self._bar.update(loop.step - self._bar.n)
-
-
-class ProgressLines(Progress):
-    """A few lines over the whole run, for files and pipes."""
-
-    def on_step(self, loop: Loop) -> None:
-        # Epochs longer than the distance of two lines do not keep the reader waiting.
-        if self._due(loop) > 1:
-            self._tell(loop)
+        self._samples += loop.samples
+        if loop.step % self._every == 0:
+            now = time.perf_counter()
+            self._write(
+                loop.step, {"train/samples_per_second": self._samples / (now - self._since)}
+            )
+            self._samples, self._since = 0, now
 
     def on_epoch(self, loop: Loop) -> None:
-        if self._due(loop) > 0:
-            self._tell(loop)
-
-    def _due(self, loop: Loop) -> int:
-        """Return how many lines' distance there is since the last one."""
-        return loop.step * LINES // loop.steps - self._told * LINES // loop.steps
+        # What is measured between two epochs is no training.
+        self._samples, self._since = 0, time.perf_counter()
 
 
-def progress(latest: Callable[[], Mapping[str, float]]) -> Callback:
-    """Return what shows progress on a terminal, or where there is none."""
-    return ProgressBar(latest) if sys.stderr.isatty() else ProgressLines(latest)
+class RecordTensors(Callback):
+    """Shows TensorBoard the distributions of weights and gradients.
+
+    Args:
+        write: takes a step and named tensors.
+        tensors: returns them.
+        every: how many epochs are between two times.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[int, Tensors], None],
+        tensors: Callable[[], Tensors],
+        every: int,
+    ) -> None:
+        self._write = write
+        self._tensors = tensors
+        self._every = every
+
+    def on_epoch(self, loop: Loop) -> None:
+        if loop.epoch % self._every == 0 or loop.complete:
+            self._write(loop.step, self._tensors())

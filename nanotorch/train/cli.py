@@ -4,9 +4,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from .checkpoint import CheckpointError
 from .dump import dump_config
 from .load import load_config
 from .problems import ConfigError
+from .resume import resume
 from .run import build_experiment, train
 from .streams import patient_streams
 
@@ -17,11 +19,13 @@ examples:
   PROGRAM --config configs/two_moons.yaml 'model.layers[0].out_features=8'
   PROGRAM --config configs/function_minimization.yaml 'function.start=[3, -2]'
   PROGRAM --config "runs/$(cat runs/latest.txt)/config.yaml"     the newest run again
+  PROGRAM --resume latest     go on with the newest run, killed or interrupted
+  PROGRAM --resume runs/two_moons/2026-01-31_12-00-00-abcdef train.epochs=80     and longer
 
 A run leaves runs/<config name>/<time>/ with config.yaml, metrics.jsonl, run.json,
-weights.safetensors and TensorBoard events; runs/latest.txt names the newest.
-Exit codes: 0 finished, 1 failed or diverged, 2 a mistake in the configuration or the data,
-130 interrupted.
+weights.safetensors, checkpoints, plots and TensorBoard events; runs/latest.txt names the newest.
+Exit codes: 0 finished, 1 failed or diverged, 2 a mistake in the configuration, the data or what
+is to be resumed, 130 interrupted by Ctrl-C and 143 by SIGTERM, after a checkpoint.
 """
 
 
@@ -33,7 +37,13 @@ def parser(program: str) -> argparse.ArgumentParser:
         epilog=EXAMPLES.replace("PROGRAM", program),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--config", required=True, metavar="FILE", help="the YAML file")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--config", metavar="FILE", help="the YAML file")
+    source.add_argument(
+        "--resume",
+        metavar="RUN",
+        help="go on with a run: its directory, one of its checkpoints, or 'latest'",
+    )
     parser.add_argument(
         "overrides",
         nargs="*",
@@ -61,17 +71,20 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     command = list(sys.argv[1:] if arguments is None else arguments)
     with patient_streams():
         options = parser(program).parse_intermixed_args(command)
-        return exit_code(options, command)
+        return exit_code(options, command, program)
 
 
-def exit_code(options: argparse.Namespace, command: Sequence[str]) -> int:
+def exit_code(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
     """Do what the options say; tell what goes wrong, and return the exit code."""
     try:
-        code = run(options, command)
+        code = run(options, command, program)
         sys.stdout.flush()
         return code
     except ConfigError as error:
         print(error, file=sys.stderr)
+        return 2
+    except CheckpointError as error:
+        print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
@@ -81,8 +94,10 @@ def exit_code(options: argparse.Namespace, command: Sequence[str]) -> int:
         return 1
 
 
-def run(options: argparse.Namespace, command: Sequence[str]) -> int:
+def run(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
     """Do what the options say; return the exit code."""
+    if options.resume is not None:
+        return resume(options.resume, options.overrides, command, program).exit_code
     loaded = load_config(options.config, options.overrides)
     if options.print_config:
         print(dump_config(loaded), end="")
@@ -90,4 +105,4 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     if options.check:
         print(build_experiment(loaded).describe())
         return 0
-    return train(loaded, command).exit_code
+    return train(loaded, command, program).exit_code

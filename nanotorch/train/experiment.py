@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import nanotorch as torch
-from nanotorch import nn
+from nanotorch import nn, optim
 
-from .callbacks import Sink
+from .events import TensorBoardEvents
 from .loop import Callback
+from .plots import Plot
+from .recorder import Recorder
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,17 @@ class Experiment(Protocol):
 
     steps: int
     """How many steps there are to take."""
+    optimizer: optim.Optimizer
+    """What takes them."""
 
-    def batches(self) -> Iterable[Any]:
-        """Return the batches of one epoch."""
+    def batches(self, start: int) -> Iterable[Any]:
+        """Return what the steps of one epoch are taken with, without the first `start`."""
 
     def step(self, batch: Any) -> tuple[float, int]:
         """Take one step; return the loss before it and how many samples that is the mean of."""
+
+    def plain_step(self, batch: Any) -> None:
+        """Take one step as it is written, uncompiled."""
 
     def compilation(self) -> Mapping[str, Any]:
         """Return what became of compiling the step, for the record."""
@@ -46,7 +53,7 @@ class Experiment(Protocol):
     def files(self) -> Iterable[Path]:
         """Return the files whose content the result depends on."""
 
-    def callbacks(self, sinks: Sequence[Sink]) -> Sequence[Callback]:
+    def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
         """Return what measures, records and shows progress."""
 
     def graph(self) -> tuple[nn.Module, torch.Tensor] | None:
@@ -54,6 +61,25 @@ class Experiment(Protocol):
 
     def state(self) -> Mapping[str, torch.Tensor]:
         """Return what was learned."""
+
+    def training_state(self) -> Mapping[str, Any]:
+        """Return all that the steps to come depend on."""
+
+    def load_training_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `training_state` returned.
+
+        Raises:
+            RuntimeError, ValueError: if it does not fit.
+        """
+
+    def plots(self, records: Sequence[Mapping[str, Any]]) -> Iterable[Plot]:
+        """Draw what was found, from the metrics and the result."""
+
+    def notes(self, events: TensorBoardEvents, step: int) -> None:
+        """Add to TensorBoard what is only known at the end."""
+
+    def profile_text(self) -> str:
+        """Return where the time of steps went, if that was to be measured."""
 
     def preprocessing(self) -> Mapping[str, Any] | None:
         """Return how inputs must be prepared for the model; None if as they are."""

@@ -1,7 +1,7 @@
 """The training loop: steps, and the events that everything else is attached to."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol
 
@@ -9,8 +9,8 @@ from typing import Any, Protocol
 class Task(Protocol):
     """What a loop repeats."""
 
-    def batches(self) -> Iterable[Any]:
-        """Return the batches of one epoch."""
+    def batches(self, start: int) -> Iterable[Any]:
+        """Return what the steps of one epoch are taken with, without the first `start`."""
 
     def step(self, batch: Any) -> tuple[float, int]:
         """Take one step; return the loss before it and how many samples that is the mean of."""
@@ -24,7 +24,7 @@ class Callback:
     """
 
     def on_start(self, loop: "Loop") -> None:
-        """Before the first step."""
+        """Before the first step, and before the first that a resumed run takes."""
 
     def on_step(self, loop: "Loop") -> None:
         """After each step."""
@@ -32,8 +32,17 @@ class Callback:
     def on_epoch(self, loop: "Loop") -> None:
         """After the last step of each epoch, also of one that the end of the training cuts."""
 
+    def on_settled(self, loop: "Loop") -> None:
+        """After all `on_step`, and after all `on_epoch`: what is kept now can be gone on from."""
+
     def on_end(self, loop: "Loop") -> None:
         """After the last event."""
+
+    def state(self) -> Any:
+        """Return what has to be known to go on; None if nothing has."""
+
+    def load_state(self, state: Any) -> None:
+        """Go on from what `state` returned."""
 
 
 class Loop:
@@ -53,44 +62,106 @@ class Loop:
         """The epoch under way or just ended, counted from 1."""
         self.step = 0
         """Steps taken."""
+        self.position: int | None = None
+        """Steps taken of the epoch under way; None between two epochs."""
         self.loss = math.nan
         """The loss before the latest step."""
         self.first_loss = math.nan
         """The loss before the first step."""
         self.samples = 0
         """How many samples that loss is the mean of."""
+        self.measured: Mapping[str, float] = {}
+        """What was measured at the end of the epoch just ended; nothing if it was not."""
         self.stop_reason: str | None = None
-        """Why no further step is to be taken; None while nothing has gone wrong."""
+        """Why the training is over before all steps are taken."""
+        self.pause_reason: str | None = None
+        """Why no further step is to be taken for now, though a resumed run may go on."""
 
     def stop(self, reason: str) -> None:
-        """Take no further step after the present one."""
+        """Take no further step after the present one: the training is over."""
         self.stop_reason = reason
+
+    def pause(self, reason: str) -> None:
+        """Take no further step after the present one; a resumed run does as if nothing were."""
+        self.pause_reason = reason
+
+    @property
+    def complete(self) -> bool:
+        """Whether the training is over. What is measured and recorded may depend on this."""
+        return self.step >= self.steps or self.stop_reason is not None
 
     @property
     def done(self) -> bool:
-        """Whether the last step has been taken."""
-        return self.step >= self.steps or self.stop_reason is not None
+        """Whether this loop takes no further step. What is recorded must not depend on this."""
+        return self.complete or self.pause_reason is not None
 
     def run(self) -> None:
-        """Take all steps."""
+        """Take all steps that are left."""
         with ExitStack() as stack:
             for callback in self.callbacks:
                 stack.callback(callback.on_end, self)
                 callback.on_start(self)
-            while not self.done:
+            while not self.done or self.last_epoch_is_open:
                 self._run_epoch()
+            if self.pause_reason is not None:  # perhaps since the last event
+                self._settle()
+
+    def state(self) -> dict[str, Any]:
+        """Return where the loop is, and what its callbacks have to know to go on."""
+        found = {type(callback).__name__: callback.state() for callback in self.callbacks}
+        return {
+            "epoch": self.epoch,
+            "step": self.step,
+            "position": self.position,
+            "loss": self.loss,
+            "first_loss": self.first_loss,
+            "samples": self.samples,
+            "stop_reason": self.stop_reason,
+            "callbacks": {name: state for name, state in found.items() if state is not None},
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` returned; a callback that was not there begins anew."""
+        for name, value in state.items():
+            if name != "callbacks":
+                setattr(self, name, value)
+        for callback in self.callbacks:
+            if (own := state["callbacks"].get(type(callback).__name__)) is not None:
+                callback.load_state(own)
+
+    @property
+    def last_epoch_is_open(self) -> bool:
+        """Whether all steps are taken, but the end of their epoch has not been told."""
+        return self.stop_reason is None and self.step >= self.steps and self.position is not None
 
     def _run_epoch(self) -> None:
-        self.epoch += 1
-        for batch in self.task.batches():
+        if self.position is None:
+            self.epoch += 1
+            self.position = 0
+        if self.step < self.steps:
+            self._take_steps(self.position)
+        paused = self.pause_reason is not None and self.step < self.steps
+        if self.stop_reason is None and not paused:
+            self.position = None
+            self.measured = {}
+            for callback in self.callbacks:
+                callback.on_epoch(self)
+            self._settle()
+
+    def _take_steps(self, position: int) -> None:
+        for batch in self.task.batches(position):
             self.loss, self.samples = self.task.step(batch)
             self.step += 1
+            position += 1
+            self.position = position
             if self.step == 1:
                 self.first_loss = self.loss
             for callback in self.callbacks:
                 callback.on_step(self)
+            self._settle()
             if self.done:
                 break
-        if self.stop_reason is None:
-            for callback in self.callbacks:
-                callback.on_epoch(self)
+
+    def _settle(self) -> None:
+        for callback in self.callbacks:
+            callback.on_settled(self)

@@ -15,9 +15,13 @@ Array = NDArray[np.float64]
 class WeightedMean:
     """The mean of values that stand for different numbers of samples."""
 
-    def __init__(self) -> None:
-        self._sum = 0.0
-        self._weight = 0
+    def __init__(self, total: float = 0.0, weight: int = 0) -> None:
+        self._sum = total
+        self._weight = weight
+
+    def state(self) -> tuple[float, int]:
+        """Return the arguments for a mean that goes on from here."""
+        return self._sum, self._weight
 
     def add(self, value: float, samples: int) -> None:
         """Take in the mean of a batch."""

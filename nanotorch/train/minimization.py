@@ -4,15 +4,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import nanotorch as torch
 from nanotorch import nn, optim
 
 from .callbacks import Sink
 from .components import OPTIMIZERS
+from .events import TensorBoardEvents
 from .experiment import Report
 from .expression import Expression, parse_expression
 from .loop import Callback, Loop
+from .plots import Plot, Records
+from .plots_minimization import trajectory, value_curve
 from .problems import Origins
+from .reading import Component
+from .schedules import STEP, Schedule
 from .schema import MinimizationConfig
 from .step import TrainingStep
 
@@ -34,16 +42,29 @@ class Minimization:
         self.x = torch.tensor(list(config.function.start), requires_grad=True)
         self.optimizer = OPTIMIZERS.build(config.optimizer, "optimizer", origins, [self.x])
         self.steps = config.function.iterations
+        self._schedule = self._make_schedule(origins)
         move = moving(self.function, self.x, self.optimizer)
         self._move = TrainingStep(move, config.function.compile, self.steps)
 
-    def batches(self) -> Iterable[Any]:
-        """Return the iterations; there is one epoch."""
-        return range(self.steps)
+    def _make_schedule(self, origins: Origins) -> Schedule | None:
+        if self.config.scheduler is None:
+            return None
+        # There is one epoch, so that only steps can be meant.
+        name, arguments = self.config.scheduler.name, self.config.scheduler.arguments
+        by_steps = Component(name, {**arguments, "interval": STEP})
+        return Schedule(by_steps, self.optimizer, 1, self.steps, "", origins)
+
+    def batches(self, start: int) -> Iterable[Any]:
+        """Return the iterations that are left; there is one epoch."""
+        return range(start, self.steps)
 
     def step(self, batch: Any) -> tuple[float, int]:
         """Move the point; return the value before the move."""
         return self._move.call().item(), 1
+
+    def plain_step(self, batch: Any) -> None:
+        """Move the point by the step as it is written, uncompiled."""
+        self._move.plain()
 
     def compilation(self) -> Mapping[str, Any]:
         """Return what became of compiling the step."""
@@ -63,10 +84,11 @@ class Minimization:
         """Return nothing: there is no data."""
         return []
 
-    def callbacks(self, sinks: Sequence[Sink]) -> Sequence[Callback]:
-        """Return what prints and records the points."""
+    def callbacks(self, recorder: Sink) -> Sequence[Callback]:
+        """Return what prints and records the points, and changes the learning rate."""
         log = self.config.log
-        return [RecordPoints(self.x, sinks, log.every, shown=log.progress)]
+        recording = RecordPoints(self.x, recorder, log.every, shown=log.progress)
+        return [recording, self._schedule] if self._schedule else [recording]
 
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
         """Return the function as a module, and the point."""
@@ -76,8 +98,48 @@ class Minimization:
         """Return the point."""
         return {"x": self.x}
 
+    def training_state(self) -> dict[str, Any]:
+        """Return all that the steps to come depend on."""
+        return {"x": self.x, "optimizer": self.optimizer.state_dict()}
+
+    def load_training_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `training_state` returned.
+
+        Raises:
+            RuntimeError, ValueError: if it is of another point or optimizer.
+        """
+        with torch.no_grad():
+            self.x.copy_(state["x"].reshape(self.x.shape))
+        self.optimizer.load_state_dict(state["optimizer"])
+
     def preprocessing(self) -> None:
         """Return nothing: points are as they are."""
+
+    def plots(self, records: Records) -> Iterable[Plot]:
+        """Draw the values and, in two dimensions, the way over the contour lines."""
+        start = np.array(self.config.function.start, dtype=np.float64)
+        plots = [value_curve(records)]
+        if len(start) == 2:
+            formula = self.config.function.formula
+            plots.append(trajectory(records, start, self._values, formula))
+        return [plot for plot in plots if plot is not None]
+
+    def _values(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the function's values at points of shape (2, N)."""
+        with torch.no_grad():
+            together = self.function.evaluate(torch.from_numpy(points))
+            if together.shape == points.shape[1:]:
+                return together.numpy()
+            # Something in the function is a mean or a sum over the coordinates.
+            columns = torch.from_numpy(np.ascontiguousarray(points.T))
+            return np.array([self.function.evaluate(column).item() for column in columns])
+
+    def notes(self, events: TensorBoardEvents, step: int) -> None:
+        """Add nothing: the curves tell everything."""
+
+    def profile_text(self) -> str:
+        """Return nothing: there are no modules to tell apart."""
+        return ""
 
     def report(self) -> Report:
         """Return the value at the last point."""
@@ -118,19 +180,18 @@ class FunctionModule(nn.Module):
 class RecordPoints(Callback):
     """Records, and prints if `shown`, the value before a step and the point after it."""
 
-    def __init__(self, x: torch.Tensor, sinks: Sequence[Sink], every: int, shown: bool) -> None:
+    def __init__(self, x: torch.Tensor, sink: Sink, every: int, shown: bool) -> None:
         self._x = x
-        self._sinks = sinks
+        self._sink = sink
         self._every = every
         self._shown = shown
 
     def on_step(self, loop: Loop) -> None:
-        if loop.step % self._every and not loop.done:
+        if loop.step % self._every and not loop.complete:
             return
         point = self._x.detach().numpy()
         if self._shown:
             print(loop.loss, point, flush=True)
         values = {"function/value": loop.loss}
         values |= {f"x/{i}": float(value) for i, value in enumerate(point[:MOST_CURVES])}
-        for sink in self._sinks:
-            sink.write(loop.step, loop.epoch, values)
+        self._sink.write(loop.step, loop.epoch, values)

@@ -30,14 +30,14 @@ def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> s
     return aligned(rows)
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of cells as lines, the first column flush left, the others right."""
+def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Return rows of cells as lines, the first columns flush left, the others right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
+            cell.ljust(width) if column < left else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
+        ).rstrip()
         for row in rows
     )
 

@@ -1,12 +1,9 @@
 """A run from a configuration to the files it leaves behind."""
 
-import hashlib
 import math
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +12,30 @@ import numpy as np
 from nanotorch.serialization import save
 from nanotorch.serialization.files import write_atomically
 
-from .callbacks import Sink, StopOnSignal, StopWhenNotFinite, readable_warnings
+from .callbacks import DIVERGED, INTERRUPTED, OUT_OF_TIME, StopOnSignal, StopWhenNotFinite
+from .checkpoints import Checkpoints
+from .divergence import Memory
 from .dump import dump_config
-from .experiment import Experiment
+from .experiment import Experiment, Report
 from .load import LoadedConfig
+from .lock import locked
 from .loop import Loop
 from .minimization import Minimization
+from .plots import NO_PLOTS, available, draw
+from .progress import readable_warnings
+from .record import Record, new_record
+from .recorder import Recorder
 from .report import duration
-from .run_directory import (
-    METRICS,
-    JsonLines,
-    TensorBoardEvents,
-    create_run_directory,
-    note_latest,
-    rewrite_json,
-    versions,
-    write_json,
-)
+from .run_directory import create_run_directory, note_latest, write_json
 from .schema import MinimizationConfig
 from .step import compilation_text
 from .supervised import Supervised
 
-DIVERGED = 1e6
+LARGEST_RISE = 1e6
 """How many times its first size a loss grows before a run that was to make it small has failed."""
+FINISHED = "finished"
+WEIGHTS = "weights.safetensors"
+PROGRAM = "scripts/train.py"
 
 
 @dataclass(frozen=True)
@@ -46,9 +44,19 @@ class RunResult:
 
     directory: Path
     status: str
-    """`finished`, `diverged` or `interrupted`."""
+    """`finished`, `diverged`, or, if it can be gone on with, `interrupted` or `out of time`."""
     results: dict[str, float]
     exit_code: int
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a resumed run goes on from."""
+
+    state: Mapping[str, Any]
+    """That of a checkpoint."""
+    fresh: bool
+    """Whether the configuration has changed, so that what ended the run counts no more."""
 
 
 def build_experiment(loaded: LoadedConfig) -> Experiment:
@@ -62,21 +70,25 @@ def build_experiment(loaded: LoadedConfig) -> Experiment:
     return Supervised(loaded.config, loaded.origins)
 
 
-def train(loaded: LoadedConfig, command: Sequence[str] = ()) -> RunResult:
+def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROGRAM) -> RunResult:
     """Run an experiment; print what a person wants to see, keep what a program may need.
 
     Args:
         loaded: the configuration.
         command: the command line, for the record.
+        program: how the program was called, to say how to go on.
 
     Raises:
         ConfigError: before anything has been written.
     """
     experiment = build_experiment(loaded)
     directory = make_directory(loaded)
-    record = Record(loaded, experiment, directory, command)
-    with record, np.errstate(all="ignore"):  # a loss that is not finite ends the run by itself
-        return Run(loaded, experiment, directory, record).run()
+    with locked(directory):
+        record = new_record(directory, experiment, command)
+        with record, np.errstate(all="ignore"):  # a loss that is not finite ends the run by itself
+            write_config(loaded, directory)
+            note_latest(Path(loaded.config.log.dir), directory)
+            return Run(loaded, experiment, directory, record, program).run()
 
 
 def make_directory(loaded: LoadedConfig) -> Path:
@@ -92,115 +104,136 @@ def make_directory(loaded: LoadedConfig) -> Path:
     return directory
 
 
+def write_config(loaded: LoadedConfig, directory: Path) -> None:
+    """Write what a run uses, so that it can be gone on with from the first moment."""
+    write_atomically(directory / "config.yaml", dump_config(loaded).encode())
+
+
 def has_diverged(first: float, last: float) -> bool:
     """Return whether a loss has become nothing that training could have been meant to reach."""
-    return not math.isfinite(last) or last - first > DIVERGED * max(abs(first), 1.0)
+    return not math.isfinite(last) or last - first > LARGEST_RISE * max(abs(first), 1.0)
 
 
-class Record:
-    """`run.json`: what ran, on what, and how it ended. Written at the start and at the end."""
+class Run:
+    """One run in its directory, from its beginning or from where a checkpoint was written."""
 
     def __init__(
         self,
         loaded: LoadedConfig,
         experiment: Experiment,
         directory: Path,
-        command: Sequence[str],
+        record: Record,
+        program: str,
+        saved: Saved | None = None,
     ) -> None:
-        self._path = directory / "run.json"
-        self._start = time.monotonic()
-        self.values: dict[str, Any] = {
-            "status": "running",
-            "command": list(command),
-            "started": datetime.now().astimezone().isoformat(timespec="seconds"),
-            "versions": versions(),
-            "data": {
-                path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-                for path in experiment.files()
-            },
-        }
-
-    def __enter__(self) -> "Record":
-        write_json(self._path, self.values)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        if kind is not None:
-            interrupted = issubclass(kind, KeyboardInterrupt)
-            self.values["status"] = "interrupted" if interrupted else "failed"
-        self.values["seconds"] = round(self.seconds, 3)
-        try:
-            rewrite_json(self._path, self.values)
-        except OSError:
-            if kind is None:
-                raise  # else what ended the run is to be told
-
-    @property
-    def seconds(self) -> float:
-        """How long the run has taken so far."""
-        return time.monotonic() - self._start
-
-
-class Run:
-    """One run in its directory."""
-
-    def __init__(
-        self, loaded: LoadedConfig, experiment: Experiment, directory: Path, record: Record
-    ) -> None:
-        self._loaded = loaded
+        self._config = loaded.config
+        self._text = dump_config(loaded)
         self._experiment = experiment
         self._directory = directory
         self._record = record
+        self._program = program
+        self._saved = saved
         self._signals = StopOnSignal()
+        self._memory = Memory(experiment)
 
     def run(self) -> RunResult:
         """Take the steps, measure the result and keep everything."""
-        config_text = dump_config(self._loaded)
-        write_atomically(self._directory / "config.yaml", config_text.encode())
-        note_latest(Path(self._loaded.config.log.dir), self._directory)
-        print(self._experiment.describe(), flush=True)
+        experiment = self._experiment
+        print(experiment.describe(), flush=True)
         print(f"run directory: {self._directory}\n", flush=True)
-        preprocessing = self._experiment.preprocessing()
+        if self._config.log.plots and not available():
+            print(NO_PLOTS, flush=True)
+        preprocessing = experiment.preprocessing()
         if preprocessing is not None:
             write_json(self._directory / "preprocessing.json", preprocessing)
         with ExitStack() as stack:
-            sinks = self._open_sinks(config_text, stack)
-            callbacks = [StopWhenNotFinite(), self._signals, *self._experiment.callbacks(sinks)]
-            loop = Loop(self._experiment, self._experiment.steps, callbacks)
+            recorder = self._open_recorder()
+            stack.callback(recorder.close)
+            loop = self._make_loop(recorder)
             with readable_warnings():
                 loop.run()
-            report = self._experiment.report()
-            status = loop.stop_reason or "finished"
-            if status == "finished" and has_diverged(loop.first_loss, report.loss):
-                status = "diverged"
-            final = {f"final/{name}": value for name, value in report.results.items()}
-            for sink in sinks:
-                sink.write(loop.step, loop.epoch, final)
-        save(self._experiment.state(), self._directory / "weights.safetensors")
-        step = self._experiment.compilation()
-        self._record.values |= {"status": status, "steps": loop.step, "step": step}
-        self._record.values["results"] = report.results
+            if loop.complete:
+                return self._finish(loop, recorder)
+        return self._pause(loop)
+
+    def _open_recorder(self) -> Recorder:
+        resumed = None
+        if self._saved is not None:
+            resumed = self._saved.state["recorder"], self._saved.state["loop"]["step"]
+        recorder = Recorder(self._directory, self._config.log.tensorboard, resumed)
+        if recorder.events is not None and (resumed is None or resumed[1] == 0):
+            recorder.events.describe(self._text, self._experiment.graph())
+        return recorder
+
+    def _make_loop(self, recorder: Recorder) -> Loop:
+        def gather(loop: Loop) -> dict[str, Any]:
+            return {
+                "run": self._record.values["id"],
+                "loop": loop.state(),
+                "task": self._experiment.training_state(),
+                "recorder": recorder.position(),
+                "seconds": self._record.seconds,
+            }
+
+        keeping = Checkpoints(
+            self._directory, self._config.checkpoint, gather, self._experiment.state
+        )
+        first = [StopWhenNotFinite(), self._signals]
+        callbacks = [*first, *self._experiment.callbacks(recorder), self._memory, keeping]
+        loop = Loop(self._experiment, self._experiment.steps, callbacks)
+        if self._saved is not None and "task" in self._saved.state:
+            loop.load_state(self._saved.state["loop"])
+            if self._saved.fresh:
+                loop.stop_reason = None
+        return loop
+
+    def _finish(self, loop: Loop, recorder: Recorder) -> RunResult:
+        experiment = self._experiment
+        cause = self._memory.explain() if loop.stop_reason == DIVERGED else ""
+        report = experiment.report()
+        status = DIVERGED if loop.stop_reason == DIVERGED else FINISHED
+        if has_diverged(loop.first_loss, report.loss):
+            status = DIVERGED
+        final = {f"final/{name}": value for name, value in report.results.items()}
+        recorder.write(loop.step, loop.epoch, final)
+        save(experiment.state(), self._directory / WEIGHTS)
+        if self._config.log.plots and available():
+            draw(self._directory, experiment, recorder.events, loop.step)
+        if recorder.events is not None:
+            experiment.notes(recorder.events, loop.step)
+            recorder.events.outcome(self._config, report.results, loop.step)
+        self._note(loop, status, report)
 
         print(f"\n{report.text}")
-        if text := compilation_text(step):
-            print(text)
-        print(f"{status} after {loop.step} steps, {duration(self._record.seconds)}", flush=True)
-        if status == "diverged":
+        for text in (compilation_text(experiment.compilation()), experiment.profile_text()):
+            if text:
+                print(text)
+        early = f": {loop.stop_reason}" if loop.stop_reason not in (None, DIVERGED) else ""
+        self._say_how_it_ended(loop, status, early)
+        if status == DIVERGED:
             rise = f"the loss, at first {loop.first_loss:.6g}, became {report.loss:.6g}"
             print(f"{rise}; a smaller optimizer.lr may help", flush=True)
-        return RunResult(self._directory, status, dict(report.results), self._exit_code(status))
+            if cause:
+                print(f"the first number that was not finite:\n{cause}", flush=True)
+        code = 0 if status == FINISHED else 1
+        return RunResult(self._directory, status, dict(report.results), code)
 
-    def _open_sinks(self, config_text: str, stack: ExitStack) -> list[Sink]:
-        lines = JsonLines(self._directory / METRICS)
-        stack.callback(lines.close)
-        if not self._loaded.config.log.tensorboard:
-            return [lines]
-        events = TensorBoardEvents(self._directory)
-        stack.callback(events.close)
-        events.describe(config_text, self._experiment.graph())
-        return [lines, events]
+    def _pause(self, loop: Loop) -> RunResult:
+        """End for now; the checkpoint has been written."""
+        status = loop.pause_reason or INTERRUPTED
+        save(self._experiment.state(), self._directory / WEIGHTS)
+        self._note(loop, status, Report(""))
+        self._say_how_it_ended(loop, status, "")
+        print(f"to go on: {self._program} --resume {self._directory}", flush=True)
+        received = self._signals.received
+        code = 0 if status == OUT_OF_TIME or received is None else 128 + received
+        return RunResult(self._directory, status, {}, code)
 
-    def _exit_code(self, status: str) -> int:
-        if status == "interrupted" and self._signals.received is not None:
-            return 128 + self._signals.received
-        return 0 if status == "finished" else 1
+    def _note(self, loop: Loop, status: str, report: Report) -> None:
+        step = self._experiment.compilation()
+        self._record.values |= {"status": status, "steps": loop.step, "step": step}
+        self._record.values["results"] = dict(report.results)
+
+    def _say_how_it_ended(self, loop: Loop, status: str, more: str) -> None:
+        spent = duration(self._record.seconds)
+        print(f"{status} after {loop.step} steps, {spent}{more}", flush=True)

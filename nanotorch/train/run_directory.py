@@ -15,12 +15,8 @@ from typing import Any
 
 import numpy as np
 
-import nanotorch as torch
-from nanotorch import nn
 from nanotorch.serialization.files import naming, write_atomically
-from nanotorch.utils.tensorboard import SummaryWriter
 
-METRICS = "metrics.jsonl"
 LATEST = "latest.txt"
 
 
@@ -91,56 +87,3 @@ def versions() -> dict[str, str]:
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
     return found | {"numpy": np.__version__, "byte order": sys.byteorder}
-
-
-class JsonLines:
-    """Metrics as one JSON object per line: the record that everything else is derived from.
-
-    There are no times in it, so that two runs of the same configuration are equal byte for byte.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = path.open("a", encoding="utf-8")
-
-    def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
-        """Append a line; it is in the operating system's hands when this returns."""
-        record = {"step": step, "epoch": epoch, **finite(values)}
-        with naming(self._path):
-            self._file.write(json.dumps(record, allow_nan=False) + "\n")
-            self._file.flush()
-
-    def close(self) -> None:
-        """Bring everything to the disk."""
-        with naming(self._path), self._file:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-
-
-class TensorBoardEvents:
-    """The same metrics as curves, with the model's graph and the configuration."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        with naming(directory):
-            self._writer = SummaryWriter(str(directory))
-
-    def describe(self, config: str, graph: tuple[nn.Module, torch.Tensor] | None) -> None:
-        """Add the configuration's text and the graph of a model at an input."""
-        with naming(self._directory):
-            self._writer.add_text("config", f"```yaml\n{config}```")
-            if graph is not None:
-                self._writer.add_graph(*graph)  # leaves the model, and what is random, as it was
-
-    def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
-        """Add a point to each curve; of the final measurements, only the test part has none yet."""
-        with naming(self._directory):
-            for tag, value in values.items():
-                curve = tag.removeprefix("final/")
-                if curve == tag or curve.startswith("test/"):
-                    self._writer.add_scalar(curve, value, step)
-
-    def close(self) -> None:
-        """Bring everything to the disk."""
-        with naming(self._directory):
-            self._writer.close()

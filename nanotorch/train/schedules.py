@@ -4,9 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from nanotorch import optim
 from nanotorch.optim import lr_scheduler
 
 from .components import Components
+from .loop import Callback, Loop
+from .problems import Origins
+from .reading import Component
 from .settings import Natural
 
 EPOCH, STEP = "epoch", "step"
@@ -61,3 +65,63 @@ SCHEDULES = Schedules(
         *("CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR", PLATEAU),
     ),
 )
+
+
+class Schedule(Callback):
+    """Changes an optimizer's learning rate as the training goes on.
+
+    Args:
+        component: the scheduler that the configuration names.
+        optimizer: whose rate to change.
+        epochs, steps: how many the training has.
+        monitor: the measured value that a plateau is one of.
+        origins: where the configuration's values were written.
+
+    Raises:
+        ConfigError: if the scheduler refuses its arguments.
+    """
+
+    def __init__(
+        self,
+        component: Component,
+        optimizer: optim.Optimizer,
+        epochs: int,
+        steps: int,
+        monitor: str,
+        origins: Origins,
+    ) -> None:
+        self._monitor = monitor
+        arguments = dict(component.arguments)
+        self._interval, warmup = arguments.pop("interval"), arguments.pop("warmup")
+        length = steps if self._interval == STEP else epochs
+        if name := LENGTHS.get(component.name):
+            arguments.setdefault(name, max(length - warmup, 1))
+        if component.name == PLATEAU and warmup:
+            raise origins.error("scheduler.warmup", f"cannot go before {PLATEAU}")
+        bare = Component(component.name, arguments)
+        self._scheduler = SCHEDULES.build(bare, "scheduler", origins, optimizer)
+        if warmup:
+            rise = lr_scheduler.LinearLR(optimizer, 1 / (warmup + 1), total_iters=warmup)
+            parts = [rise, self._scheduler]
+            self._scheduler = lr_scheduler.SequentialLR(optimizer, parts, [warmup])
+
+    def on_step(self, loop: Loop) -> None:
+        if self._interval == STEP:
+            self._advance(loop.loss)
+
+    def on_epoch(self, loop: Loop) -> None:
+        if self._interval == EPOCH:
+            self._advance(loop.measured.get(self._monitor))
+
+    def state(self) -> Any:
+        return self._scheduler.state_dict()
+
+    def load_state(self, state: Any) -> None:
+        self._scheduler.load_state_dict(state)
+
+    def _advance(self, value: float | None) -> None:
+        if isinstance(self._scheduler, lr_scheduler.ReduceLROnPlateau):
+            if value is not None:
+                self._scheduler.step(value)
+        else:
+            self._scheduler.step()

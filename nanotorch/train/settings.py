@@ -109,8 +109,8 @@ class Log(Section):
     """Steps between two records of the training loss."""
     tensorboard: bool = True
     """Whether to write TensorBoard events beside the metrics."""
-    histograms: Positive | None = 10
-    """Epochs between two histograms of weights and gradients in TensorBoard; `null` for none."""
+    histograms: Natural = 10
+    """How often over the run TensorBoard gets histograms of weights and gradients."""
     plots: bool = True
     """Whether to draw plots at the end, if matplotlib is installed."""
     profile: Natural = 0

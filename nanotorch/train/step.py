@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import nanotorch as torch
+from nanotorch import nn, optim
+from nanotorch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
 
 WORTHWHILE = 1500
 """Calls from which compiling saves time. The first three calls, watched, traced and verified, take
@@ -22,10 +24,11 @@ class TrainingStep:
         calls: how often it is going to be called.
     """
 
-    def __init__(self, function: Callable[..., torch.Tensor], wanted: bool, calls: int) -> None:
+    def __init__(self, function: Callable[..., Any], wanted: bool, calls: int) -> None:
         self._reason = reason_against(wanted, calls)
         self._compiled: Any = None if self._reason else torch.compile(function)
-        self.call: Callable[..., torch.Tensor] = self._compiled or function
+        self.plain = function
+        self.call: Callable[..., Any] = self._compiled or function
 
     def record(self) -> Mapping[str, Any]:
         """Return what was compiled, with the figures of each variant, or why nothing was."""
@@ -48,6 +51,71 @@ def reason_against(wanted: bool, calls: int) -> str:
     if calls < WORTHWHILE:
         return f"{calls} steps of one size are too few to save time; from {WORTHWHILE} on it does"
     return ""
+
+
+@dataclass(frozen=True)
+class Clip:
+    """The bounds of gradients."""
+
+    norm: float | None
+    """The greatest norm of all together."""
+    value: float | None
+    """The greatest size of an element."""
+
+    def __bool__(self) -> bool:
+        return self.norm is not None or self.value is not None
+
+
+def fitting(
+    model: nn.Module, criterion: nn.Module, optimizer: optim.Optimizer, clip: Clip
+) -> Callable[..., Any]:
+    """Return what fits a model to samples: from x, y, or x, y, x, y, ... to the loss before.
+
+    Of several batches each sample counts alike, however the batches differ in size. With bounds,
+    the norm of the gradients before them is returned beside the loss.
+    """
+    parameters = list(model.parameters())
+    bounded = clipping(parameters, clip) if clip else None
+
+    def training_step(x: torch.Tensor, y: torch.Tensor, *more: torch.Tensor) -> Any:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        if more:
+            samples = len(x) + sum(len(x) for x in more[::2])
+            loss = loss * (len(x) / samples)
+        loss.backward()
+        for x, y in zip(more[::2], more[1::2], strict=True):
+            part = criterion(model(x), y) * (len(x) / samples)
+            part.backward()
+            loss = loss.detach() + part.detach()
+        if bounded is None:
+            optimizer.step()
+            return loss
+        norm = bounded()
+        optimizer.step()
+        return loss, norm
+
+    return training_step
+
+
+def clipping(parameters: list[nn.Parameter], clip: Clip) -> Callable[[], torch.Tensor]:
+    """Return what holds gradients in bounds, and gives their norm before."""
+    longest, largest = clip.norm, clip.value
+
+    def bounded() -> torch.Tensor:
+        norm: torch.Tensor = gradient_norm(parameters)
+        if largest is not None:
+            clip_grad_value_(parameters, largest)
+        if longest is not None:
+            clip_grad_norm_(parameters, longest)
+        return norm
+
+    return bounded
+
+
+def gradient_norm(parameters: list[nn.Parameter]) -> torch.Tensor:
+    """Return the norm of all gradients, as if they were one vector."""
+    return get_total_norm([p.grad for p in parameters if p.grad is not None])
 
 
 def compilation_text(record: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Regression, classification and text: a model is fitted to samples."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,21 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nanotorch as torch
-from nanotorch import nn, optim
-from nanotorch.utils.data import DataLoader, TensorDataset
+from nanotorch import nn
 
 from .build import Wanted, build_model, build_optimizer, freeze
-from .callbacks import RecordEpochs, RecordSteps, Sink, progress
 from .components import BINARY_LOSSES, LOSSES
 from .dataset import PARTS, Dataset, Samples, load_dataset
+from .events import TensorBoardEvents
 from .experiment import Report
+from .figures import predicted_plots, recall_curves
+from .fitting import Fitting
 from .kinds import Characters, Kind, ManyClasses, Numbers, TwoClasses, weighing
-from .loop import Callback
+from .plots import Plot, Records, loss_curves
 from .problems import Origins
 from .reading import Component
 from .report import least_squares_text, metrics_table
 from .schema import SupervisedConfig, TextConfig, TrainedConfig
-from .step import TrainingStep
+from .summary import summary
 from .text import load_text
 
 LARGEST_BATCH = 4096
@@ -31,7 +32,7 @@ LARGEST_INPUT = 500_000
 """Numbers that go into such a pass."""
 
 
-class Supervised:
+class Supervised(Fitting):
     """A model, its data, its loss and its optimizer.
 
     Raises:
@@ -43,21 +44,15 @@ class Supervised:
         self.kind = kind_of(config)
         # A stream of its own for each purpose: more samples do not change the initial weights,
         # which are the ones PyTorch gives the same layers after the same `manual_seed`.
-        data_stream, self.shuffle_stream = streams(config.seed, 2)
+        data_stream, shuffling = streams(config.seed, 2)
         self.dataset = dataset_of(config, self.kind, data_stream, origins)
         torch.manual_seed(config.seed)
-        self.model = build_model(config.model, self._wanted(), origins)
-        freeze(self.model, config.model.freeze, origins)
-        self.loss = self.kind.criterion(self._loss(origins))
-        self.optimizer = build_optimizer(config.optimizer, self.model, origins)
+        model = build_model(config.model, self._wanted(), origins)
+        freeze(model, config.model.freeze, origins)
+        loss = self.kind.criterion(self._loss(origins))
+        optimizer = build_optimizer(config.optimizer, model, origins)
         samples = self.dataset.parts["train"]
-        self._batch_size = min(config.train.batch_size or len(samples), len(samples))
-        self.loader = self._loader(samples, origins)
-        self.steps = config.train.steps or len(self.loader) * (config.train.epochs or 0)
-        # A smaller last batch is one step of an epoch, too seldom to be worth a variant of its own.
-        self._smaller = fitting(self.model, self.loss, self.optimizer)
-        full = self.steps * (len(samples) // self._batch_size) // len(self.loader)
-        self._fit = TrainingStep(self._smaller, config.train.compile, full)
+        super().__init__(config, model, loss, optimizer, samples, shuffling, origins)
 
     def _wanted(self) -> Wanted:
         """Return what the model is to be made for."""
@@ -82,34 +77,6 @@ class Supervised:
         loss: nn.Module = LOSSES.build(component, "loss", origins)
         return loss
 
-    def _loader(self, samples: Samples, origins: Origins) -> DataLoader:
-        size = self._batch_size
-        normalized = any(layer.name == "BatchNorm1d" for layer in self.config.model.layers)
-        if normalized and (size == 1 or len(samples) % size == 1):
-            message = "leaves a batch of one sample, whose variance BatchNorm1d cannot know"
-            raise origins.error("train.batch_size", message)
-        return DataLoader(
-            TensorDataset(torch.from_numpy(samples.x), torch.from_numpy(samples.y)),
-            batch_size=size,
-            shuffle=self.config.train.shuffle,
-            generator=self.shuffle_stream,
-        )
-
-    def batches(self) -> Iterable[Any]:
-        """Return the batches of one epoch."""
-        return self.loader
-
-    def step(self, batch: Any) -> tuple[float, int]:
-        """Fit a batch; return the loss before the step and the number of samples."""
-        x, y = batch
-        size = len(x)
-        fit = self._fit.call if size == self._batch_size else self._smaller
-        return fit(x, y).item(), size
-
-    def compilation(self) -> Mapping[str, Any]:
-        """Return what became of compiling the step."""
-        return self._fit.record()
-
     def measure(self, part: str) -> dict[str, float]:
         """Return loss and metrics on a part, `part/loss` and so on; nothing if it is empty."""
         samples = self.dataset.parts[part]
@@ -125,13 +92,14 @@ class Supervised:
     def predict(self, x: NDArray[Any]) -> NDArray[np.float32]:
         """Return the model's outputs, in evaluation mode."""
         size = min(LARGEST_BATCH, max(1, LARGEST_INPUT // max(1, x[:1].size)))
-        self.model.eval()
+        model = self.final_model
+        model.eval()
         with torch.no_grad():
             outputs = [
-                self.model(torch.from_numpy(x[start : start + size])).numpy()
+                model(torch.from_numpy(x[start : start + size])).numpy()
                 for start in range(0, len(x), size)
             ]
-        self.model.train()
+        model.train()
         return np.concatenate(outputs)
 
     def describe(self) -> str:
@@ -143,13 +111,13 @@ class Supervised:
         elif dataset.classes:
             target += f" ({len(dataset.classes)} classes)" * (not isinstance(self.kind, Characters))
         sizes = ", ".join(f"{name} {len(part)}" for name, part in dataset.parts.items())
-        parameters = sum(parameter.numel() for parameter in self.model.parameters())
         return "\n".join(
             [
                 f"{self.config.experiment} of {target} from {features}, {data.source}",
                 f"samples: {sizes}",
-                f"{self.model}",
-                f"{parameters} parameters, {self.config.loss.name}, {self.config.optimizer.name}",
+                f"{self.config.loss.name}, {self.config.optimizer.name}",
+                "",
+                summary(*self.graph()),
             ]
         )
 
@@ -157,25 +125,23 @@ class Supervised:
         """Return the files that the samples come from."""
         return self.config.data.files
 
-    def callbacks(self, sinks: Sequence[Sink]) -> Sequence[Callback]:
-        """Return what records the training loss, measures the validation part, and shows both."""
-        log, every = self.config.log, self.config.train.validate_every
-        epochs = RecordEpochs(sinks, lambda: self.measure("validation"), every)
-        shown = [progress(lambda: epochs.latest)] if log.progress else []
-        return [RecordSteps(sinks, log.every), epochs, *shown]
-
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
         """Return the model and its first two samples."""
         return self.model, torch.from_numpy(self.dataset.parts["train"].x[:2])
 
-    def state(self) -> Mapping[str, torch.Tensor]:
-        """Return the model's weights, under PyTorch's names."""
-        state: Mapping[str, torch.Tensor] = self.model.state_dict()
-        return state
-
     def preprocessing(self) -> Mapping[str, Any]:
         """Return how features become inputs: (feature - mean) / scale, in this order."""
         return self.dataset.preprocessing.record()
+
+    def plots(self, records: Records) -> Iterable[Plot]:
+        """Draw the losses, and what the model predicts."""
+        drawn = [loss_curves(records), *predicted_plots(self.kind, self.dataset, self.predict)]
+        return [plot for plot in drawn if plot is not None]
+
+    def notes(self, events: TensorBoardEvents, step: int) -> None:
+        """Add the curves of precision over recall."""
+        for name, labels, scores in recall_curves(self.kind, self.dataset, self.predict):
+            events.pr_curve(f"pr/{name}", labels, scores, step)
 
     def report(self) -> Report:
         """Return all metrics on all parts; for a linear model also the best there can be."""
@@ -232,21 +198,6 @@ def described_inputs(dataset: Dataset) -> str:
     if not dataset.preprocessing.features:
         return f"{shape[0]} characters"
     return f"{shape[0]} feature{'s' if shape[0] > 1 else ''}"
-
-
-def fitting(
-    model: nn.Module, criterion: nn.Module, optimizer: optim.Optimizer
-) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
-    """Return what fits a model to a batch, and gives the loss before."""
-
-    def training_step(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        loss: torch.Tensor = criterion(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return training_step
 
 
 def streams(seed: int, count: int) -> list[torch.Generator]:

@@ -13,7 +13,7 @@ model:
 loss: {name: MSELoss}
 optimizer: {name: SGD, lr: 0.1}
 train: {epochs: 2, batch_size: 4}
-log: {tensorboard: false, every: 1}
+log: {tensorboard: false, plots: false, every: 1}
 """
 
 CLASSIFICATION = """\
@@ -25,7 +25,7 @@ model:
 loss: BCEWithLogitsLoss
 optimizer: {name: Adam, lr: 0.01}
 train: {steps: 5, batch_size: 8}
-log: {tensorboard: false, every: 1}
+log: {tensorboard: false, plots: false, every: 1}
 """
 
 MINIMIZATION = """\
@@ -35,7 +35,7 @@ function:
   start: [1, 2]
   iterations: 3
 optimizer: {name: SGD, lr: 1, momentum: 0.5}
-log: {tensorboard: false}
+log: {tensorboard: false, plots: false}
 """
 
 TABLE = "a,b,y\n" + "".join(f"{i},{i * i % 7},{3 * i + 1}\n" for i in range(20))

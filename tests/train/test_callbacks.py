@@ -11,15 +11,13 @@ from typing import Any
 import pytest
 
 from nanotorch.train.callbacks import (
-    Progress,
-    ProgressBar,
-    ProgressLines,
     RecordEpochs,
     RecordSteps,
     StopOnSignal,
     StopWhenNotFinite,
 )
 from nanotorch.train.loop import Callback, Loop
+from nanotorch.train.progress import Progress, ProgressBar, ProgressLines
 
 
 class Losses:
@@ -28,8 +26,8 @@ class Losses:
     def __init__(self, *epoch: tuple[float, int]) -> None:
         self._epoch = epoch
 
-    def batches(self) -> Iterable[Any]:
-        return self._epoch
+    def batches(self, start: int) -> Iterable[Any]:
+        return self._epoch[start:]
 
     def step(self, batch: Any) -> tuple[float, int]:
         return batch  # type: ignore[no-any-return]
@@ -43,6 +41,11 @@ class Kept:
 
     def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
         self.records.append((step, epoch, dict(values)))
+
+
+def measuring(every: int = 1) -> Callback:
+    """Measures a validation loss of 0.25."""
+    return RecordEpochs(Kept(), lambda: {"validation/loss": 0.25}, every)
 
 
 class Kill(Callback):
@@ -69,7 +72,7 @@ def test_a_signal_stops_after_the_step(number: signal.Signals) -> None:
     stop = StopOnSignal()
     loop = Loop(Losses((1.0, 1), (1.0, 1)), 9, [stop, Kill(number)])
     loop.run()
-    assert (loop.step, loop.stop_reason, stop.received) == (1, "interrupted", number)
+    assert (loop.step, loop.pause_reason, stop.received) == (1, "interrupted", number)
     assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
 
 
@@ -104,7 +107,7 @@ def test_a_run_in_another_thread_leaves_signals_alone() -> None:
 
 def test_steps_are_recorded_every_few_and_at_the_end() -> None:
     kept = Kept()
-    Loop(Losses((1.0, 1), (2.0, 1), (3.0, 1)), 5, [RecordSteps([kept], 2)]).run()
+    Loop(Losses((1.0, 1), (2.0, 1), (3.0, 1)), 5, [RecordSteps(kept, 2)]).run()
     assert [(step, values["train/loss"]) for step, _, values in kept.records] == [
         (2, 2.0),
         (4, 1.0),
@@ -115,19 +118,19 @@ def test_steps_are_recorded_every_few_and_at_the_end() -> None:
 def test_epochs_are_recorded_with_the_mean_over_samples() -> None:
     kept = Kept()
     measure = {"validation/loss": 7.0}
-    callback = RecordEpochs([kept], lambda: measure, every=2)
-    Loop(Losses((1.0, 30), (5.0, 10)), 6, [callback]).run()
+    callback = RecordEpochs(kept, lambda: measure, every=2)
+    loop = Loop(Losses((1.0, 30), (5.0, 10)), 6, [callback])
+    loop.run()
     assert kept.records == [
         (2, 1, {"train/epoch_loss": 2.0}),
         (4, 2, {"train/epoch_loss": 2.0, **measure}),
         (6, 3, {"train/epoch_loss": 2.0, **measure}),
     ]
-    assert callback.latest == measure
+    assert loop.measured == {"train/epoch_loss": 2.0, **measure}
 
 
 def test_lines_are_few_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = ProgressLines(lambda: {"validation/loss": 0.25})
-    Loop(Losses((0.5, 1), (0.125, 1)), 400, [lines]).run()
+    Loop(Losses((0.5, 1), (0.125, 1)), 400, [measuring(), ProgressLines()]).run()
     shown = capsys.readouterr().out.splitlines()
     assert len(shown) == 10
     start = "epoch 200, step 400/400: loss 0.125, validation loss 0.25, "
@@ -135,8 +138,21 @@ def test_lines_are_few_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown[-1].endswith(" steps/s")
 
 
+def test_an_old_validation_loss_is_not_shown_as_new(capsys: pytest.CaptureFixture[str]) -> None:
+    Loop(Losses(*[(0.5, 1)] * 50), 200, [measuring(every=2), ProgressLines()]).run()
+    shown = re.findall(
+        r"epoch (\d+), .*?(, validation loss .*?)?, [\d,]+ ", capsys.readouterr().out
+    )
+    assert shown[-3:] == [
+        ("3", ", validation loss 0.25 after epoch 2"),
+        ("4", ", validation loss 0.25 after epoch 2"),
+        ("4", ", validation loss 0.25"),
+    ]
+    assert ("1", "") in shown
+
+
 def test_a_long_epoch_shows_lines_too(capsys: pytest.CaptureFixture[str]) -> None:
-    Loop(Losses(*[(0.5, 1)] * 1000), 1000, [ProgressLines(dict)]).run()
+    Loop(Losses(*[(0.5, 1)] * 1000), 1000, [ProgressLines()]).run()
     shown = capsys.readouterr().out.splitlines()
     assert 4 <= len(shown) <= 10
     assert "validation" not in shown[0]
@@ -151,13 +167,13 @@ def test_the_last_line_is_where_the_run_stopped(
             if loop.step == 7:
                 loop.stop("enough")
 
-    Loop(Losses((0.5, 1), (0.125, 1)), 400, [shown(dict), Stop()]).run()
+    Loop(Losses((0.5, 1), (0.125, 1)), 400, [shown(), Stop()]).run()
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("epoch 4, step 7/400: loss 0.5, ")
 
 
 def test_a_line_takes_the_place_of_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    Loop(Losses((0.5, 1), (0.125, 1)), 40, [ProgressBar(lambda: {"validation/loss": 0.25})]).run()
+    Loop(Losses((0.5, 1), (0.125, 1)), 40, [measuring(), ProgressBar()]).run()
     captured = capsys.readouterr()
     assert re.search(r"\r +\r$", captured.err)
     (line,) = captured.out.splitlines()
@@ -170,5 +186,5 @@ def test_the_bar_of_a_run_that_fails_is_gone(capsys: pytest.CaptureFixture[str])
             raise ValueError("as planned")
 
     with pytest.raises(ValueError, match="as planned"):
-        Loop(Losses((0.5, 1)), 9, [ProgressBar(dict), Broken()]).run()
+        Loop(Losses((0.5, 1)), 9, [ProgressBar(), Broken()]).run()
     assert re.search(r"\r +\r$", capsys.readouterr().err)

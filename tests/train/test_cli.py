@@ -117,7 +117,7 @@ def test_help_calls_the_program_as_the_user_did(program: str) -> None:
     command = [SCRIPT[0], *(SCRIPT[1:] if "script" in program else ["-m", "nanotorch.train"])]
     done = subprocess.run([*command, "--help"], env=ENVIRONMENT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"usage: {program} [-h] --config FILE")
+    assert done.stdout.startswith(f"usage: {program} [-h] (--config FILE | --resume RUN)")
     assert done.stdout.count(f"\n  {program} --config ") == 5
 
 
@@ -156,7 +156,7 @@ def test_a_terminal_gets_a_bar() -> None:
     code, shown = on_a_terminal([*SCRIPT, "--config", "x.yaml", "train.steps=8000"])
     assert code == 0
     bars = re.findall(r"\repoch \d+ +\d+%\|.*?\| +\d+/8000 \[.*?\]", shown)
-    assert any(re.search(r"steps/s, loss [\d.e-]+ +val [\d.e-]+ *\]$", bar) for bar in bars)
+    assert any(re.search(r"steps/s, loss [\d.e-]+ +val\(\d+\) [\d.e-]+ *\]$", bar) for bar in bars)
     lines = re.findall(r"step \d+/\d+: .*", shown)  # one, in the place of the bar
     assert len(lines) == 1
     assert re.match(r"step 8000/8000: loss [\d.e-]+, validation loss [\d.e-]+, ", lines[0])

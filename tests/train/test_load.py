@@ -178,9 +178,9 @@ REGRESSION_ERRORS = {
     ("csv: table.csv\n  target: y", "generator: {name: moons}"): "x.yaml:3:21: "
     "data.generator.name: 'moons' makes classes, but this is a regression; "
     "known here: line, polynomial",
-    ("every: 1", "every: 1, name: latest.txt"): "x.yaml:11:43: log.name: must be letters, digits, "
+    ("every: 1", "every: 1, name: latest.txt"): "x.yaml:11:57: log.name: must be letters, digits, "
     "'_', '-' and '.', and not 'latest.txt', got 'latest.txt'",
-    ("every: 1", "every: 1, name: ../x"): "x.yaml:11:43: log.name: must be letters, digits, "
+    ("every: 1", "every: 1, name: ../x"): "x.yaml:11:57: log.name: must be letters, digits, "
     "'_', '-' and '.', and not 'latest.txt', got '../x'",
 }
 

@@ -14,8 +14,8 @@ class Counting:
     def __init__(self) -> None:
         self.taken = 0
 
-    def batches(self) -> Iterable[Any]:
-        return ["a", "b", "c"]
+    def batches(self, start: int) -> Iterable[Any]:
+        return ["a", "b", "c"][start:]
 
     def step(self, batch: Any) -> tuple[float, int]:
         self.taken += 1

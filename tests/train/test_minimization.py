@@ -42,8 +42,8 @@ def experiment(text: str = MINIMIZATION, *overrides: str) -> Minimization:
     return Minimization(loaded.config, loaded.origins)
 
 
-def run(minimization: Minimization, sinks: list[Sink]) -> None:
-    Loop(minimization, minimization.steps, minimization.callbacks(sinks)).run()
+def run(minimization: Minimization, sink: Sink) -> None:
+    Loop(minimization, minimization.steps, minimization.callbacks(sink)).run()
 
 
 @pytest.mark.parametrize("descent", GOLDEN["descents"], ids=lambda d: d["function"])
@@ -58,32 +58,32 @@ def test_the_iterates_are_pytorch_s(descent: dict[str, Any]) -> None:
         "function.iterations=20",
     )
     kept = Kept()
-    run(minimization, [kept])
+    run(minimization, kept)
     found = [list(values.values()) for _, _, values in kept.records]
     np.testing.assert_allclose(found, descent["lines"], rtol=2e-6, atol=1e-7)
 
 
 def test_the_lines_are_those_of_the_script(capsys: pytest.CaptureFixture[str]) -> None:
-    run(experiment(), [])
+    run(experiment(), Kept())
     assert capsys.readouterr().out == "2.0 [-1.  0.]\n2.0 [0. 1.]\n0.0 [0.5 1.5]\n"
 
 
 def test_lines_can_be_fewer_or_none(capsys: pytest.CaptureFixture[str]) -> None:
-    run(experiment(MINIMIZATION, "log.every=2"), [])
+    run(experiment(MINIMIZATION, "log.every=2"), Kept())
     assert capsys.readouterr().out == "2.0 [0. 1.]\n0.0 [0.5 1.5]\n"
-    run(experiment(MINIMIZATION, "log.progress=false"), [])
+    run(experiment(MINIMIZATION, "log.progress=false"), Kept())
     assert capsys.readouterr().out == ""
 
 
 def test_points_are_recorded() -> None:
     kept = Kept()
-    run(experiment(), [kept])
+    run(experiment(), kept)
     assert kept.records[1] == (2, 1, {"function/value": 2.0, "x/0": 0.0, "x/1": 1.0})
 
 
 def test_the_report_is_the_value_at_the_last_point() -> None:
     minimization = experiment()
-    run(minimization, [])
+    run(minimization, Kept())
     report = minimization.report()
     assert report.results == {"function/value": 0.5}
     assert report.text == "f = 0.5 at [0.5 1.5]"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nanotorch.serialization.files import write_atomically
+from nanotorch.train.recorder import JsonLines
 from nanotorch.train.run_directory import (
-    JsonLines,
     create_run_directory,
     note_latest,
     versions,

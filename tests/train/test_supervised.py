@@ -67,7 +67,7 @@ def test_a_step_is_the_one_written_by_hand() -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     samples = run.dataset.parts["train"]
     x, y = torch.from_numpy(samples.x), torch.from_numpy(samples.y)
-    for batch in run.batches():
+    for batch in run.batches(0):
         loss, count = run.step(batch)
     expected = nn.MSELoss()(model(x), y)
     expected.backward()
@@ -178,10 +178,12 @@ def test_what_will_be_done_is_described() -> None:
     assert experiment().describe().splitlines() == [
         "regression of 'y' from 2 features, table.csv",
         "samples: train 14, validation 3, test 3",
-        "Sequential(",
-        "  (0): Linear(in_features=2, out_features=1, bias=True)",
-        ")",
-        "3 parameters, MSELoss, SGD",
+        "MSELoss, SGD",
+        "",
+        "module       output  parameters  memory / sample  FLOPs / sample",
+        "Sequential   (N, 1)           3              4 B               5",
+        "└─ 0 Linear  (N, 1)           3              4 B               5",
+        "3 parameters; 12 B of weights and buffers; 4 B of results per sample",
     ]
 
 

@@ -1,0 +1,44 @@
+"""The state of a training in a file, written so that one that is sound is always there."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nanotorch.serialization import load
+from nanotorch.serialization.archive import packed
+from nanotorch.serialization.files import write_atomically
+
+KIND, VERSION = "state of a training", 1
+
+
+class CheckpointError(Exception):
+    """A run cannot be gone on with; says which of its files is wrong, and how."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+
+
+def save_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
+    """Write a state; the file gets its name only after it has been read back and found right."""
+    data = packed({"kind": KIND, "version": VERSION, "state": dict(state)})
+    write_atomically(path, data, load_checkpoint)
+
+
+def load_checkpoint(path: Path) -> Any:
+    """Return the state that was written.
+
+    Raises:
+        CheckpointError: if the file is damaged, altered, or something else.
+        OSError: if it cannot be read.
+    """
+    try:
+        content = load(path)
+    except (RuntimeError, EOFError) as error:  # whose text begins with the path
+        text = str(error).removeprefix(f"{path}").lstrip(": ")
+        raise CheckpointError(path, text) from None
+    if not isinstance(content, dict) or content.get("kind") != KIND:
+        raise CheckpointError(path, "holds something else than the state of a training")
+    if content["version"] != VERSION:
+        text = f"has version {content['version']}; this program reads {VERSION}"
+        raise CheckpointError(path, text)
+    return content["state"]

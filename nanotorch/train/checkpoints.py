@@ -1,0 +1,162 @@
+"""Which checkpoints of a run are kept, and which of them a resumed run goes on from."""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import nanotorch as torch
+from nanotorch.serialization import save
+
+from .callbacks import DIVERGED, sign_of
+from .checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from .loop import Callback, Loop
+from .settings import Checkpoint
+
+DIRECTORY = "checkpoints"
+NEWEST = "step-*.safetensors"
+BEST = "best-*.safetensors"
+UNFINISHED = ".*.safetensors-*"
+
+
+def step_of(path: Path) -> int:
+    """Return the step in a file's name; -1 if there is none."""
+    digits = path.stem.partition("-")[2]
+    return int(digits) if digits.isdecimal() else -1
+
+
+class Checkpoints(Callback):
+    """Keeps the newest checkpoints, some for good, and the best weights.
+
+    It is to be the last of the callbacks, so that what is kept of the others is up to date.
+
+    Args:
+        directory: of the run.
+        settings: how often, and how many.
+        gather: returns the state to keep, having brought the metrics to the disk.
+        weights: returns the weights that may be the best.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        settings: Checkpoint,
+        gather: Callable[[Loop], Mapping[str, Any]],
+        weights: Callable[[], Mapping[str, torch.Tensor]],
+    ) -> None:
+        self._directory = directory / DIRECTORY
+        self._settings = settings
+        self._gather = gather
+        self._weights = weights
+        self._sign = sign_of(settings.monitor, settings.mode)
+        self._due = math.inf
+        self._last: tuple[int, int | None] | None = None
+        """The step and the position of the newest checkpoint."""
+        self._best: list[tuple[float, int]] = []
+        """Value times sign, and step; the best first."""
+        self._unwritten: dict[int, dict[str, torch.Tensor]] = {}
+        """The weights of those that are not in a file yet."""
+
+    def on_start(self, loop: Loop) -> None:
+        self._directory.mkdir(exist_ok=True)
+        for path in self._directory.glob(UNFINISHED):  # of a run that was killed
+            path.unlink()
+        self._wait()
+
+    def on_epoch(self, loop: Loop) -> None:
+        value = loop.measured.get(self._settings.monitor, math.nan)
+        if not math.isfinite(value) or not self._settings.best:
+            return
+        candidate = (self._sign * value, loop.step)
+        # Of equal ones the first is the best.
+        best = sorted([*self._best, candidate])[: self._settings.best]
+        if candidate in best:
+            weights = {name: tensor.detach().clone() for name, tensor in self._weights().items()}
+            self._unwritten[loop.step] = weights
+        self._best = best
+        kept = {step for _, step in best}
+        self._unwritten = {step: w for step, w in self._unwritten.items() if step in kept}
+
+    def on_settled(self, loop: Loop) -> None:
+        if loop.stop_reason == DIVERGED:
+            return  # the newest checkpoint shall be one from which something can be done
+        every = self._settings.every
+        for_good = every is not None and loop.step % every == 0
+        ends = loop.done and not loop.last_epoch_is_open
+        if for_good or ends or time.monotonic() >= self._due:
+            self.save(loop)
+
+    def save(self, loop: Loop) -> None:
+        """Write a checkpoint, unless it is there; then remove those it makes superfluous."""
+        if self._last == (loop.step, loop.position):
+            return
+        for step, weights in self._unwritten.items():
+            save(weights, self._directory / f"best-{step:08}.safetensors")
+        self._unwritten.clear()
+        save_checkpoint(self._directory / f"step-{loop.step:08}.safetensors", self._gather(loop))
+        self._last = loop.step, loop.position
+        self._remove_superfluous()
+        self._wait()
+
+    def state(self) -> Any:
+        return self._best
+
+    def load_state(self, state: Any) -> None:
+        self._best = state[: self._settings.best]
+
+    def _wait(self) -> None:
+        seconds = self._settings.seconds
+        self._due = math.inf if seconds is None else time.monotonic() + seconds
+
+    def _remove_superfluous(self) -> None:
+        every = self._settings.every
+        for path in newest_first(self._directory)[self._settings.last :]:
+            if every is None or step_of(path) % every:
+                path.unlink()
+        best = {step for _, step in self._best}
+        for path in self._directory.glob(BEST):
+            if step_of(path) not in best:
+                path.unlink()
+
+
+def newest_first(directory: Path) -> list[Path]:
+    """Return the checkpoints in a directory."""
+    return sorted(directory.glob(NEWEST), key=step_of, reverse=True)
+
+
+def newest_state(run: Path, identity: str) -> tuple[Any, list[CheckpointError]]:
+    """Return the state in a run's newest checkpoint that is sound, None if there is no checkpoint.
+
+    Also what is wrong with newer ones.
+
+    Args:
+        run: the run's directory.
+        identity: what the run's checkpoints say of whose they are.
+
+    Raises:
+        CheckpointError: if none of the checkpoints is sound.
+    """
+    problems: list[CheckpointError] = []
+    for path in newest_first(run / DIRECTORY):
+        try:
+            return own_state(path, identity), problems
+        except CheckpointError as error:
+            problems.append(error)
+    if problems:
+        raise CheckpointError(
+            run, "none of its checkpoints can be used:\n  " + "\n  ".join(map(str, problems))
+        )
+    return None, []
+
+
+def own_state(path: Path, identity: str) -> Any:
+    """Return the state in a checkpoint of the run `identity`.
+
+    Raises:
+        CheckpointError: if it is damaged, or of another run.
+    """
+    state = load_checkpoint(path)
+    if state.get("run") != identity:
+        raise CheckpointError(path, f"is of another run, {state.get('run')}, not {identity}")
+    return state

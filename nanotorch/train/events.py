@@ -1,0 +1,147 @@
+"""A run in TensorBoard: everything here is derived from what is recorded elsewhere, or is seen."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import nanotorch as torch
+from nanotorch import nn
+from nanotorch.serialization.files import naming
+from nanotorch.utils.tensorboard import SummaryWriter
+
+from .reading import Component, Section
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PATTERN = "events.out.tfevents.*"
+BINS = 60
+# What does not tell one run's outcome from another's.
+NOT_HYPERPARAMETERS = ("log", "checkpoint")
+
+
+class TensorBoardEvents:
+    """The metrics as curves, with the model's graph, histograms, plots and the configuration.
+
+    Args:
+        directory: of the run.
+        resumed_at: the step a resumed run goes on from; None for a new one.
+    """
+
+    def __init__(self, directory: Path, resumed_at: int | None = None) -> None:
+        self._directory = directory
+        purge = None if resumed_at is None else resumed_at + 1
+        with naming(directory):
+            self._writer = SummaryWriter(str(directory), purge_step=purge)
+
+    def describe(self, config: str, graph: tuple[nn.Module, torch.Tensor] | None) -> None:
+        """Add the configuration's text and the graph of a model at an input."""
+        with naming(self._directory):
+            self._writer.add_text("config", f"```yaml\n{config}```")
+            if graph is not None:
+                self._writer.add_graph(*graph)  # leaves the model, and what is random, as it was
+
+    def write(self, step: int, values: Mapping[str, float]) -> None:
+        """Add a point to each curve; of the final measurements, only the test part has none yet."""
+        with naming(self._directory):
+            for tag, value in values.items():
+                curve = tag.removeprefix("final/")
+                if curve == tag or curve.startswith("test/"):
+                    self._writer.add_scalar(curve, value, step)
+
+    def histograms(self, step: int, named: Iterable[tuple[str, torch.Tensor]]) -> None:
+        """Add the distribution of each tensor that has a finite element."""
+        with naming(self._directory):
+            for tag, tensor in named:
+                values = tensor.detach().numpy()
+                finite = values[np.isfinite(values)]
+                if finite.size:
+                    # TensorBoard shows 30 bins; its usual 1500 would take 30 times as long.
+                    low, high = float(finite.min()), float(finite.max())
+                    margin = 0.0 if low < high else 0.5
+                    edges = np.linspace(low - margin, high + margin, BINS + 1)
+                    self._writer.add_histogram(tag, finite, step, bins=edges.tolist())
+
+    def pr_curve(self, tag: str, labels: Any, scores: Any, step: int) -> None:
+        """Add a curve of precision over recall."""
+        with naming(self._directory):
+            self._writer.add_pr_curve(tag, labels, scores, step)
+
+    def figure(self, tag: str, figure: "Figure", step: int) -> None:
+        """Add a plot."""
+        with naming(self._directory):
+            self._writer.add_figure(tag, figure, step, close=False)
+
+    def outcome(self, config: Section, results: Mapping[str, float], step: int) -> None:
+        """Add the run's row in the table of hyperparameters and results.
+
+        It shows the last values of curves that there are; the training part's metrics have none.
+        """
+        metrics = {
+            name: value
+            for name, value in results.items()
+            if np.isfinite(value) and not name.startswith("train/")
+        }
+        with naming(self._directory):
+            # The curves may have been drawn before the run was resumed, by another writer.
+            self._writer._scalar_tags.update(metrics)
+            self._writer.add_hparams(dict(hyperparameters(config)), metrics, global_step=step)
+
+    def flush(self) -> None:
+        """Return when everything is on the disk."""
+        with naming(self._directory):
+            self._writer.flush()
+
+    def close(self) -> None:
+        """Bring everything to the disk."""
+        with naming(self._directory):
+            self._writer.close()
+
+
+def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tuple[str, Any]]:
+    """Yield the settings of a configuration by their dotted names, a layer by its own text."""
+    values = vars(section) if isinstance(section, Section) else {
+        "name": section.name, **section.arguments
+    }  # fmt: skip
+    for key, value in values.items():
+        if (not path and key in NOT_HYPERPARAMETERS) or value is None:
+            continue
+        name = f"{path}{key}"
+        if isinstance(value, Section | Component):
+            yield from hyperparameters(value, f"{name}.")
+        elif isinstance(value, tuple) and value and isinstance(value[0], Component):
+            yield name, " ".join(short(component) for component in value)
+        else:
+            yield name, value
+
+
+def short(component: Component) -> str:
+    """Return a component as `Linear(16)`."""
+    arguments = [
+        f"{value:g}" if isinstance(value, float) else str(value)
+        for value in component.arguments.values()
+        if not isinstance(value, bool) and value is not None
+    ]
+    return f"{component.name}({', '.join(arguments)})"
+
+
+def sizes(directory: Path) -> dict[str, int]:
+    """Return how long each file of events in a directory is."""
+    return {path.name: path.stat().st_size for path in directory.glob(PATTERN)}
+
+
+def cut_back(directory: Path, sizes: Mapping[str, int]) -> None:
+    """Undo what was added to the files of events since they had the given sizes.
+
+    So no reader sees a step twice, neither one that heeds a file's notice of being a continuation
+    nor one that does not; and what a killed writer left half written is gone.
+    """
+    for path in directory.glob(PATTERN):
+        with naming(path):
+            if path.name not in sizes:
+                path.unlink()
+            elif path.stat().st_size > sizes[path.name]:
+                with path.open("r+b") as file:
+                    file.truncate(sizes[path.name])

@@ -1,0 +1,172 @@
+"""Where the time of training steps goes: per operation and per module, forward and backward."""
+
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import nanotorch as torch
+from nanotorch import nn, optim
+
+from .report import aligned
+
+GENERATED = "<nanotorch op "
+MOST_ROWS = 15
+OUTSIDE = "(outside)"
+
+
+@dataclass
+class Cost:
+    """What an operation took."""
+
+    calls: int = 0
+    seconds: float = 0.0
+    bytes: int = 0
+    """Of its results."""
+
+    def add(self, seconds: float, size: int) -> None:
+        """Take in a call."""
+        self.calls += 1
+        self.seconds += seconds
+        self.bytes += size
+
+
+class OperationProfile:
+    """Times the operations of some steps, which run uncompiled meanwhile.
+
+    Python's profiling hook sees the functions that were made from the operations' declarations.
+    What an operation calls in turn counts as part of it; the hook itself takes some time as well.
+
+    Args:
+        model: whose modules are told apart.
+        optimizer: whose step is timed as one operation.
+        steps: how many steps to time.
+    """
+
+    def __init__(self, model: nn.Module, optimizer: optim.Optimizer, steps: int) -> None:
+        self._optimizer = optimizer
+        self._names = {m: f"{name or 'model'} ({type(m).__name__})"
+                       for name, m in model.named_modules()}  # fmt: skip
+        self._left = steps
+        self._steps = 0
+        self._seconds = 0.0
+        self._costs: defaultdict[tuple[str, str], Cost] = defaultdict(Cost)
+        """By operation and module."""
+        self._scopes: list[str] = []
+        self._modules: dict[int, str] = {}
+        """The module in which a node of the present step arose."""
+        self._running: list[tuple[FrameType, float]] = []
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the next step is to be timed."""
+        return self._left > 0 and sys.getprofile() is None
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Time the operations of the block, one step."""
+        hooks = []
+        for module in self._names:
+            hooks.append(module.register_forward_pre_hook(self._enter, prepend=True))
+            hooks.append(module.register_forward_hook(self._leave))
+        hooks.append(self._optimizer.register_step_pre_hook(self._begin_update))
+        hooks.append(self._optimizer.register_step_post_hook(self._end_update))
+        start = time.perf_counter()
+        sys.setprofile(self._see)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            self._seconds += time.perf_counter() - start
+            for hook in hooks:
+                hook.remove()
+            self._modules.clear()
+            self._left -= 1
+            self._steps += 1
+
+    def _enter(self, module: nn.Module, args: Any) -> None:
+        self._scopes.append(self._names[module])
+
+    def _leave(self, module: nn.Module, args: Any, output: Any) -> None:
+        self._scopes.pop()
+
+    def _begin_update(self, *args: Any) -> None:
+        sys.setprofile(None)
+        self._update = time.perf_counter()
+
+    def _end_update(self, *args: Any) -> None:
+        name = f"{type(self._optimizer).__name__}.step"
+        self._costs[name, OUTSIDE].add(time.perf_counter() - self._update, 0)
+        sys.setprofile(self._see)
+
+    def _see(self, frame: FrameType, event: str, result: Any) -> None:
+        if event not in ("call", "return"):
+            return
+        now = time.perf_counter()
+        file = frame.f_code.co_filename
+        if not file.startswith(GENERATED) or frame.f_code.co_name == "<module>":
+            return
+        if event == "call":
+            self._running.append((frame, time.perf_counter()))
+            return
+        if not self._running or self._running[-1][0] is not frame:
+            return
+        _, start = self._running.pop()
+        if self._running:  # part of another operation
+            return
+        op = file.removeprefix(GENERATED).partition(":")[0]
+        scope = self._scopes[-1] if self._scopes else OUTSIDE
+        first = frame.f_locals.get(frame.f_code.co_varnames[0]) if frame.f_locals else None
+        if frame.f_code.co_name.startswith("apply"):
+            scope = self._modules.get(id(first), OUTSIDE)
+            op = f"{op}, backward"
+        for tensor in tensors(result):
+            if tensor.grad_fn is not None:
+                self._modules[id(tensor.grad_fn)] = scope
+        self._costs[op, scope].add(now - start, sum(t.nbytes for t in arrays(result)))
+
+    def text(self) -> str:
+        """Return two tables: operations, and modules; nothing if no step was timed."""
+        if not self._steps:
+            return ""
+        by_module: defaultdict[str, Cost] = defaultdict(Cost)
+        for (_, module), cost in self._costs.items():
+            total = by_module[module]
+            total.calls += cost.calls
+            total.seconds += cost.seconds
+            total.bytes += cost.bytes
+        ops = {f"{op}\0{module}": cost for (op, module), cost in self._costs.items()}
+        spent = sum(cost.seconds for cost in self._costs.values())
+        python = Cost(self._steps, self._seconds - spent)
+        by_module["Python between the operations"] = python
+        head = f"{self._steps} steps, timed operation by operation"
+        return "\n\n".join(
+            [head, self._table(["operation", "module"], ops), self._table(["module"], by_module)]
+        )
+
+    def _table(self, heads: list[str], costs: dict[str, Cost]) -> str:
+        rows = [[*heads, "calls a step", "µs a step", "share", "KB a step"]]
+        largest = Counter({key: cost.seconds for key, cost in costs.items()})
+        for key, seconds in largest.most_common(MOST_ROWS):
+            cost = costs[key]
+            figures = [f"{cost.calls / self._steps:g}", f"{seconds / self._steps * 1e6:,.1f}"]
+            figures += [f"{100 * seconds / self._seconds:.1f} %"]
+            figures += [f"{cost.bytes / self._steps / 1000:,.1f}"]
+            rows.append([*key.split("\0"), *figures])
+        return aligned(rows, left=len(heads))
+
+
+def tensors(result: Any) -> Sequence[torch.Tensor]:
+    """Return the tensors that a function returned."""
+    items = result if isinstance(result, list | tuple) else (result,)
+    return [item for item in items if isinstance(item, torch.Tensor)]
+
+
+def arrays(result: Any) -> Sequence[Any]:
+    """Return the arrays that a function returned, in tensors or bare."""
+    items = result if isinstance(result, list | tuple) else (result,)
+    return [item for item in items if hasattr(item, "nbytes")]

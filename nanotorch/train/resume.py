@@ -1,0 +1,126 @@
+"""Going on with a run: its next step is the one that would have come."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .checkpoint import CheckpointError
+from .checkpoints import DIRECTORY, newest_state, own_state
+from .experiment import Experiment
+from .load import load_config
+from .lock import locked
+from .record import Record, checksums, now, read_record
+from .run import FINISHED, PROGRAM, Run, RunResult, Saved, build_experiment, write_config
+from .run_directory import LATEST, note_latest
+
+FROM_THE_BEGINNING: dict[str, Any] = {
+    "recorder": {"metrics": 0, "events": {}},
+    "loop": {"step": 0},
+    "seconds": 0.0,
+}
+"""What is known of a run that ended before its first checkpoint."""
+NEWEST = "latest"
+
+
+def resume(
+    target: str | Path,
+    overrides: Sequence[str] = (),
+    command: Sequence[str] = (),
+    program: str = PROGRAM,
+) -> RunResult:
+    """Go on with a run from its newest checkpoint that is sound.
+
+    Weights and metrics become those of a run that was never interrupted.
+
+    Args:
+        target: the run's directory, one of its checkpoints, or `latest`: what `runs/latest.txt`
+            names.
+        overrides: `key=value` each; a value that replaces the one the run had.
+        command: the command line, for the record.
+        program: how the program was called, to say how to go on.
+
+    Raises:
+        CheckpointError: if there is nothing to go on from; says what is wrong with what there is.
+        ConfigError: if a value is wrong.
+    """
+    directory, chosen = find(target)
+    loaded = load_config(directory / "config.yaml", overrides)
+    values = read_record(directory)
+    if values["status"] == FINISHED and not overrides:
+        print(f"{directory}: finished after {values['steps']} steps; nothing is left to do")
+        print("more of it: give it a greater train.epochs, or train.steps", flush=True)
+        return RunResult(directory, FINISHED, values["results"], 0)
+    with locked(directory):
+        experiment = build_experiment(loaded)
+        check_data(values["data"], checksums(experiment))
+        state = own_state(chosen, values["id"]) if chosen else newest(directory, values["id"])
+        if "task" in state:
+            load(experiment, state["task"], chosen or directory)
+        if overrides:
+            write_config(loaded, directory)
+        again = {"at": now(), "step": state["loop"]["step"], "command": list(command)}
+        values["resumed"] = [*values.get("resumed", ()), again]
+        record = Record(directory, {**values, "status": "running"}, state["seconds"])
+        note_latest(Path(loaded.config.log.dir), directory)
+        print(f"going on after step {state['loop']['step']}", flush=True)
+        with record, np.errstate(all="ignore"):
+            saved = Saved(state, bool(overrides))
+            return Run(loaded, experiment, directory, record, program, saved).run()
+
+
+def find(target: str | Path) -> tuple[Path, Path | None]:
+    """Return a run's directory, and the checkpoint if one is meant.
+
+    Raises:
+        CheckpointError: if there is no such run.
+    """
+    path = Path(target)
+    if str(target) == NEWEST and not path.exists():
+        note = Path("runs") / LATEST
+        try:
+            path = note.parent / note.read_text("utf-8").strip()
+        except OSError as error:
+            raise CheckpointError(note, f"cannot be read: {error.strerror or error}") from None
+    chosen = path if path.is_file() else None
+    directory = path.parent if chosen else path
+    if directory.name == DIRECTORY:
+        directory = directory.parent
+    if not path.exists():
+        raise CheckpointError(path, "there is no such run")
+    if not (directory / "config.yaml").is_file():
+        raise CheckpointError(directory, "is not the directory of a run: it has no config.yaml")
+    return directory, chosen
+
+
+def newest(directory: Path, identity: str) -> Any:
+    """Return the state to go on from; tell of newer checkpoints that cannot be used."""
+    state, problems = newest_state(directory, identity)
+    for problem in problems:
+        print(f"warning: {problem}; going on from the one before", file=sys.stderr)
+    return FROM_THE_BEGINNING if state is None else state
+
+
+def check_data(before: dict[str, str], present: dict[str, str]) -> None:
+    """Refuse to go on with other data.
+
+    Raises:
+        CheckpointError: naming the first file that has changed.
+    """
+    for name, checksum in present.items():
+        if before.get(name) != checksum:
+            raise CheckpointError(Path(name), "is not what it was when the run began")
+
+
+def load(experiment: Experiment, state: Any, source: Path) -> None:
+    """Let an experiment go on from a state.
+
+    Raises:
+        CheckpointError: if it does not fit, as after a change of the model.
+    """
+    try:
+        experiment.load_training_state(state)
+    except (RuntimeError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(source, f"does not fit this configuration: {error}") from None
