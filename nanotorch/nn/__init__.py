@@ -23,6 +23,7 @@ from nanotorch.nn.activation import Softplus as Softplus
 from nanotorch.nn.activation import Softsign as Softsign
 from nanotorch.nn.activation import Tanh as Tanh
 from nanotorch.nn.activation import Tanhshrink as Tanhshrink
+from nanotorch.nn.attention import MultiheadAttention as MultiheadAttention
 from nanotorch.nn.batchnorm import BatchNorm1d as BatchNorm1d
 from nanotorch.nn.container import ModuleDict as ModuleDict
 from nanotorch.nn.container import ModuleList as ModuleList
@@ -68,6 +69,11 @@ from nanotorch.nn.recurrent_cells import RNNCell as RNNCell
 from nanotorch.nn.recurrent_cells import RNNCellBase as RNNCellBase
 from nanotorch.nn.shape import Flatten as Flatten
 from nanotorch.nn.shape import Unflatten as Unflatten
+from nanotorch.nn.transformer import Transformer as Transformer
+from nanotorch.nn.transformer import TransformerDecoder as TransformerDecoder
+from nanotorch.nn.transformer import TransformerEncoder as TransformerEncoder
+from nanotorch.nn.transformer_layers import TransformerDecoderLayer as TransformerDecoderLayer
+from nanotorch.nn.transformer_layers import TransformerEncoderLayer as TransformerEncoderLayer
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand("nanotorch.nn")
@@ -130,3 +136,6 @@ from nanotorch.nn.pooling import MaxPool3d as MaxPool3d
 from nanotorch.nn.pooling import MaxUnpool1d as MaxUnpool1d
 from nanotorch.nn.pooling import MaxUnpool2d as MaxUnpool2d
 from nanotorch.nn.pooling import MaxUnpool3d as MaxUnpool3d
+from nanotorch.nn.upsampling import Upsample as Upsample
+from nanotorch.nn.upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
+from nanotorch.nn.upsampling import UpsamplingNearest2d as UpsamplingNearest2d

@@ -9,6 +9,7 @@ from nanotorch.ops import activation as activation
 from nanotorch.ops import adaptive as adaptive
 from nanotorch.ops import advanced as advanced
 from nanotorch.ops import affine as affine
+from nanotorch.ops import attention as attention
 from nanotorch.ops import blending as blending
 from nanotorch.ops import blocks as blocks
 from nanotorch.ops import chains as chains
@@ -43,6 +44,7 @@ from nanotorch.ops import limits as limits
 from nanotorch.ops import linalg as linalg
 from nanotorch.ops import loss as loss
 from nanotorch.ops import lstm as lstm
+from nanotorch.ops import margin_loss as margin_loss
 from nanotorch.ops import masking as masking
 from nanotorch.ops import matrix as matrix
 from nanotorch.ops import memory as memory
@@ -67,6 +69,7 @@ from nanotorch.ops import ranges as ranges
 from nanotorch.ops import real as real
 from nanotorch.ops import reducing as reducing
 from nanotorch.ops import reduction as reduction
+from nanotorch.ops import resampling as resampling
 from nanotorch.ops import robust_loss as robust_loss
 from nanotorch.ops import rounding as rounding
 from nanotorch.ops import running as running

@@ -49,7 +49,7 @@ def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
         greater = (part > best) | np.isnan(part)
         best = np.where(greater, part, best)
         numbers = np.where(greater, number, numbers)
-    return best, numbers
+    return np.ascontiguousarray(best), np.ascontiguousarray(numbers)
 
 
 @op(

@@ -50,7 +50,7 @@ def check_types(name: str, tensors: tuple[Any, Any, Any]) -> None:
         raise combination(name, given, FORMS)
     kinds = [dtypes.of_array(t._array) for t in given]
     if kinds[0] != kinds[1]:
-        if kinds[0] is dtypes.float32:
+        if kinds[0] is dtypes.float32 and kinds[1].is_floating_point:
             raise RuntimeError(
                 f"Input type (torch.{kinds[0].char}Tensor) and weight type "
                 f"(torch.{kinds[1].char}Tensor) should be the same or input should be a MKLDNN "
@@ -91,7 +91,7 @@ def check_shapes(
             f"Expected {len(weight)}-dimensional input for {len(weight)}-dimensional weight "
             f"{list(weight)}, but got {len(input)}-dimensional input of size {list(input)} instead"
         )
-    what = "transposed=1" if transposed else f"groups={groups}"
+    given = "Given transposed=1, " if transposed else f"Given groups={groups}, "
     if weight[0] < groups or weight[0] % groups:
         sizes = list(weight) if weight[0] < groups else [list(weight)]
         raise RuntimeError(
@@ -102,14 +102,16 @@ def check_shapes(
     channels = weight[0] if transposed else weight[1] * groups
     if input[1] != channels:
         raise RuntimeError(
-            f"Given {what}, weight of size {list(weight)}, expected input{list(input)} to have "
+            f"{given}weight of size {list(weight)}, expected input{list(input)} to have "
             f"{channels} channels, but got {input[1]} channels instead"
         )
     outputs = weight[1] * groups if transposed else weight[0]
     if bias is not None and bias._array.shape != (outputs,):
+        begin = "Given transposed=1, " if transposed else "Given "
         raise RuntimeError(
-            f"Given {what}, weight of size {list(weight)}, expected bias to be 1-dimensional with "
-            f"{outputs} elements, but got bias of size {list(bias._array.shape)} instead"
+            f"{begin}weight of size {list(weight)}, expected "
+            f"bias to be 1-dimensional with {outputs} elements, but got bias of size "
+            f"{list(bias._array.shape)} instead"
         )
     if not transposed:
         check_fits(input[2:], weight[2:], *at)

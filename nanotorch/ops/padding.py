@@ -27,11 +27,13 @@ def constant_pad(input: Array, pad: tuple[int, ...], value: Number) -> Array:
     lead = input.ndim - len(before)
     dims = list(zip(input.shape[lead:], before, after, strict=True))
     shape = (*input.shape[:lead], *[n + b + a for n, b, a in dims])
+    kept = last(slice(max(-b, 0), n + min(a, 0)) for n, b, a in dims)
+    if max(pad, default=0) <= 0:
+        return input[kept].copy("K")
     kind = input.dtype
     out = np.full(shape, int(value) if kind.kind in "iu" else value, kind)
-    kept = [slice(max(-b, 0), n + min(a, 0)) for n, b, a in dims]
     into = [slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims]
-    out[last(into)] = input[last(kept)]
+    out[last(into)] = input[kept]
     return out
 
 

@@ -11,6 +11,7 @@ from nanotorch.ops.shape import squeeze_one, unsqueeze
 from nanotorch.ops.windows import Ints
 
 WORDS = {2: "two", 3: "three"}
+POSITIONS = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5}
 AXES = {2: "HW", 3: "THW"}
 
 
@@ -22,7 +23,7 @@ def per_dim(name: str, what: str, value: Any, dims: int, form: str = "") -> Ints
     """
     if value.__class__ is int:
         return (value,) * dims
-    given = as_ints(value)
+    given = as_ints(value, (name, what, POSITIONS[what]))
     if len(given) not in (1, dims):
         choice = "" if name == "avg_pool3d" else "either "
         omitted = "omitted, " if what == "stride" else ""

@@ -24,7 +24,7 @@ class Taps:
 
     def __init__(self, size: int, index: Array, weights: Array | None = None) -> None:
         self.size = size
-        self.index = index.reshape(-1, index.shape[-1])
+        self.index = np.atleast_2d(index)
         self.weights = weights
         self.ways_back = [way_back(row) for row in self.index]
 

@@ -132,7 +132,7 @@ class Windows:
             return values.reshape(n, channels, self.count)
         wide = np.zeros((n, channels, *self.whole), values.dtype)
         wide[last(map(slice, self.out))] = values
-        return wide.reshape(n, channels, -1)[:, :, : self.count]
+        return wide.reshape(n, channels, math.prod(self.whole))[:, :, : self.count]
 
     def add(self, columns: Array, out: Array) -> None:
         """Add columns ``(N, C, kernel, count)`` to where their elements came from.
@@ -148,7 +148,7 @@ class Windows:
             parts = columns.reshape(n, channels, *self.kernel, *self.out)
             out.reshape(n, channels, *pairs)[...] = parts.transpose(0, 1, *order)
         elif self.flat:
-            line, count = out.reshape(n, channels, -1), self.count
+            line, count = out.reshape(n, channels, math.prod(self.size)), self.count
             for k, place in enumerate(self.offsets()):
                 start = sum(p * s for p, s in zip(place, self.steps, strict=True))
                 piece = line[:, :, start : start + count]

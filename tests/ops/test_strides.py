@@ -35,7 +35,10 @@ EXCEPTIONS = {
     ),
     "polygamma": BY_STEPS,
     **dict.fromkeys(
-        ["kron", "matrix_power", "linalg.matrix_power", "nll_loss", "linalg.tensorinv"],
+        [
+            "kron", "matrix_power", "linalg.matrix_power", "nll_loss", "linalg.tensorinv",
+            "max_unpool2d",
+        ],
         OTHER_KERNEL,
     ),
     **dict.fromkeys(["unique", "unique_consecutive"], TURNED),

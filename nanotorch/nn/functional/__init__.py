@@ -25,6 +25,9 @@ from nanotorch.nn.functional.activation import softplus as softplus
 from nanotorch.nn.functional.activation import softsign as softsign
 from nanotorch.nn.functional.activation import tanh as tanh
 from nanotorch.nn.functional.activation import tanhshrink as tanhshrink
+from nanotorch.nn.functional.attention import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
 from nanotorch.nn.functional.classes import cross_entropy as cross_entropy
 from nanotorch.nn.functional.classes import nll_loss as nll_loss
 from nanotorch.nn.functional.convolution import conv1d as conv1d
@@ -51,6 +54,9 @@ from nanotorch.nn.functional.further_activation import rrelu_ as rrelu_
 from nanotorch.nn.functional.further_activation import softshrink as softshrink
 from nanotorch.nn.functional.further_activation import threshold as threshold
 from nanotorch.nn.functional.further_activation import threshold_ as threshold_
+from nanotorch.nn.functional.heads import (
+    multi_head_attention_forward as multi_head_attention_forward,
+)
 from nanotorch.nn.functional.linear import bilinear as bilinear
 from nanotorch.nn.functional.linear import linear as linear
 from nanotorch.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
@@ -104,9 +110,29 @@ from nanotorch.nn.functional.dropout import dropout1d as dropout1d
 from nanotorch.nn.functional.dropout import dropout2d as dropout2d
 from nanotorch.nn.functional.dropout import dropout3d as dropout3d
 from nanotorch.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
+from nanotorch.nn.functional.likelihood import gaussian_nll_loss as gaussian_nll_loss
+from nanotorch.nn.functional.likelihood import kl_div as kl_div
+from nanotorch.nn.functional.likelihood import poisson_nll_loss as poisson_nll_loss
+from nanotorch.nn.functional.margin_loss import multi_margin_loss as multi_margin_loss
+from nanotorch.nn.functional.margin_loss import multilabel_margin_loss as multilabel_margin_loss
+from nanotorch.nn.functional.margin_loss import (
+    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
+)
+from nanotorch.nn.functional.margin_loss import soft_margin_loss as soft_margin_loss
 from nanotorch.nn.functional.normalization import group_norm as group_norm
 from nanotorch.nn.functional.normalization import instance_norm as instance_norm
 from nanotorch.nn.functional.normalization import rms_norm as rms_norm
+from nanotorch.nn.functional.ranking import cosine_embedding_loss as cosine_embedding_loss
+from nanotorch.nn.functional.ranking import hinge_embedding_loss as hinge_embedding_loss
+from nanotorch.nn.functional.ranking import margin_ranking_loss as margin_ranking_loss
+from nanotorch.nn.functional.ranking import triplet_margin_loss as triplet_margin_loss
+from nanotorch.nn.functional.ranking import (
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)
+from nanotorch.nn.functional.resampling import interpolate as interpolate
+from nanotorch.nn.functional.resampling import upsample as upsample
+from nanotorch.nn.functional.resampling import upsample_bilinear as upsample_bilinear
+from nanotorch.nn.functional.resampling import upsample_nearest as upsample_nearest
 from nanotorch.nn.functional.response import local_response_norm as local_response_norm
 from nanotorch.nn.functional.response import normalize as normalize
 from nanotorch.nn.functional.unpooling import max_unpool1d as max_unpool1d

@@ -186,8 +186,8 @@ def parts(name: str, message: str, output_size: Any, input: Tensor, dims: int) -
     given = (output_size,) * dims if isinstance(output_size, int) else tuple(output_size)
     if len(given) != dims:
         raise RuntimeError(message)
-    shape = input._array.shape[-dims:]
-    return tuple([n if o is None else o for n, o in zip(shape, given, strict=False)])
+    shape = (*(0,) * dims, *input._array.shape)[-dims:]
+    return tuple([n if o is None else o for n, o in zip(shape, given, strict=True)])
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:

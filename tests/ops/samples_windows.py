@@ -1,0 +1,245 @@
+"""Samples of convolution, pooling, padding, windows as columns, and resampling."""
+
+from typing import Any
+
+from tests.ops.sampling import Table, at, bad, given, ints, kink, rows, s, x
+
+CONVOLUTION: Table = {
+    "conv1d": rows(
+        s(x(2, 2, 5), x(3, 2, 3), x(3)),
+        s(x(2, 5), x(3, 2, 2)),
+        s(x(1, 2, 5), x(2, 2, 3), None, 2, 1),
+        s(x(1, 2, 5), x(2, 2, 2), None, padding="same"),
+        bad(x(5), x(3, 2, 3)),
+        bad(x(2, 2, 5), x(3, 2, 3), x(2)),
+        bad(x(2, 2, 2), x(3, 2, 3)),
+        bad(x(2, 2, 5), x(3, 2, 3), None, 0),
+        bad(x(2, 2, 5), x(3, 2, 3), None, 1, "full"),
+    ),
+    "conv2d": rows(
+        s(x(2, 2, 4, 5), x(3, 2, 3, 2), x(3)),
+        s(x(1, 4, 4, 4), x(4, 2, 2, 2), x(4), groups=2),
+        s(x(2, 3, 4), x(2, 2, 3, 3), None, (2, 1), (1, 2)),
+        s(x(1, 1, 5, 5), x(2, 1, 2, 2), x(2), 1, 0, 2),
+        s(x(1, 2, 3, 3), x(2, 2, 3, 3), None, 1, "same"),
+        s(x(1, 2, 3, 4), x(2, 2, 2, 3), None, 1, "same", 2),
+        s(x(2, 2, 3, 3), x(2, 2, 3, 3), x(2)),
+        s(x(1, 2, 4, 4), x(3, 2, 2, 2), None, 2),
+        s(x(0, 2, 4, 4), x(3, 2, 2, 2)),
+        s(ints(1, 1, 3, 3), ints(1, 1, 2, 2)),
+        bad(x(4, 5), x(3, 2, 3, 2)),
+        bad(x(1, 3, 4, 5), x(3, 2, 3, 2)),
+        bad(x(1, 4, 4, 4), x(3, 2, 2, 2), groups=2),
+        bad(x(1, 2, 4, 4), x(3, 2, 2, 2), None, (1, 2, 3)),
+        bad(x(1, 2, 4, 4), x(3, 2, 2, 2), None, 1, -1),
+        bad(x(1, 2, 4, 4), x(3, 2, 2, 2), None, 2, "same"),
+        bad(x(1, 2, 4, 4), ints(3, 2, 2, 2)),
+        tolerance=1e-9,
+    ),
+    "conv3d": rows(
+        s(x(1, 2, 2, 3, 3), x(2, 2, 2, 2, 2), x(2)),
+        s(x(1, 2, 3, 2), x(1, 1, 2, 1, 2), None, 2, 1),
+        bad(x(1, 2, 2, 3, 3), x(2, 2, 3, 2, 2)),
+    ),
+    "conv_transpose1d": rows(
+        s(x(2, 2, 3), x(2, 3, 3), x(3)),
+        s(x(2, 3), x(2, 1, 2), None, 3, 1, 1),
+        bad(x(2, 2, 3), x(3, 2, 3)),
+        bad(x(2, 2, 3), x(2, 3, 3), output_padding=1),
+    ),
+    "conv_transpose2d": rows(
+        s(x(1, 2, 2, 3), x(2, 2, 3, 2), x(2)),
+        s(x(1, 4, 2, 2), x(4, 1, 2, 2), x(2), 2, 1, 1, 2),
+        s(x(2, 2, 2), x(2, 2, 2, 2), None, 1, 0, 1, 1, 3),
+        bad(x(1, 2, 2, 3), x(2, 2, 3, 2), x(3)),
+        bad(x(1, 2, 2, 3), x(2, 2, 3, 2), output_padding=2),
+    ),
+    "conv_transpose3d": rows(s(x(1, 2, 2, 1, 2), x(2, 1, 2, 2, 2), x(1), 2)),
+}
+TIES = given([[[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 2.0], [3.0, 3.0, 3.0, -1.0]]], "float")
+
+
+def indices(name: str) -> Any:
+    """A pooling function that returns where the greatest elements are."""
+    return lambda torch, *a, **k: getattr(torch.nn.functional, name)(*a, **k, return_indices=True)
+
+
+POOLING: Table = {
+    "max_pool1d": rows(
+        s(x(2, 2, 6), 2),
+        s(x(2, 7), 3, 2, 1),
+        s(x(1, 2, 6), 2, 2, 0, 2, True),
+        bad(x(2, 2, 6), 7),
+        bad(x(2, 2, 6), 2, padding=2),
+        bad(x(6), 2),
+        bad(x(2, 2, 6), 0),
+    ),
+    "max_pool2d": rows(
+        s(x(2, 2, 4, 4), 2),
+        s(x(2, 5, 5), 3, 2, 1),
+        s(x(1, 1, 5, 6), (2, 3), (1, 2), 1, (2, 1)),
+        s(x(1, 2, 5, 5), 2, ceil_mode=True),
+        s(x(0, 2, 4, 4), 2),
+        s(ints(1, 4, 4), 2),
+        kink(TIES, 2, 1),
+        kink(at([[[0.0, float("nan")], [float("nan"), 1.0]]]), 2),
+        bad(x(4, 4), 2),
+        bad(x(1, 2, 4, 4), 5),
+        bad(x(1, 2, 4, 4), (2, 2, 2)),
+        bad(x(1, 2, 4, 4), 2, (2, 2, 2)),
+        bad(x(1, 2, 4, 4), 2, padding=2),
+        bad(x(1, 2, 4, 4), 2, padding=-1),
+        bad(x(1, 2, 4, 4), 2, 0),
+        bad(x(1, 2, 4, 4), 2, dilation=0),
+        bad(x(2, 0, 4, 4), 2),
+        bad(x(1, 2, 4, 4), 2.5),
+    ),
+    "max_pool3d": rows(s(x(1, 2, 2, 4, 4), 2), s(x(1, 3, 3, 3), 2, 1), bad(x(2, 2, 4), 2)),
+    "max_pool1d_with_indices": rows(s(x(2, 2, 6), 2), s(x(2, 6), 3, 1, 1)),
+    "indices of max_pool2d": rows(
+        s(x(1, 2, 4, 4), 2), kink(TIES, 2, 1, 1), call=indices("max_pool2d")
+    ),
+    "indices of max_pool3d": rows(s(x(1, 2, 2, 4), 2), call=indices("max_pool3d")),
+    "avg_pool1d": rows(
+        s(x(2, 2, 6), 2),
+        s(x(2, 7), 3, 2, 1, True, False),
+        bad(x(1, 2, 3, 6), 2),
+        bad(x(2, 2, 6), (2, 2)),
+    ),
+    "avg_pool2d": rows(
+        s(x(2, 2, 4, 4), 2),
+        s(x(2, 5, 5), 3, 2, 1),
+        s(x(1, 1, 5, 6), (2, 3), (1, 2), 1, True, False),
+        s(x(1, 2, 4, 4), 2, divisor_override=3),
+        s(ints(1, 4, 4), 2),
+        bad(x(4, 4), 2),
+        bad(x(1, 2, 4, 4), 5),
+        bad(x(1, 2, 4, 4), (2, 2, 2)),
+        bad(x(1, 2, 4, 4), 2, padding=2),
+        bad(x(1, 2, 4, 4), 2, divisor_override=0),
+    ),
+    "avg_pool3d": rows(
+        s(x(1, 2, 2, 4, 4), 2), s(x(1, 3, 3, 3), 2, 1, 1), bad(x(1, 2, 2, 4, 4), 3), bad(x(4), 2)
+    ),
+    "lp_pool1d": rows(s(x(2, 2, 6, domain="positive"), 2, 2)),
+    "lp_pool2d": rows(
+        s(x(2, 2, 4, 4, domain="positive"), 3, 2, 1),
+        s(x(1, 2, 4, 4, domain="positive"), float("inf"), 2),
+    ),
+    "lp_pool3d": rows(s(x(1, 2, 2, 4, domain="positive"), 2, 2)),
+    "adaptive_avg_pool1d": rows(
+        s(x(2, 2, 7), 3), s(x(2, 5), 1), bad(x(1, 2, 3, 6), 2), bad(x(2, 2, 6), (2, 2))
+    ),
+    "adaptive_avg_pool2d": rows(
+        s(x(2, 2, 5, 4), (3, 2)),
+        s(x(2, 4, 5), (None, 7)),
+        s(x(1, 2, 3, 4), 1),
+        bad(x(2, 3), 2),
+        bad(x(1, 2, 3, 4), (2, 2, 2)),
+        bad(x(1, 2, 3, 4), -1),
+        bad(ints(1, 2, 3, 4), 2),
+    ),
+    "adaptive_avg_pool3d": rows(s(x(1, 3, 4, 5), (2, 3, 2)), bad(x(2, 3), 2)),
+    "adaptive_max_pool1d": rows(s(x(2, 2, 7), 3), bad(x(1, 2, 3, 6), 2)),
+    "adaptive_max_pool2d": rows(
+        s(x(2, 2, 5, 4), (3, 2)), s(x(2, 4, 5), (None, 7)), bad(x(2, 3), 2), bad(x(1, 2, 2), -1)
+    ),
+    "adaptive_max_pool3d": rows(s(x(1, 3, 4, 5), (2, 3, 2))),
+    "indices of adaptive_max_pool2d": rows(
+        s(x(1, 2, 5, 4), (3, 2)), call=indices("adaptive_max_pool2d")
+    ),
+    "max_unpool1d": rows(s(x(1, 2, 2), given([[[1, 2], [0, 3]]]), 2)),
+    "max_unpool2d": rows(
+        s(x(1, 1, 2, 2), given([[[[1, 2], [9, 15]]]]), 2),
+        bad(x(1, 1, 2, 2), given([[[[1, 2], [9, 16]]]]), 2),
+        bad(x(1, 1, 2, 2), given([[[[1, 2]]]]), 2),
+        bad(x(1, 1, 2, 2), given([[[[1, 2], [9, 15]]]]), 2, output_size=(9, 9)),
+    ),
+    "max_unpool3d": rows(s(x(1, 1, 1, 2), given([[[[1, 12]]]]), 2)),
+}
+PADDING: Table = {
+    "pad": rows(
+        s(x(2, 3), (1, 2)),
+        s(x(2, 3), (1, 0, -1, 2), value=1.5),
+        s(x(2, 3, 4), (-1, -1)),
+        s(ints(2, 3), (1, 1), value=2.7),
+        *[s(x(2, 5), (2, 1), mode) for mode in ("reflect", "replicate", "circular")],
+        *[s(x(1, 4, 3), (1, 2, 2, 1), mode) for mode in ("reflect", "replicate", "circular")],
+        *[s(x(1, 2, 3, 3), (1, 0, 1, 1, 0, 1), m) for m in ("reflect", "replicate", "circular")],
+        s(x(1, 2, 4), (-1, 2), "reflect"),
+        s(x(1, 2, 4), (3, -1), "circular"),
+        s(x(1, 2, 4), (5, 6), "replicate"),
+        bad(x(2, 3), (1, 2, 3)),
+        bad(x(2, 3), (1,) * 6),
+        bad(x(2, 3), (-2, -2)),
+        bad(x(2, 3), (1, 1), "mirror"),
+        bad(x(2, 3), (3, 1), "reflect"),
+        bad(x(2, 3), (4, 1), "circular"),
+        bad(x(3), (1, 1), "replicate"),
+        bad(x(2, 3), (1, 1), "reflect", 2.0),
+        bad(x(2, 3), 1),
+    ),
+    "constant_pad_nd": rows(s(x(2, 3), (1, 2), 0.5), bad(x(2, 3), (1,)), bad(x(3), (1, 1, 1, 1))),
+}
+BLOCKS: Table = {
+    "fold": rows(
+        s(x(1, 8, 4), (3, 3), 2),
+        s(x(4, 6), (3, 5), 2, 1, (0, 1), (1, 2)),
+        bad(x(1, 7, 4), (3, 3), 2),
+        bad(x(1, 8, 5), (3, 3), 2),
+        bad(x(8), (3, 3), 2),
+    ),
+    "columns": rows(
+        s(x(1, 2, 3, 4), 2),
+        s(x(2, 4, 4), (2, 3), 1, 1, 2),
+        s(x(1, 1, 5, 5), 2, 2),
+        bad(x(2, 3), 2),
+        bad(x(1, 2, 3, 4), 5),
+        bad(x(1, 2, 3, 4), 0),
+        bad(x(1, 2, 3, 4), (2, 2, 2)),
+        call=lambda torch, *a: torch.nn.functional.unfold(*a),
+    ),
+    "pixel_shuffle": rows(
+        s(x(1, 4, 2, 3), 2), s(x(9, 1, 2), 3), bad(x(1, 3, 2, 2), 2), bad(x(2, 2), 2)
+    ),
+    "pixel_unshuffle": rows(
+        s(x(1, 2, 4, 6), 2), s(x(1, 3, 6), 3), bad(x(1, 2, 3, 4), 2), bad(x(1, 2, 4, 4), 0)
+    ),
+    "channel_shuffle": rows(
+        s(x(1, 6, 2, 2), 3), s(x(2, 4, 3), 2), bad(x(1, 5, 2, 2), 2), bad(x(2, 4), 2)
+    ),
+}
+RESAMPLING: Table = {
+    "interpolate": rows(
+        s(x(1, 2, 3), 5),
+        s(x(1, 1, 2, 3), scale_factor=2),
+        s(x(1, 1, 2, 2, 1), (3, 2, 2)),
+        s(x(1, 1, 3, 4), (2, 6), mode="nearest-exact"),
+        s(x(1, 1, 3), 4, mode="nearest-exact"),
+        s(x(1, 1, 2, 1, 2), 2, mode="nearest-exact"),
+        s(x(1, 1, 4), 7, mode="linear"),
+        s(x(1, 1, 4), 3, mode="linear", align_corners=True),
+        s(x(1, 1, 2, 3), (3, 5), mode="bilinear"),
+        s(x(1, 1, 2, 3), scale_factor=(1.7, 0.5), mode="bilinear"),
+        s(x(1, 1, 3, 2), (4, 1), mode="bilinear", align_corners=True),
+        s(x(1, 1, 2, 2, 2), (3, 1, 2), mode="trilinear"),
+        s(x(1, 1, 3, 4), (4, 3), mode="bicubic"),
+        s(x(1, 1, 3, 4), (2, 6), mode="bicubic", align_corners=True),
+        s(x(1, 1, 4, 5), (2, 3), mode="bilinear", antialias=True),
+        s(x(1, 1, 4, 5), (2, 7), mode="bicubic", antialias=True),
+        s(x(1, 1, 4, 5), (2, 3), mode="area"),
+        s(x(1, 1, 4), 3, mode="area"),
+        s(x(1, 1, 3), scale_factor=1.5, recompute_scale_factor=True),
+        bad(x(1, 1, 3)),
+        bad(x(1, 1, 3), 2, 2.0),
+        bad(x(1, 1, 3), (2, 2)),
+        bad(x(1, 1, 3), 0),
+        bad(x(1, 1, 3), 2, mode="bilinear"),
+        bad(x(1, 1, 3), 2, mode="sinc"),
+        bad(x(1, 1, 3), 2, align_corners=True),
+        bad(x(2, 3), 2),
+        bad(x(1, 1, 3), 2, mode="linear", antialias=True),
+        bad(ints(1, 1, 3, 3), 2, mode="bilinear"),
+    ),
+}
+WINDOWS: Table = {**CONVOLUTION, **POOLING, **PADDING, **BLOCKS, **RESAMPLING}
