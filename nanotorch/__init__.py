@@ -80,9 +80,10 @@ else:  # what many programs do without is imported when it is used
     __getattr__, __dir__ = _on_demand(
         "nanotorch",
         {
-            "nanotorch": "amp serialization version",
+            "nanotorch": "amp func serialization version",
             "nanotorch.amp": "GradScaler autocast",
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",
+            "nanotorch.func": "vmap",
             "nanotorch.ops.tensor_types": "BoolTensor ByteTensor CharTensor DoubleTensor "
             "FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
             "nanotorch.program": "as_torch",

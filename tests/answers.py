@@ -32,6 +32,8 @@ FILES = {
     "nn_utils": "tests.nn.situations_utils",
     "nn_recurrent": "tests.nn.situations_recurrent",
     "nn_embedding": "tests.nn.situations_embedding",
+    "nn_attention": "tests.nn.situations_attention",
+    "nn_transformer": "tests.nn.situations_transformer",
     "nn_activation": "tests.nn.situations_activation",
     "nn_norm": "tests.nn.situations_norm",
     "nn_dropout": "tests.nn.situations_dropout",
@@ -44,6 +46,7 @@ FILES = {
     "data": "tests.utils.data.situations_data",
     "data_order": "tests.utils.data.situations_order",
     "settings": "tests.program.situations_settings",
+    "func": "tests.func.situations_func",
     "data_workers": "tests.utils.data.situations_workers",
 }
 # Where a class stands differs; its name does not.

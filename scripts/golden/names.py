@@ -7,9 +7,9 @@ from pathlib import Path
 TARGET = Path(__file__).parents[2] / "tests" / "golden" / "names.json"
 PLACES = [
     "Tensor", "Generator", "Size", "device", "finfo", "iinfo", "nn", "nn.Module", "nn.Parameter",
-    "nn.functional", "nn.utils", "optim", "optim.Optimizer", "optim.lr_scheduler",
+    "nn.functional", "nn.init", "nn.utils", "optim", "optim.Optimizer", "optim.lr_scheduler",
     "optim.lr_scheduler.LRScheduler", "optim.swa_utils", "autograd", "autograd.Function",
-    "utils.data", "cuda", "accelerator", "backends",
+    "utils.data", "cuda", "accelerator", "backends", "func", "linalg",
 ]  # fmt: skip
 
 

@@ -1,0 +1,115 @@
+"""A function differentiated on its own: fresh inputs on entry, results that show outside what is
+outside.
+
+Every transform runs its function on inputs of its own: leaves, or, where the caller records
+operations on its inputs, copies in the graph that lead to the caller's. So transforms nest, and
+nest in `backward`. What comes out is cut from the leaves, unless it leads to something else.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nanotorch import ops
+from nanotorch._core.grad_mode import enable_grad, mode
+from nanotorch._core.graph import AccumulateGrad
+from nanotorch._core.tensor import Tensor
+from nanotorch.autograd.backward import grad as gradients
+from nanotorch.func.tree import mapped
+
+
+def is_float(value: Any) -> bool:
+    """Whether it is a tensor that can have a gradient."""
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+class Level:
+    """One use of a transform.
+
+    Attributes:
+        inputs: the tensors to differentiate by.
+        recorded: whether the caller sees further than to these, so that results keep their graph.
+    """
+
+    def __init__(self) -> None:
+        self.inputs: list[Tensor] = []
+        self.recorded = False
+        self._outside = bool(mode.enabled)
+
+    def entered(self, tree: Any) -> Any:
+        """The tree with an input of this level's in place of each tensor.
+
+        Raises:
+            ValueError: for another leaf.
+            RuntimeError: for a tensor of integers.
+        """
+        return mapped(self._enter, tree)
+
+    def _enter(self, value: Any) -> Tensor:
+        if not isinstance(value, Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+        with enable_grad():
+            if self._outside and value.requires_grad:
+                entered = value.view_as(value)
+            else:
+                entered = value.detach().requires_grad_()
+        self.inputs.append(entered)
+        return entered
+
+    def watch(self, outputs: Iterable[Any]) -> None:
+        """See whether the outputs lead to anything but this level's own leaves."""
+        self.recorded = self._outside and leads_beyond(outputs, self.inputs)
+
+    def left(self, tree: Any) -> Any:
+        """The tree as the caller sees it."""
+        if self.recorded:
+            return tree
+        return mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
+
+    def pulled_back(self, outputs: Sequence[Tensor], weights: Sequence[Any]) -> list[Tensor]:
+        """The gradient by each input of the outputs, weighted; zero where there is none."""
+        recorded = self.recorded or (
+            self._outside and any(isinstance(w, Tensor) and w.requires_grad for w in weights)
+        )
+        return pulled_back(outputs, self.inputs, weights, recorded)
+
+
+def leads_beyond(outputs: Iterable[Any], own: Iterable[Tensor]) -> bool:
+    """Whether a gradient of the outputs would arrive at any leaf but these."""
+    leaves = {id(t) for t in own}
+    todo = []
+    for output in outputs:
+        if isinstance(output, Tensor) and output.requires_grad:
+            if output.grad_fn is None and id(output) not in leaves:
+                return True
+            todo.append(output.grad_fn)
+    seen = set()
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, AccumulateGrad):
+            if id(node.variable) not in leaves:
+                return True
+            continue
+        todo += [following for following, _ in node.next_functions]
+    return False
+
+
+def pulled_back(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any], recorded: bool
+) -> list[Tensor]:
+    """The gradient of the weighted outputs by each input, with zeros; the graph is kept."""
+    pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
+    if not pairs:
+        return [ops.zeros_like(t) for t in inputs]
+    with enable_grad():
+        found = gradients(
+            [o for o, _ in pairs],
+            list(inputs),
+            [w for _, w in pairs],
+            retain_graph=True,
+            create_graph=recorded,
+            allow_unused=True,
+        )
+    return [ops.zeros_like(t) if g is None else g for g, t in zip(found, inputs, strict=True)]

@@ -1,0 +1,72 @@
+"""Write `nanotorch/COVERAGE.md`: which of PyTorch's public names nanotorch has.
+
+PyTorch's names are those in `tests/golden/names.json`, the reasons those that errors tell.
+"""
+
+import json
+import sys
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+import nanotorch as torch  # noqa: E402 - of this checkout
+from nanotorch.names.scope import REASONS, why_not  # noqa: E402
+
+NAMES = ROOT / "tests" / "golden" / "names.json"
+TARGET = ROOT / "nanotorch" / "COVERAGE.md"
+PLACES = (
+    "", "Tensor", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler",
+    "utils.data", "autograd", "func", "linalg",
+)  # fmt: skip
+HEAD = """# What nanotorch has of PyTorch
+
+Every public name of PyTorch 2.15 in these places: *present*, *not yet*, or *out of scope*,
+with the reason. Written by `python scripts/coverage.py`; a test compares this file with what
+is there.
+
+"""
+
+
+def sorted_names(known: dict[str, list[str]], place: str) -> dict[str, list[str]]:
+    """The names of a place, by what holds for them: present, not yet, or a reason."""
+    try:
+        here: Any = reduce(getattr, filter(None, place.split(".")), torch)
+    except AttributeError:
+        here = None
+    found: dict[str, list[str]] = {}
+    for name in known[place]:
+        why = None if hasattr(here, name) else why_not(place, name) or "not yet"
+        found.setdefault(why or "present", []).append(name)
+    return found
+
+
+def listed(names: list[str]) -> str:
+    """Names as Markdown."""
+    return " ".join(f"`{name}`" for name in names)
+
+
+def table() -> str:
+    """The whole file."""
+    known: dict[str, list[str]] = json.loads(NAMES.read_text("utf-8"))
+    places = {place: sorted_names(known, place) for place in PLACES}
+    rows = ["| | present | not yet | out of scope |", "| --- | ---: | ---: | ---: |"]
+    parts = []
+    for place, found in places.items():
+        shown = f"torch.{place}" if place else "torch"
+        present, later = found.pop("present", []), found.pop("not yet", [])
+        out = sum(map(len, found.values()))
+        rows.append(f"| `{shown}` | {len(present)} | {len(later)} | {out} |")
+        part = [f"## {shown}", f"**Present:** {listed(present)}"]
+        part += [f"**Not yet:** {listed(later)}"] if later else []
+        order = [r.why for r in REASONS if r.why in found]
+        part += [f"**Out of scope:** {why}: {listed(found[why])}" for why in order]
+        parts.append("\n\n".join(part))
+    return HEAD + "\n".join(rows) + "\n\n" + "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(table(), "utf-8")
+    print(f"{TARGET}: {TARGET.stat().st_size // 1000} kB")

@@ -1,0 +1,313 @@
+"""Transforms of functions, alone, nested in each other, and inside and outside of recording."""
+
+from collections import OrderedDict, namedtuple
+from typing import Any
+
+from tests.answers import numbers, raised, told
+
+Pair = namedtuple("Pair", ["a", "b"])
+
+
+def _values(tree: Any) -> Any:
+    """Tensors as numbers, with whether they require grad."""
+    if isinstance(tree, dict):
+        return {str(k): _values(v) for k, v in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return [type(tree).__name__, *map(_values, tree)]
+    if hasattr(tree, "requires_grad"):
+        return [numbers(tree), tree.requires_grad]
+    return told(tree)
+
+
+def _points(torch: Any) -> tuple[Any, Any]:
+    x = torch.tensor([0.3, -1.2, 2.0], dtype=torch.float64)
+    w = torch.tensor([[0.5, 1.0, -0.2], [1.5, 0.1, 0.4]], dtype=torch.float64)
+    return x, w
+
+
+def gradients(torch: Any) -> Any:
+    x, w = _points(torch)
+    f = torch.func
+
+    def loss(w: Any, x: Any, scale: float = 1.0) -> Any:
+        return (torch.tanh(w @ x) ** 2).sum() * scale
+
+    def both(w: Any, x: Any) -> Any:
+        y = w @ x
+        return (y**2).sum(), {"y": y}
+
+    def tree(p: Any) -> Any:
+        return (p["w"] @ p["x"][0]).sum()
+
+    return [
+        _values(f.grad(loss)(w, x)),
+        _values(f.grad(loss, argnums=1)(w, x, scale=2.0)),
+        _values(f.grad(loss, argnums=(1, 0))(w, x)),
+        _values(f.grad(loss, argnums=-1)(w, x)),
+        _values(f.grad_and_value(loss, argnums=(0,))(w, x)),
+        _values(f.grad(both, has_aux=True)(w, x)),
+        _values(f.grad_and_value(both, has_aux=True)(w, x)),
+        _values(f.grad(tree)({"w": w, "x": [x]})),
+        _values(f.grad(lambda p: p.a.sum() * 2 + p.b)(Pair(x, x[0]))),
+        _values(f.grad(lambda x: w.sum())(x)),
+        _values(f.grad(lambda x: x.detach().sum())(x)),
+    ]
+
+
+def gradients_refused(torch: Any) -> Any:
+    x, _ = _points(torch)
+    grad = torch.func.grad
+    return [
+        raised(grad(lambda x: x), x),
+        raised(grad(lambda x: 3), x),
+        raised(grad(lambda x: x.sum(), has_aux=True), x),
+        raised(grad(lambda x: x.sum(), argnums=1), x),
+        raised(grad(lambda x: x.sum(), argnums=(0, 0)), x),
+        raised(grad(lambda x: x.sum(), argnums=()), x),
+        raised(grad(lambda x: x.sum(), argnums="x"), x),
+        raised(grad(lambda x: x * 2), 3.0),
+    ]
+
+
+def nested(torch: Any) -> Any:
+    x, w = _points(torch)
+    f = torch.func
+
+    def cube(t: Any) -> Any:
+        return (t**3).sum()
+
+    point = torch.tensor(2.0)
+    return [
+        _values(f.grad(f.grad(torch.sin))(point)),
+        _values(f.grad(f.grad(f.grad(lambda t: t**4)))(point)),
+        _values(f.grad(lambda t: f.grad(cube)(t).sum())(x)),
+        _values(f.hessian(cube)(x)),
+        _values(f.hessian(lambda w: (w.sum(0) * x).prod())(w)),
+        _values(f.jacrev(f.jacrev(torch.sin))(x)),
+        _values(f.jacfwd(f.jacfwd(torch.exp))(x)),
+        _values(f.jvp(f.grad(cube), (x,), (torch.ones_like(x),))),
+        _values(f.grad(lambda t: f.jvp(torch.sin, (t,), (torch.ones_like(t),))[1].sum())(x)),
+        _values(f.vjp(f.grad(cube), x)[1](torch.ones_like(x))),
+        # The inner function sees the outer's variable.
+        _values(f.grad(lambda t: f.grad(lambda s: s * t)(t) * t)(point)),
+    ]
+
+
+def jacobians(torch: Any) -> Any:
+    x, w = _points(torch)
+    f = torch.func
+
+    def product(w: Any, x: Any) -> Any:
+        return {"y": w @ x, "z": (x.sum(), w[0])}
+
+    found = []
+    for transform in (f.jacrev, f.jacfwd):
+        found.append(
+            [
+                _values(transform(torch.sin)(x)),
+                _values(transform(product)(w, x)),
+                _values(transform(product, argnums=(0, 1))(w, x)),
+                _values(transform(lambda x: (x * 2, x.sum()), has_aux=True)(x)),
+                _values(transform(lambda p: p["a"] * p["b"][0])({"a": x, "b": [x]})),
+                _values(transform(lambda x: x.sum())(x)),
+                raised(transform(lambda x: 3), x),
+                raised(transform(lambda x: x, argnums=2), x),
+            ]
+        )
+    chunked = _values(f.jacrev(torch.sin, chunk_size=2)(x))
+    return [*found, chunked, raised(f.jacrev, torch.sin, chunk_size=0)]
+
+
+def products(torch: Any) -> Any:
+    x, w = _points(torch)
+    f = torch.func
+    output, pull = f.vjp(lambda w, x: {"y": w @ x}, w, x)
+    weights = {"y": torch.ones(2, dtype=torch.float64)}
+    one, back = f.vjp(lambda x: (x * 2, x.sum()), x)
+    value, linear = f.linearize(lambda x: torch.sin(x) * w, x)
+    return [
+        _values(output),
+        _values(pull(weights)),
+        _values(pull({"y": weights["y"] * 2})),
+        _values([one, back((x, x[0]))]),
+        _values(f.vjp(lambda x: (x * 2, x), x, has_aux=True)[2]),
+        _values(f.jvp(lambda w, x: [w @ x], (w, x), (w, x))),
+        _values(f.jvp(lambda x: (x * 2, x + 1), (x,), (x,), has_aux=True)),
+        _values(f.jvp(lambda x: x.detach() * 2, (x,), (x,))),
+        _values([value, linear(x), linear(2 * x)]),
+        raised(back, x),
+        raised(f.vjp, lambda x: 3, x),
+        raised(f.vjp, lambda x: x.long(), x),
+        raised(f.vjp, lambda x: x, x, has_aux=True),
+        raised(f.jvp, torch.sin, x, x),
+        raised(f.jvp, torch.sin, (x,), (x, x)).partition(" Got primals")[0],
+        raised(f.jvp, torch.sin, (), ()),
+        raised(f.jvp, torch.sin, (1.0,), (1.0,)),
+    ]
+
+
+def recording(torch: Any) -> Any:
+    x, w = _points(torch)
+    f = torch.func
+    x.requires_grad_()
+    w.requires_grad_()
+
+    def loss(x: Any) -> Any:
+        return ((w @ x) ** 2).sum()
+
+    g = f.grad(loss)(x)
+    g.sum().backward()
+    with torch.no_grad():
+        inside = f.grad(loss)(x)
+
+    def quiet(x: Any) -> Any:
+        with torch.no_grad():
+            c = x**2
+        return (x - c).sum()
+
+    y, pull = f.vjp(lambda t: t * w[0], x.detach())
+    return [
+        _values(g),
+        numbers(x.grad),
+        numbers(w.grad),
+        _values(inside),
+        _values(f.grad(quiet)(x)),
+        _values(f.grad(quiet)(x.detach())),
+        _values([y, pull(x)[0], pull(x.detach())[0]]),
+        _values(torch.autograd.grad(f.grad(lambda t: (t**3).sum())(x).sum(), x)),
+        [x.grad_fn is None, w.is_leaf],
+    ]
+
+
+def batches(torch: Any) -> Any:
+    x = torch.arange(12.0).reshape(3, 4)
+    y = torch.arange(4.0)
+    vmap = torch.vmap
+    return [
+        _values(vmap(torch.dot)(x, x)),
+        _values(vmap(torch.mul, in_dims=(0, None))(x, y)),
+        _values(vmap(lambda r: r.sum(), in_dims=1)(x)),
+        _values(vmap(lambda r: r.sum(), in_dims=-1)(x)),
+        _values(vmap(lambda r: r * 2, out_dims=1)(x)),
+        _values(vmap(lambda r: (r.sum(), r * 2), out_dims=(0, 1))(x)),
+        _values(vmap(lambda r: {"a": r, "b": [r.sum()]})(x)),
+        _values(vmap(lambda d, k: d["r"] * k, in_dims=({"r": 0}, None))({"r": x}, 2.0)),
+        _values(vmap(vmap(lambda a, b: a * b, in_dims=(None, 0)), in_dims=(0, None))(y, y)),
+        _values(vmap(lambda r: torch.zeros(2))(x)),
+        _values(vmap(lambda r: (r.sum(), 3.0), out_dims=(0, None))(x)),
+        _values(vmap(torch.sin)(torch.zeros(0, 3))),
+        _values(vmap(lambda r, scale: r * scale)(x, scale=3)),
+        _values(vmap(lambda r: r.sum(), chunk_size=2)(x)),
+        _values(vmap(lambda r: r.max(0))(x)),
+        _values(vmap(lambda r: r[:, None] * r)(x)),
+        _values(vmap(lambda r: torch.stack([r, r]).reshape(-1))(x)),
+    ]
+
+
+def batches_refused(torch: Any) -> Any:
+    x = torch.arange(12.0).reshape(3, 4)
+    vmap = torch.vmap
+
+    def f(*args: Any) -> Any:
+        return args[0]
+
+    return [
+        raised(vmap(f)),
+        raised(vmap(f), 3.0),
+        raised(vmap(f, in_dims=2), x),
+        raised(vmap(f, in_dims=-3), x),
+        raised(vmap(f, in_dims=[0]), x),
+        raised(vmap(f, in_dims=(0, 0)), x).partition(" in_dims has")[0],
+        raised(vmap(f, in_dims=("a",)), x),
+        raised(vmap(f, in_dims=None), x),
+        raised(vmap(f, in_dims=(None,)), x),
+        raised(vmap(f), x, torch.zeros(2)),
+        raised(vmap(f, out_dims=(0, 1)), x).partition(" out_dims has")[0],
+        raised(vmap(f, out_dims="a"), x),
+        raised(vmap(lambda r: 3.0), x),
+        raised(vmap(lambda r: (r, "a")), x),
+        raised(vmap, f, randomness="no"),
+        raised(vmap(lambda r: r + torch.rand(4)), x),
+        raised(vmap(torch.nn.functional.dropout), x),
+        raised(vmap, f, chunk_size=0),
+    ]
+
+
+def randomness(torch: Any) -> Any:
+    x = torch.zeros(3, 4)
+    same = torch.vmap(lambda r: r + torch.rand(4), randomness="same")(x)
+    different = torch.vmap(lambda r: r + torch.rand(4), randomness="different")(x)
+    rows = [torch.equal(t[0], t[1]) for t in (same, different)]
+    return [rows, same.shape, different]
+
+
+def samples(torch: Any) -> Any:
+    """Gradients of every sample, and of ensembles."""
+    torch.manual_seed(0)
+    f = torch.func
+    model = torch.nn.Sequential(
+        torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2)
+    ).double()
+    params = {name: p.detach() for name, p in model.named_parameters()}
+    x = torch.randn(5, 3, dtype=torch.float64)
+    target = torch.tensor([0, 1, 1, 0, 1])
+
+    def loss(params: Any, x: Any, target: Any) -> Any:
+        out = f.functional_call(model, params, (x[None],))
+        return torch.nn.functional.cross_entropy(out, target[None])
+
+    each = f.vmap(f.grad(loss), in_dims=(None, 0, 0))(params, x, target)
+    jacobians = f.vmap(f.jacrev(lambda v: f.functional_call(model, params, v)))(x)
+    hessians = f.vmap(f.hessian(lambda v: f.functional_call(model, params, v).sum()))(x)
+    models = [torch.nn.Linear(3, 2).double() for _ in range(3)]
+    stacked, buffers = f.stack_module_state(models)
+    ensemble = f.vmap(lambda p, b, v: f.functional_call(models[0], (p, b), (v,)), (0, 0, None))
+    return [
+        _values(each),
+        _values(jacobians),
+        _values(hessians),
+        _values(stacked),
+        _values(buffers),
+        _values(ensemble(stacked, buffers, x)),
+        _values(f.vmap(lambda m: f.grad(lambda v: (v**2).sum())(m))(x)),
+    ]
+
+
+def modules(torch: Any) -> Any:
+    f = torch.func
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
+    before = {name: t.clone() for name, t in model.state_dict().items()}
+    zeros = {name: torch.zeros_like(p) for name, p in model.named_parameters()}
+    x = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
+    state = {"1.running_mean": torch.ones(2), "1.num_batches_tracked": torch.tensor(7)}
+    out = f.functional_call(model, (zeros, state), x)
+    single = f.functional_call(model[0], {"bias": torch.tensor([10.0, 20.0])}, (x,))
+    inner = torch.nn.Linear(2, 2)
+    tied = torch.nn.Sequential(inner, inner)
+    ones = torch.ones(2, 2)
+    first = f.functional_call(tied, {"0.weight": ones}, x) - inner.bias @ ones.T - inner.bias
+    linear = torch.nn.Linear(2, 1)
+    return [
+        _values(out),
+        told(state),
+        all(torch.equal(t, before[name]) for name, t in model.state_dict().items()),
+        (single - x @ model[0].weight.T).round(decimals=3).tolist(),
+        first.round(decimals=3).tolist(),
+        raised(f.functional_call, linear, {"bias": ones}, x, strict=True),
+        raised(f.functional_call, linear, {"nope": ones}, x, strict=True),
+        f.functional_call(linear, {"nope": ones}, x).shape,
+        raised(f.functional_call, linear, ({"bias": ones}, {"bias": ones}), x),
+        raised(f.functional_call, linear, 3, x),
+        raised(f.functional_call, linear, [3], x),
+        raised(f.stack_module_state, []),
+        raised(f.stack_module_state, [linear, torch.nn.Linear(2, 1).eval()]),
+        raised(f.stack_module_state, [linear, torch.nn.Tanh()]),
+    ]
+
+
+def nests(torch: Any) -> Any:
+    x = torch.ones(2)
+    tree = OrderedDict(p=(x, [x, {"q": x}]), r=Pair(x, x))
+    found = torch.func.grad(lambda t: (t["p"][1][1]["q"] * t["r"].b).sum())(tree)
+    back = raised(torch.func.vjp(lambda x: {"a": (x, [x])}, x)[1], {"a": (x, x)})
+    return [type(found).__name__, type(found["r"]).__name__, _values(found), back]

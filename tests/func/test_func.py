@@ -1,0 +1,41 @@
+"""Transforms of functions, compared with PyTorch."""
+
+import nanotorch as torch
+from nanotorch.func import grad, jacfwd, jacrev, vjp
+from tests.asking import as_pytorch
+
+test_func = as_pytorch("func")
+
+
+def test_results_hold_no_graph() -> None:
+    """What nobody can differentiate is not kept."""
+    x = torch.rand(3)
+    _, pull = vjp(torch.sin, x)
+    for tensor in (grad(lambda t: (t**2).sum())(x), pull(x)[0], jacrev(torch.sin)(x)):
+        assert tensor.grad_fn is None
+        assert not tensor.requires_grad
+    assert x.grad is None
+
+
+def test_rows_and_columns_agree() -> None:
+    x = torch.rand(4, dtype=torch.float64)
+
+    def f(t: torch.Tensor) -> torch.Tensor:
+        return torch.outer(t.sin(), t.exp()).cumsum(0)
+
+    assert torch.allclose(jacrev(f)(x), jacfwd(f)(x), rtol=1e-14)
+
+
+def test_samples_may_take_different_branches() -> None:
+    """A loop over samples may do what PyTorch's batching cannot."""
+    absolute = torch.vmap(lambda t: t if t > 0 else -t)
+    assert absolute(torch.tensor([1.0, -2.0])).tolist() == [1.0, 2.0]
+
+
+def test_functions_keep_their_names() -> None:
+    def named(x: torch.Tensor) -> torch.Tensor:
+        """Told."""
+        return x.sum()
+
+    for transform in (grad, jacrev, jacfwd, torch.vmap):
+        assert (transform(named).__name__, transform(named).__doc__) == ("named", "Told.")
