@@ -244,6 +244,7 @@ class AccumulateGrad(Node):
         variable = self.variable
         if not variable._requires_grad:  # it was when the graph was made
             return
+        self.check_leaf()
         with accumulating:
             if grad is not None:
                 accumulate_into(variable, grad, mine)
@@ -254,6 +255,7 @@ class AccumulateGrad(Node):
         variable = self.variable
         if not variable._requires_grad:
             return
+        self.check_leaf()
         with accumulating:
             held = variable._grad
             if grad is not None and held is None:
@@ -262,8 +264,17 @@ class AccumulateGrad(Node):
                 variable._grad = held + grad
         self.call_post_hooks()
 
+    def check_leaf(self) -> None:
+        """Refuse a gradient for what is no leaf any more.
+
+        Raises:
+            RuntimeError: in PyTorch's words.
+        """
+        if self.variable._edge is not None:
+            raise RuntimeError("leaf variable has been moved into the graph interior")
+
     def is_watched(self) -> bool:
-        """Whether somebody may see when the gradient arrives."""
+        """Whether somebody may see when the gradient arrives, or it is to be refused."""
         return self._hooks is not None or self.variable._post_accumulate_hooks is not None
 
     def call_post_hooks(self) -> None:

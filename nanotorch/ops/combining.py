@@ -14,6 +14,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, given_tensors
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.creation import leaf
+from nanotorch.ops.elementwise import NO_BOOLS, refuse_bool
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.hidden import inplace_form
 from nanotorch.ops.joining import stack
@@ -176,7 +177,12 @@ def triu_indices(
     numbers=False,
 )
 def dist(input: Array, other: Array, p: float = 2) -> Array:
-    """The norm of ``input - other``: see `torch.linalg.vector_norm`."""
+    """The norm of ``input - other``: see `torch.linalg.vector_norm`.
+
+    Raises:
+        NotImplementedError: for bools.
+    """
+    refuse_bool(input, NO_BOOLS)
     return norm_along(input - other, float(p), tuple(range(max(input.ndim, other.ndim))), False)
 
 

@@ -94,9 +94,9 @@ def digamma_slope(input: Array, n: int) -> Array:
     # Many steps would lead from far below zero to large numbers: there the sum of the terms on
     # either side of zero is known in closed form for n = 1.
     low = x < 0.5 if n == 1 else np.zeros(x.shape, bool)
-    sound = np.isfinite(x) & ((x > 0) | (x != np.floor(x)))
+    sound = np.isfinite(x) & ((x > 0) | (x != np.floor(x)) | ((n == 1) & (x != 0)))
     values = zeta(n + 1, np.where(sound, np.where(low, 1 - x, x), 1.0))
-    sine = np.sin(math.pi * (x - np.floor(x)))
+    sine = np.sin(input * input.dtype.type(math.pi)).astype(np.float64)  # rounded as PyTorch's
     values = np.where(low, (math.pi / sine) ** 2 - values, values)
     values = np.where(
         sound, values, np.where(np.isinf(x), np.where(x > 0, 0.0, math.nan), math.inf)

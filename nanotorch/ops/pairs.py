@@ -119,13 +119,17 @@ def fmin(input: Array, other: Array) -> Array:
 @op(
     input=lambda g, other: g * exp2(other),
     other=lambda g, out: g * (out * LN_2),
-    cast="float",
     inplace=True,
     numbers=False,
+    overlap=True,
 )
 def ldexp(input: Array, other: Array) -> Array:
-    """``input * 2**other``."""
-    return input * np.exp2(other)
+    """``input * 2**other``; the power is computed in the type of ``other``, if that has one."""
+    common_shape(input.shape, other.shape)
+    kind = dtypes.result_type([input, other])
+    common = kind.numpy if kind.is_floating_point else dtypes.default.numpy
+    power = np.exp2(other if other.dtype.kind == "f" else other.astype(common))
+    return np.multiply(input.astype(common), power.astype(common))
 
 
 @op(

@@ -121,6 +121,11 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         "PyTorch tells its own way of filling, by a view, instead of the user's mistake",
     ),
     (
+        r"RuntimeError: Trying to use a saved tensor that has been detached in-place.*",
+        None,
+        "PyTorch has lost what it needs to differentiate through a tensor detached since",
+    ),
+    (
         r"IndexError: index out of range in self",
         r"RuntimeError: index_select\(\): self indexing axis dim should be positive",
         "two texts for an index into nothing",
@@ -179,6 +184,9 @@ def why(statements: Sequence[str], theirs: str | None, ours: str | None) -> str 
     modified = (theirs or "").startswith("RuntimeError: one of the variables needed for gradient")
     if modified and ours is None and any("pow" in s or "**" in s for s in statements):
         return "PyTorch checks the saved result of a power though nothing needs it"
+    split = (theirs or "").startswith("RuntimeError: Output") and ours is None
+    if split and any(f"is{kind}" in statements[-1] for kind in ("finite", "inf")):
+        return "PyTorch computes it by operations with derivatives, which ask for the history"
     overlap = (theirs or "").startswith("RuntimeError: unsupported operation: some elements")
     if overlap and ours is None:
         if any(".data" in s for s in statements):
