@@ -10,11 +10,11 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_ints
 from nanotorch._core.op import Array, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.pooling import pool_spread
+from nanotorch.ops.pooling import SPREAD_2D, SPREAD_3D
 from nanotorch.ops.pooling_functions import check_few, tensor_given
 from nanotorch.ops.reduction import mean_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
-from nanotorch.ops.taps import Taps, resampling
+from nanotorch.ops.taps import RESAMPLE, Maps, Taps, along
 from nanotorch.ops.windows import Ints, last
 
 
@@ -52,25 +52,13 @@ def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
     return np.ascontiguousarray(best), np.ascontiguousarray(numbers)
 
 
-@op(
-    input=lambda g, indices, input_shape: pool_spread(g, indices, tuple(input_shape[-2:])),
-    aux=("indices",),
-    method=False,
-    public=False,
-    node="AdaptiveMaxPool2DBackward0",
-)
+@op(**SPREAD_2D, node="AdaptiveMaxPool2DBackward0")
 def adaptive_max_of_pictures(input: Array, parts: Ints) -> tuple[Array, Array]:
     """`adaptive` over the last two dimensions."""
     return adaptive(input, parts)
 
 
-@op(
-    input=lambda g, indices, input_shape: pool_spread(g, indices, tuple(input_shape[-3:])),
-    aux=("indices",),
-    method=False,
-    public=False,
-    node="AdaptiveMaxPool3DBackward0",
-)
+@op(**SPREAD_3D, node="AdaptiveMaxPool3DBackward0")
 def adaptive_max_of_volumes(input: Array, parts: Ints) -> tuple[Array, Array]:
     """`adaptive` over the last three dimensions."""
     return adaptive(input, parts)
@@ -91,11 +79,16 @@ def averaged(size: int, out: int) -> Taps | None:
     return Taps(size, np.minimum(start + k, np.maximum(stop - 1, 0)), weights)
 
 
-PARTS = "The means of the parts of the last dimensions."
-adaptive_avg_of_pictures = resampling(
-    "adaptive_avg_of_pictures", "AdaptiveAvgPool2DBackward0", PARTS
-)
-adaptive_avg_of_volumes = resampling("adaptive_avg_of_volumes", "AdaptiveAvgPool3DBackward0", PARTS)
+@op(**RESAMPLE, node="AdaptiveAvgPool2DBackward0")
+def adaptive_avg_of_pictures(input: Array, maps: Maps) -> Array:
+    """The means of the parts of the last dimensions."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="AdaptiveAvgPool3DBackward0")
+def adaptive_avg_of_volumes(input: Array, maps: Maps) -> Array:
+    """The means of the parts of the last dimensions."""
+    return along(input, maps)
 
 
 # As users call them

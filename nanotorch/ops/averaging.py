@@ -90,22 +90,22 @@ def avg_pool_backward(g: Array, at: Pooling, with_padding: bool, divisor: int | 
     return spread_sums(divided(g, counts(at, with_padding, divisor)), at)
 
 
-def averaging(name: str, node: str) -> Any:
-    """An operation that takes the means of windows, with a node of its own."""
-
-    def kernel(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
-        return mean_of_windows(input, at, with_padding, divisor)
-
-    kernel.__name__ = kernel.__qualname__ = name
-    kernel.__doc__ = mean_of_windows.__doc__
-    declare = op(
-        input=lambda g, at, with_padding, divisor: avg_pool_backward(g, at, with_padding, divisor),
-        method=False,
-        public=False,
-        node=node,
-    )
-    return declare(kernel)
+AVERAGE: dict[str, Any] = {
+    "input": lambda g, at, with_padding, divisor: avg_pool_backward(g, at, with_padding, divisor),
+    "method": False,
+    "public": False,
+}
 
 
-avg_pool: Any = averaging("avg_pool", "AvgPool2DBackward0")
-avg_pool_of_volumes = averaging("avg_pool_of_volumes", "AvgPool3DBackward0")
+@op(**AVERAGE, node="AvgPool2DBackward0")
+def avg_pool(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
+    """The means of windows over one or two dimensions."""
+    return mean_of_windows(input, at, with_padding, divisor)
+
+
+@op(**AVERAGE, node="AvgPool3DBackward0")
+def avg_pool_of_volumes(
+    input: Array, at: Pooling, with_padding: bool, divisor: int | None
+) -> Array:
+    """The means of windows over three dimensions."""
+    return mean_of_windows(input, at, with_padding, divisor)

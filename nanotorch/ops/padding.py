@@ -11,7 +11,7 @@ from nanotorch._core.arguments import as_ints
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.taps import Taps, resampling
+from nanotorch.ops.taps import RESAMPLE, Maps, Taps, along
 from nanotorch.ops.windows import last
 
 
@@ -94,15 +94,48 @@ def circled(size: int, before: int, after: int) -> Taps | None:
     return Taps(size, start + index % max(kept, 1))
 
 
-MIRROR, REPEAT = "Mirrored at the borders.", "With the border repeated."
-reflection_pad1d = resampling("reflection_pad1d", "ReflectionPad1DBackward0", MIRROR)
-reflection_pad2d = resampling("reflection_pad2d", "ReflectionPad2DBackward0", MIRROR)
-reflection_pad3d = resampling("reflection_pad3d", "ReflectionPad3DBackward0", MIRROR)
-replication_pad1d = resampling("replication_pad1d", "ReplicationPad1DBackward0", REPEAT)
-replication_pad2d = resampling("replication_pad2d", "ReplicationPad2DBackward0", REPEAT)
-replication_pad3d = resampling("replication_pad3d", "ReplicationPad3DBackward0", REPEAT)
+@op(**RESAMPLE, node="ReflectionPad1DBackward0")
+def reflection_pad1d(input: Array, maps: Maps) -> Array:
+    """Mirrored at the borders."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="ReflectionPad2DBackward0")
+def reflection_pad2d(input: Array, maps: Maps) -> Array:
+    """Mirrored at the borders."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="ReflectionPad3DBackward0")
+def reflection_pad3d(input: Array, maps: Maps) -> Array:
+    """Mirrored at the borders."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="ReplicationPad1DBackward0")
+def replication_pad1d(input: Array, maps: Maps) -> Array:
+    """With the border repeated."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="ReplicationPad2DBackward0")
+def replication_pad2d(input: Array, maps: Maps) -> Array:
+    """With the border repeated."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="ReplicationPad3DBackward0")
+def replication_pad3d(input: Array, maps: Maps) -> Array:
+    """With the border repeated."""
+    return along(input, maps)
+
+
 # PyTorch copies the parts one by one into a new tensor, whose node is that of such copies.
-circular_pad = resampling("circular_pad", "torch::autograd::CopySlices", "Continued periodically.")
+@op(**RESAMPLE, node="torch::autograd::CopySlices")
+def circular_pad(input: Array, maps: Maps) -> Array:
+    """Continued periodically."""
+    return along(input, maps)
+
 
 MODES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "reflect": (reflected, (reflection_pad1d, reflection_pad2d, reflection_pad3d)),

@@ -145,25 +145,23 @@ def pool_pick(input: Array, indices: Array, dims: int) -> Array:
     return input.reshape(-1)[planes(indices, dims, size)].reshape(indices.shape)
 
 
-@op(
-    input=lambda g, indices, input_shape: pool_spread(g, indices, tuple(input_shape[-2:])),
-    aux=("indices",),
-    method=False,
-    public=False,
-    node="MaxPool2DWithIndicesBackward0",
-)
+# How operations are declared that take elements of the last two or three dimensions.
+PICKED: dict[str, Any] = {"aux": ("indices",), "method": False, "public": False}
+SPREAD_2D: dict[str, Any] = PICKED | {
+    "input": lambda g, indices, input_shape: pool_spread(g, indices, tuple(input_shape[-2:]))
+}
+SPREAD_3D: dict[str, Any] = PICKED | {
+    "input": lambda g, indices, input_shape: pool_spread(g, indices, tuple(input_shape[-3:]))
+}
+
+
+@op(**SPREAD_2D, node="MaxPool2DWithIndicesBackward0")
 def max_pool_of_pictures(input: Array, at: Pooling) -> tuple[Array, Array]:
     """The greatest element of windows over the last two dimensions, and its number there."""
     return pooled(input, at)
 
 
-@op(
-    input=lambda g, indices, input_shape: pool_spread(g, indices, tuple(input_shape[-3:])),
-    aux=("indices",),
-    method=False,
-    public=False,
-    node="MaxPool3DWithIndicesBackward0",
-)
+@op(**SPREAD_3D, node="MaxPool3DWithIndicesBackward0")
 def max_pool_of_volumes(input: Array, at: Pooling) -> tuple[Array, Array]:
     """The greatest element of windows over the last three dimensions, and its number there."""
     return pooled(input, at)

@@ -5,33 +5,82 @@ from functools import lru_cache
 
 import numpy as np
 
-from nanotorch._core.op import Array
-from nanotorch.ops.taps import Taps, resampling
+from nanotorch._core.op import Array, op
+from nanotorch.ops.taps import RESAMPLE, Maps, Taps, along
 
 CUBIC = -0.75  # the slope of the cubic kernel at 1; with anti-aliasing it is -0.5
-NEAREST, LINEAR = "Each element the nearest one.", "Each element between its neighbours."
-CURVED = "Each element on a cubic curve through its neighbours."
 
-upsample_nearest1d = resampling("upsample_nearest1d", "UpsampleNearest1DBackward0", NEAREST)
-upsample_nearest2d = resampling("upsample_nearest2d", "UpsampleNearest2DBackward0", NEAREST)
-upsample_nearest3d = resampling("upsample_nearest3d", "UpsampleNearest3DBackward0", NEAREST)
-upsample_nearest_exact1d = resampling(
-    "upsample_nearest_exact1d", "UpsampleNearestExact1DBackward0", NEAREST
-)
-upsample_nearest_exact2d = resampling(
-    "upsample_nearest_exact2d", "UpsampleNearestExact2DBackward0", NEAREST
-)
-upsample_nearest_exact3d = resampling(
-    "upsample_nearest_exact3d", "UpsampleNearestExact3DBackward0", NEAREST
-)
-upsample_linear1d = resampling("upsample_linear1d", "UpsampleLinear1DBackward0", LINEAR)
-upsample_bilinear2d = resampling("upsample_bilinear2d", "UpsampleBilinear2DBackward0", LINEAR)
-upsample_trilinear3d = resampling("upsample_trilinear3d", "UpsampleTrilinear3DBackward0", LINEAR)
-upsample_bicubic2d = resampling("upsample_bicubic2d", "UpsampleBicubic2DBackward0", CURVED)
-upsample_bilinear2d_aa = resampling(
-    "upsample_bilinear2d_aa", "UpsampleBilinear2DAaBackward0", LINEAR
-)
-upsample_bicubic2d_aa = resampling("upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0", CURVED)
+
+@op(**RESAMPLE, node="UpsampleNearest1DBackward0")
+def upsample_nearest1d(input: Array, maps: Maps) -> Array:
+    """Each element the nearest one."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="UpsampleNearest2DBackward0")
+def upsample_nearest2d(input: Array, maps: Maps) -> Array:
+    """Each element the nearest one."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="UpsampleNearest3DBackward0")
+def upsample_nearest3d(input: Array, maps: Maps) -> Array:
+    """Each element the nearest one."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="UpsampleNearestExact1DBackward0")
+def upsample_nearest_exact1d(input: Array, maps: Maps) -> Array:
+    """Each element the nearest one."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="UpsampleNearestExact2DBackward0")
+def upsample_nearest_exact2d(input: Array, maps: Maps) -> Array:
+    """Each element the nearest one."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="UpsampleNearestExact3DBackward0")
+def upsample_nearest_exact3d(input: Array, maps: Maps) -> Array:
+    """Each element the nearest one."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="UpsampleLinear1DBackward0")
+def upsample_linear1d(input: Array, maps: Maps) -> Array:
+    """Each element between its neighbours."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="UpsampleBilinear2DBackward0")
+def upsample_bilinear2d(input: Array, maps: Maps) -> Array:
+    """Each element between its neighbours."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="UpsampleTrilinear3DBackward0")
+def upsample_trilinear3d(input: Array, maps: Maps) -> Array:
+    """Each element between its neighbours."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="UpsampleBicubic2DBackward0")
+def upsample_bicubic2d(input: Array, maps: Maps) -> Array:
+    """Each element on a cubic curve through its neighbours."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="UpsampleBilinear2DAaBackward0")
+def upsample_bilinear2d_aa(input: Array, maps: Maps) -> Array:
+    """Each element between its neighbours."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE, node="UpsampleBicubic2DAaBackward0")
+def upsample_bicubic2d_aa(input: Array, maps: Maps) -> Array:
+    """Each element on a cubic curve through its neighbours."""
+    return along(input, maps)
 
 
 def step_of(size: int, out: int, scale: float | None) -> float:

@@ -73,7 +73,7 @@ def way_back(row: Array) -> tuple[Array | None, Array, Array]:
 Maps = Sequence[Taps | None]  # of the last dimensions; None for one that stays as it is
 
 
-def along(input: Array, maps: Maps, back: bool) -> Array:
+def along(input: Array, maps: Maps, back: bool = False) -> Array:
     """All taps, or their adjoints, one dimension after the other."""
     source = input.astype(np.float32) if input.dtype is HALF else input
     out, first = source, input.ndim - len(maps)
@@ -88,7 +88,7 @@ def along(input: Array, maps: Maps, back: bool) -> Array:
 @op(input=lambda g, maps: resample_backward(g, maps), method=False, public=False)
 def resample(input: Array, maps: Maps) -> Array:
     """The elements that ``maps`` make of the last dimensions."""
-    return along(input, maps, False)
+    return along(input, maps)
 
 
 @op(g=lambda g, maps: resample(g, maps), method=False, public=False)
@@ -97,15 +97,9 @@ def resample_backward(g: Array, maps: Maps) -> Array:
     return along(g, maps, True)
 
 
-def resampling(name: str, node: str, text: str) -> Any:
-    """An operation that is `resample` by another name, with a node of its own."""
-
-    def kernel(input: Array, maps: Maps) -> Array:
-        return along(input, maps, False)
-
-    kernel.__name__ = kernel.__qualname__ = name
-    kernel.__doc__ = text
-    declare = op(
-        input=lambda g, maps: resample_backward(g, maps), method=False, public=False, node=node
-    )
-    return declare(kernel)
+# How operations are declared that are `resample` by another name, with a node of their own.
+RESAMPLE: dict[str, Any] = {
+    "input": lambda g, maps: resample_backward(g, maps),
+    "method": False,
+    "public": False,
+}

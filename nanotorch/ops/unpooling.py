@@ -40,22 +40,20 @@ def put_back(input: Array, indices: Array, size: Ints) -> Array:
     return out
 
 
-def unpooling(name: str, node: str) -> Any:
-    """An operation that puts elements back, with a node of its own."""
-
-    def kernel(input: Array, indices: Array, size: Ints) -> Array:
-        return put_back(input, indices, size)
-
-    kernel.__name__ = kernel.__qualname__ = name
-    kernel.__doc__ = put_back.__doc__
-    declare = op(
-        input=lambda g, indices, size: pool_pick(g, indices, len(size)),
-        method=False,
-        public=False,
-        node=node,
-    )
-    return declare(kernel)
+PUT_BACK: dict[str, Any] = {
+    "input": lambda g, indices, size: pool_pick(g, indices, len(size)),
+    "method": False,
+    "public": False,
+}
 
 
-unpool_pictures = unpooling("unpool_pictures", "MaxUnpool2DBackward0")
-unpool_volumes = unpooling("unpool_volumes", "MaxUnpool3DBackward0")
+@op(**PUT_BACK, node="MaxUnpool2DBackward0")
+def unpool_pictures(input: Array, indices: Array, size: Ints) -> Array:
+    """`put_back` over two dimensions."""
+    return put_back(input, indices, size)
+
+
+@op(**PUT_BACK, node="MaxUnpool3DBackward0")
+def unpool_volumes(input: Array, indices: Array, size: Ints) -> Array:
+    """`put_back` over three dimensions."""
+    return put_back(input, indices, size)
