@@ -30,6 +30,7 @@ FILES = {
     "nn_loss": "tests.nn.situations_loss",
     "nn_random": "tests.nn.situations_random",
     "nn_utils": "tests.nn.situations_utils",
+    "nn_windows": "tests.nn.situations_windows",
     "nn_recurrent": "tests.nn.situations_recurrent",
     "nn_embedding": "tests.nn.situations_embedding",
     "nn_attention": "tests.nn.situations_attention",
@@ -46,6 +47,7 @@ FILES = {
     "data": "tests.utils.data.situations_data",
     "data_order": "tests.utils.data.situations_order",
     "settings": "tests.program.situations_settings",
+    "buffers": "tests.core.situations_buffers",
     "func": "tests.func.situations_func",
     "data_workers": "tests.utils.data.situations_workers",
 }

@@ -16,6 +16,7 @@ from nanotorch._core.inference import InferenceCell
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import as_number, need_tensors, number_in
+from nanotorch.ops.buffers import from_dlpack, frombuffer, memory_of
 from nanotorch.ops.memory import contiguous_format, preserve_format
 from nanotorch.ops.sizes import shape_of
 from nanotorch.ops.values import array_of, shared
@@ -101,16 +102,24 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``obj`` as a tensor.
+    """``obj`` as a tensor: what `as_tensor` takes, or an object that shares its memory.
 
     Args:
+        obj: beside others, one with DLPack's ``__dlpack__`` or Python's buffer protocol.
+        dtype: for a buffer, what its bytes are read as.
         copy: True: on memory of its own; False: on that of ``obj``.
         requires_grad: whether operations on it are recorded.
 
     Raises:
-        ValueError: if there should be no copy and must be one.
+        ValueError: if there should be no copy and must be one; for bytes that do not fit.
         TypeError, RuntimeError: as `tensor`.
     """
+    if not isinstance(obj, (Tensor, np.ndarray, np.generic)):
+        memory = memory_of(obj)
+        if memory is not None:
+            obj = np.asarray(memory) if dtype is None else frombuffer(obj, dtype=dtype)
+        elif hasattr(obj, "__dlpack__"):
+            obj = from_dlpack(obj)
     out = as_tensor(obj, dtype=dtype, device=device)
     if copy is False:
         if not isinstance(obj, (Tensor, np.ndarray)):

@@ -1,0 +1,103 @@
+"""Tensors on the memory of others: DLPack, Python's buffers, NumPy's arrays."""
+
+from typing import Any
+
+import numpy as np
+
+from tests.answers import raised, warned
+
+
+def to_numpy(torch: Any) -> Any:
+    x = torch.arange(6.0).view(2, 3)
+    array = np.from_dlpack(x)
+    array[0, 0] = 7
+    view = np.from_dlpack(x[:, ::2].t())
+    return [
+        x,
+        array.flags.writeable,
+        [view.tolist(), view.strides],
+        np.from_dlpack(torch.tensor(3.0)).shape,
+        np.from_dlpack(torch.zeros(0, 3)).shape,
+        np.from_dlpack(torch.tensor([True, False])).tolist(),
+        [int(n) for n in x.__dlpack_device__()],
+        type(x.__dlpack__()).__name__,
+        raised(x.clone().requires_grad_().__dlpack__),
+        raised((x.clone().requires_grad_() * 2).__dlpack__),
+        raised(x.__dlpack__, stream=3),
+        [hasattr(x, "__array_interface__"), hasattr(x, "__array_struct__")],
+    ]
+
+
+def from_numpy(torch: Any) -> Any:
+    array = np.arange(6.0).reshape(2, 3)
+    x = torch.from_dlpack(array)
+    array[0, 0] = 9
+    y = torch.from_dlpack(array.T)
+    z = torch.from_dlpack(array, copy=True)
+    array[0, 1] = 8
+    fixed = np.arange(3)
+    fixed.setflags(write=False)
+    return [
+        [x, y, y.stride(), z],
+        torch.from_dlpack(fixed),
+        warned(lambda: torch.from_dlpack(fixed)),
+        [torch.from_dlpack(np.ones(2, kind)).dtype for kind in ("f2", "i1", "u1", "i8", "?")],
+        raised(torch.from_dlpack, np.array(["a"])),
+        raised(torch.from_dlpack, 3),
+        raised(torch.from_dlpack, [1.0]),
+    ]
+
+
+def between_tensors(torch: Any) -> Any:
+    x = torch.arange(4.0)
+    y = torch.from_dlpack(x)
+    capsule = torch.utils.dlpack.to_dlpack(x)
+    z = torch.utils.dlpack.from_dlpack(capsule)
+    z[0] = 5
+    return [
+        [x, y, y is x],
+        raised(torch.utils.dlpack.from_dlpack, capsule),
+        raised(torch.from_dlpack, x.clone().requires_grad_()),
+        torch.from_dlpack(torch.to_dlpack(x)),
+    ]
+
+
+def buffers(torch: Any) -> Any:
+    held = bytearray(range(1, 9))
+    x = torch.frombuffer(held, dtype=torch.int16)
+    held[0] = 0
+    frombuffer, byte, whole = torch.frombuffer, torch.uint8, torch.int32
+    return [
+        x,
+        frombuffer(held, dtype=whole, count=1, offset=4),
+        frombuffer(held, dtype=torch.int16, count=2, offset=1),
+        frombuffer(np.arange(3.0), dtype=torch.float64),
+        frombuffer(held, dtype=torch.float32, requires_grad=True).requires_grad,
+        frombuffer(held, dtype=byte, count=-2),
+        raised(frombuffer, held, dtype=whole, offset=3),
+        raised(frombuffer, held, dtype=whole, offset=9),
+        raised(frombuffer, held, dtype=byte, offset=-1),
+        raised(frombuffer, held, dtype=whole, count=3),
+        raised(frombuffer, held, dtype=byte, count=0),
+        raised(frombuffer, bytearray(), dtype=byte),
+        raised(frombuffer, "text", dtype=byte),
+        raised(frombuffer, held, dtype=whole, requires_grad=True),
+    ]
+
+
+def asarray(torch: Any) -> Any:
+    array, x = np.arange(3.0), torch.arange(2.0)
+    shared = torch.asarray(memoryview(array))
+    array[0] = 9
+    held = bytearray(b"\x00\x00\x80?")
+    return [
+        [shared, torch.asarray(array), torch.asarray(array, copy=True)],
+        [torch.asarray(x) is x, torch.asarray(x, requires_grad=True).requires_grad],
+        [torch.asarray(held), torch.asarray(held, dtype=torch.float32)],
+        [torch.asarray(held, copy=False), torch.asarray(np.float32(2)), torch.asarray(3)],
+        torch.asarray([1, 2], dtype=torch.float64),
+        raised(torch.asarray, array, dtype=torch.float32, copy=False),
+        raised(torch.asarray, [1, 2], copy=False),
+        raised(torch.asarray, "a"),
+        raised(torch.asarray, bytearray(b"abc"), dtype=torch.float32),
+    ]
