@@ -28,7 +28,7 @@ class Arguments:
         self.key.append(self.shifts)
 
     def _take(self, value: Any, path: str) -> None:
-        if type(value) in (tuple, list):
+        if type(value) in (tuple, list) or is_named(value):
             self.key.append((type(value), len(value)))
             self.lengths.append((path, type(value), len(value)))
             for position, part in enumerate(value):
@@ -50,6 +50,11 @@ class Arguments:
         else:
             self.key.append((type(value), repr(value)) if isinstance(value, VALUES) else id(value))
             self.fixed.append((path, value))
+
+
+def is_named(value: Any) -> bool:
+    """Whether a value is a tuple with names for its parts."""
+    return isinstance(value, tuple) and hasattr(type(value), "_fields")
 
 
 def overlap(arguments: Arguments, survey: Survey) -> bool:

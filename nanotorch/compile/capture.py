@@ -1,6 +1,7 @@
 """Running a step once under trace, and noting all it does."""
 
 import dis
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from types import CodeType
 from typing import Any
@@ -68,6 +69,9 @@ class Capture:
 
     Attributes:
         result: what the step returned, a `Result` in place of each tensor it made.
+        switched: modules that go between training and evaluation: their attributes, and the mode.
+        retry, grown: whether another trace may succeed, since there is state now that was made in
+            this one, or more code is known.
     """
 
     def __init__(
@@ -85,11 +89,12 @@ class Capture:
         self.slots: list[Slot] = []
         self.counts: list[Count] = []
         self.gradients: list[Gradient] = []
+        self.switched: list[tuple[dict[str, Any], Any]] = []
         self.result: Any = None
         self.known = dict(self.survey.tensors)
         self.known |= {id(tensor): tensor for _, tensor in self.arguments.free}
         self.returned: dict[int, Result] = {}
-        self.retry = False
+        self.retry = self.grown = False
         self.problem: str | None = None
 
     @property
@@ -114,7 +119,7 @@ class Capture:
         self.add_slots()
         before = {key: state_of(tensor) for key, tensor in self.known.items()}
         watcher = Watcher()
-        held = State(list(self.known.values()), self.generators())
+        held = State(list(self.known.values()), self.generators(), self.survey.modules)
         failure, out = "", None
         try:
             with traced(self.recorder), watcher.watching():
@@ -129,15 +134,15 @@ class Capture:
             self.problem = failure
             return out
         self.problem = self.recorder.problem or watcher.problem
-        if self.problem is None and not (
-            watcher.codes <= self.codes and watcher.library.keys() <= self.library.keys()
-        ):
+        self.retry = self.recorder.made_state
+        known = watcher.codes <= self.codes and watcher.library.keys() <= self.library.keys()
+        if not known and (self.problem is None or self.retry):
             self.codes |= watcher.codes
             self.library |= watcher.library
-            self.retry, self.problem = True, "more code was called"
+            self.grown, self.problem = True, f"{place_of(self.function)}: more code was called"
         if self.problem is None:
             try:
-                self.note_effects(before, out)
+                self.note_effects(before, out, held)
             except (Refused, Unguardable) as reason:
                 self.problem = self.problem or f"{place_of(self.function)}: {reason}"
         return out
@@ -170,7 +175,7 @@ class Capture:
 
     # Effects
 
-    def note_effects(self, before: dict[int, Any], out: Any) -> None:
+    def note_effects(self, before: dict[int, Any], out: Any, held: State) -> None:
         """Compare the state of all tensors and of Python with that before the step."""
         if surroundings() != self.surroundings or observers:
             raise Refused("it leaves another mode behind than there was")
@@ -186,7 +191,7 @@ class Capture:
         asked = [leaf for expression, _ in self.conditions.asked for leaf in leaves(expression)]
         if any(leaf.late for leaf in asked):
             raise Refused("a number that the optimizer's step computes decides what it does next")
-        self.compare_state()
+        self.compare_state(held)
         self.check_overlaps()
         self.check_constants()
         self.result = self.note_result(out)
@@ -215,9 +220,16 @@ class Capture:
             seen.add(id(cell))
             self.counts.append(Count(cell, slots.get(key), cell[0] - former[0], list(cell[1:])))
 
-    def compare_state(self) -> None:
-        """Refuse a step that changes what Python code can see."""
-        after = survey_of(self.function, self.arguments, self.codes, self.library)
+    def compare_state(self, held: State) -> None:
+        """Refuse a step that changes what Python code can see, other than modules' modes."""
+        modes = [(own, own["training"], before) for own, before in held.modes]
+        self.switched = [(own, now) for own, now, before in modes if now is not before]
+        held.switch_back()
+        try:
+            after = survey_of(self.function, self.arguments, self.codes, self.library)
+        finally:
+            for own, training in self.switched:
+                own["training"] = training
         if after.signature == self.survey.signature:
             return
         changed = next((c for c in self.survey.checks if not holds(c)), None)
@@ -309,6 +321,7 @@ class Same:
 
 def place_of(function: Any) -> str:
     """File and line of a function; of a module, those of its forward."""
+    function = inspect.unwrap(function) if callable(function) else function
     inner = function_behind(getattr(function, "forward", function))
     if inner is None:
         return getattr(function, "__name__", type(function).__name__)
@@ -329,6 +342,9 @@ def survey_of(
     survey.reach(function, "the step")
     for path, value in arguments.fixed:
         survey.reach(value, path)
+    for path, kind, _ in arguments.lengths:
+        if kind not in (tuple, list, dict):
+            survey.reach(kind, path)
     survey.conclude()
     return survey
 

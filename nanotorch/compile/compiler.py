@@ -1,7 +1,9 @@
 """One compiled function: its plans, and what becomes of a call."""
 
 import warnings
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
@@ -21,6 +23,21 @@ from nanotorch.compile.watch import Watcher, cannot_watch
 LIMIT = 8  # of plans of one function
 FALLBACK = "nanotorch.compile runs `{name}` as it is, uncompiled. {problem}"
 NOT_AGAIN = "it would have to be compiled anew at almost every call: {what}"
+
+
+COMPILERS: "weakref.WeakSet[Compiler]" = weakref.WeakSet()
+
+
+@contextmanager
+def nothing_replayed() -> Iterator[None]:
+    """Let compiled functions that a step calls run as they are, so that they are captured too."""
+    try:
+        for compiler in COMPILERS:
+            compiler.replay[0] = no_plan
+        yield
+    finally:
+        for compiler in COMPILERS:
+            compiler.plan = compiler.plan  # its replay again
 
 
 def no_plan(args: Any, kwargs: Any) -> Any:
@@ -56,6 +73,7 @@ class Compiler:
         self.problem: str | None = None
         self.watched = False
         self.attempts = 0
+        COMPILERS.add(self)
         self.missed = 0  # how many plans were not those of the next call
 
     @property
@@ -75,7 +93,7 @@ class Compiler:
         """
         if self.problem is not None or observers or cannot_watch():
             return self.function(*args, **kwargs)
-        for plan in self.plans:
+        for plan in self.plans if not tracing else ():
             if plan.verified and plan is not self.plan:
                 result = plan.call(args, kwargs)
                 if result is not MISS:
@@ -124,7 +142,7 @@ class Compiler:
     def watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function as it is, and see which code it calls."""
         watcher = Watcher()
-        with watcher.watching():
+        with nothing_replayed(), watcher.watching():
             result = self.function(*args, **kwargs)
         self.watched = True
         self.codes |= watcher.codes
@@ -143,11 +161,12 @@ class Compiler:
             capture = Capture(self.function, args, kwargs, self.codes, self.library)
         except Unguardable as reason:
             return self.fall_back(f"{place_of(self.function)}: {reason}", args, kwargs)
-        result = capture.run(args, kwargs)
+        with nothing_replayed():
+            result = capture.run(args, kwargs)
         if capture.problem is None:
             self.add_plan(capture)
-        elif capture.retry and self.attempts < 2:
-            self.attempts += 1
+        elif capture.grown or (capture.retry and self.attempts < 2):  # code is not without end
+            self.attempts += not capture.grown
         else:
             self.give_up(capture.problem)
         return result

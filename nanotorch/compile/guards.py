@@ -14,7 +14,7 @@ def argument_guards(arguments: Arguments, known: frozenset[int], names: Names) -
     tests = []
     for path, kind, length in arguments.lengths:
         if path not in ("args", "kwargs"):
-            tests.append(f"type({path}) is not {kind.__name__}")
+            tests.append(f"type({path}) is not {names.of(kind, 't')}")
         if kind is dict:
             if length or path != "kwargs":
                 tests.append(f"tuple({path}) != {names.of(length)}")

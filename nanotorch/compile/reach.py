@@ -10,12 +10,16 @@ import enum
 import functools
 import operator
 import weakref
-from collections import deque
+from collections import deque, namedtuple
 from collections.abc import Iterable
 from types import (
     BuiltinFunctionType,
+    ClassMethodDescriptorType,
     CodeType,
     FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
     MethodType,
     MethodWrapperType,
     ModuleType,
@@ -31,6 +35,7 @@ from nanotorch._core.device import device
 from nanotorch._core.layout import Layout
 from nanotorch._core.random import Generator
 from nanotorch.compile.checks import MISSING, Check, namespace
+from nanotorch.compile.compiled import compiled_function
 from nanotorch.compile.patching import is_watched
 from nanotorch.compile.watch import (
     NUMPY_EFFECTS,
@@ -46,6 +51,8 @@ VALUES = (bool, int, float, complex, str, bytes, type(None), type(...), range, s
 NAMES_OF_THINGS = (
     BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType, CodeType, np.dtype, np.ufunc,
     type(np.zeros_like), dtypes.dtype, device, Generator, enum.Enum, type(NotImplemented),
+    MethodDescriptorType, GetSetDescriptorType, MemberDescriptorType, ClassMethodDescriptorType,
+    type(vars(namedtuple("Named", "field"))["field"]),
 )  # fmt: skip
 CONTAINERS = (dict, list, tuple, set, frozenset)
 LIMIT = 50_000
@@ -56,6 +63,7 @@ DYNAMIC = {
 }  # fmt: skip
 LOOKING_UP = (getattr, hasattr, operator.attrgetter, operator.methodcaller)
 BUILTINS = vars(builtins)
+COMPILED = compiled_function.__code__.co_filename
 OWN_CLASSES = ("builtins", "abc", "typing", "collections")
 
 
@@ -159,8 +167,8 @@ class Reach:
                 raise Unguardable(f"`{path}` calls `{value.func.__name__}`")
             for part in (value.func, value.args, value.keywords):
                 self.hold(part, path)
-        elif isinstance(value, (property, staticmethod, classmethod)):
-            for name in ("fget", "__func__"):
+        elif isinstance(value, (property, staticmethod, classmethod, functools.cached_property)):
+            for name in ("fget", "__func__", "func"):
                 self.hold(getattr(value, name, None), path)
         elif isinstance(value, ModuleType):
             self.visit_python_module(value, path)
@@ -218,6 +226,9 @@ class Reach:
         """Its closure, and what a user's function reads of its globals and of Python."""
         code = function.__code__
         self.signature.append(id(code))
+        if hasattr(function, "__wrapped__") and code.co_filename == COMPILED:
+            self.hold(function.__wrapped__, path)  # which runs as it is, inside another
+            return
         self.users_attributes(vars(function), path)
         if self.dynamic or code in self.codes:
             self.size(vars(function))

@@ -74,6 +74,7 @@ class Recorder:
         self.made: set[int] = set()  # `id` of tensors that the step makes
         self.thread = threading.get_ident()
         self.problem: str | None = None  # why, and where, the trace is no use
+        self.made_state = False  # whether that is what an optimizer does in its first step only
         self.depth = 0  # of kernels that may give up
         self.paused = False
         self.counting: Conditions | None = None  # in an optimizer's step: its conditions
@@ -263,7 +264,8 @@ class Recorder:
             return value
         ref = self.tape.ref(traced.value)
         if ref.storage.kind != OUTSIDE:
-            self.refuse("a number of the optimizer is not kept in its state")
+            self.made_state = self.problem is None
+            self.refuse("the optimizer makes a number of its state")
             return value
         writes = [e for e in self.tape.entries if any(o.storage is ref.storage for o in e.outs)]
         if not writes:

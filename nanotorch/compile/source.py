@@ -219,6 +219,10 @@ class Source:
             lines += self.count_lines(count)
         for gradient in self.capture.gradients:
             lines += self.gradient_lines(gradient)
+        for own, training in self.capture.switched:
+            lines.append(f"{self.names.of(own, 'd')}['training'] = {training!r}")
+        if self.capture.switched:  # others look at modules only when something has been changed
+            lines.append("changes[0] += 1")
         self.made: dict[int, str] = {}
         value = self.returned(self.capture.result, lines)
         return [*lines, f"return {value}"]

@@ -6,12 +6,19 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.tensor import Tensor
+from nanotorch.nn.module import Module
 
 
 class State:
-    """The values of all that a step can change: tensors, gradients, versions, generators."""
+    """The values of all that a step can change.
 
-    def __init__(self, tensors: list[Tensor], generators: list[Any]) -> None:
+    Args:
+        tensors: whose values, gradients and versions matter.
+        generators: that it may draw from.
+        modules: that it may switch between training and evaluation.
+    """
+
+    def __init__(self, tensors: list[Tensor], generators: list[Any], modules: list[Module]) -> None:
         self.tensors = tensors
         self.grads = [tensor._grad for tensor in tensors]
         held = [t for t in (*tensors, *self.grads) if t is not None]
@@ -20,6 +27,12 @@ class State:
         self.cells = {id(t._cell): (t._cell, list(t._cell)) for t in held}
         self.generators = generators
         self.drawn = [generator.get_state() for generator in generators]
+        self.modes = modes_of(modules)
+
+    def switch_back(self) -> None:
+        """Between training and evaluation."""
+        for own, training in self.modes:
+            own["training"] = training
 
     def put_back(self) -> None:
         """As it was."""
@@ -33,12 +46,19 @@ class State:
                 tensor._grad = grad
         for generator, state in zip(self.generators, self.drawn, strict=True):
             generator.set_state(state)
+        self.switch_back()
+
+
+def modes_of(modules: list[Module]) -> list[tuple[dict[str, Any], Any]]:
+    """The attributes of modules, each with what `training` is."""
+    return [(vars(m), vars(m)["training"]) for m in modules if "training" in vars(m)]
 
 
 class Look:
     """The same state as fingerprints, which take no memory."""
 
-    def __init__(self, tensors: list[Tensor], generators: list[Any]) -> None:
+    def __init__(self, tensors: list[Tensor], generators: list[Any], modules: list[Module]) -> None:
+        self.modes = [training for _, training in modes_of(modules)]
         self.values = [fingerprint(tensor._array) for tensor in tensors]
         self.grads = [None if t._grad is None else fingerprint(t._grad._array) for t in tensors]
         self.counts = [tensor._cell[0] for tensor in tensors]
@@ -55,6 +75,8 @@ class Look:
                 return f"a gradient of shape {list(shape)}"
         if self.counts != other.counts:
             return "how often a tensor was written to"
+        if self.modes != other.modes:
+            return "whether a module is in training mode"
         return None if self.drawn == other.drawn else "what was drawn from a generator"
 
 

@@ -29,6 +29,7 @@ class Survey(Reach):
     Attributes:
         grads: which leaves have a gradient; beside `signature` it tells one state from another.
         tensors: by `id`.
+        modules, optimizers: all of them.
     """
 
     def __init__(self, codes: Iterable[CodeType], library: Iterable[CodeType]) -> None:
@@ -39,6 +40,7 @@ class Survey(Reach):
         self.grads: list[tuple[int, bool]] = []
         self.tensors: dict[int, Tensor] = {}
         self.optimizers: list[Optimizer] = []
+        self.modules: list[Module] = []
 
     def visit(self, value: Any, path: str) -> None:
         """Follow one object."""
@@ -140,6 +142,7 @@ class Survey(Reach):
     def visit_module(self, module: Module, path: str) -> None:
         """Parameters, buffers, children, hooks, and attributes in reach."""
         own = vars(module)
+        self.modules.append(module)
         counted = type(module).__setattr__ is Module.__setattr__
         self.checks.append(Check("attr", module, "__class__", type(module), counted))
         self.hold(type(module), path)

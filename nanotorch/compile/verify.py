@@ -8,7 +8,6 @@ from nanotorch.compile.plan import Plan
 from nanotorch.compile.source import MISS
 from nanotorch.compile.state import Look, State, fingerprint
 
-
 GUARD = "a guard"
 
 
@@ -35,9 +34,10 @@ def verified(
     tensors += [tensor for _, tensor in plan.capture.arguments.free]
     tensors += arguments_of(args, kwargs)
     held, drawn = list({id(t): t for t in tensors}.values()), generators(plan)
-    before = State(held, drawn)
+    modules = plan.capture.survey.modules
+    before = State(held, drawn, modules)
     result = function(*args, **kwargs)
-    expected = Look(held, drawn)
+    expected = Look(held, drawn, modules)
     before.put_back()
     try:
         replayed = plan.call(args, kwargs)
@@ -48,7 +48,7 @@ def verified(
     elif replayed is MISS:
         difference = GUARD
     else:
-        difference = expected.difference(Look(held, drawn))
+        difference = expected.difference(Look(held, drawn, modules))
         difference = difference or compare_results(result, replayed)
     if difference is not None:
         before.put_back()
