@@ -93,7 +93,9 @@ class Components:
         for parameter in self._parameters(name):
             hint = self.plain_hint(annotations.get(parameter.name), parameter.default)
             if parameter.name in inferred:
+                lists = tuple[int, ...] in members_of(hint)  # as of LayerNorm over several
                 hint = Annotated[int, WIDTHS] | None
+                hint = hint | tuple[int, ...] if lists else hint
             elif parameter.name in OUTPUT_WIDTHS and hint is int:
                 hint = Annotated[int, WIDTHS]
             if hint is not None:
@@ -210,6 +212,8 @@ class Components:
             members += [float, tuple[float, ...]]
         if not members and type(default) in PLAIN:
             members = [type(default)]
+        if annotation is Any and default in (0, 1, None, inspect.Parameter.empty):
+            members = [int, tuple[int, ...]] + [types.NoneType] * (default is None)  # a size
         if not members or members == [types.NoneType]:
             return None
         return typing.Union[tuple(members)]  # noqa: UP007 - made at run time
@@ -347,8 +351,8 @@ class Optimizers(Components):
         return {**super().defaults(name), "groups": None}
 
 
-# They want a closure, or sparse gradients.
-SPECIAL_OPTIMIZERS = ("LBFGS", "SparseAdam")
+# It wants sparse gradients.
+SPECIAL_OPTIMIZERS = ("SparseAdam",)
 OPTIMIZERS = Optimizers(
     "an optimizer",
     optim,

@@ -1,5 +1,6 @@
 """Arithmetic in a vector `x`, from text to tensor operations, without ever executing the text.
 
+`x` is the vector, `x[0]` a coordinate of it, `i` the numbers of the coordinates: 0, 1, 2 and so on.
 The text is parsed by Python's own parser and every node of the result is compared with a short
 list of what arithmetic needs. Anything else, whatever it would do, is refused.
 """
@@ -10,7 +11,7 @@ import operator
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -38,6 +39,8 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 }
 CALLS = ("abs", "cos", "exp", "log", "mean", "sin", "sqrt", "sum", "tan", "tanh")
 CONSTANTS = {"pi": math.pi, "e": math.e}
+REDUCTIONS = ("mean", "sum")
+"""Of the calls, those that make one number of a vector."""
 
 
 class ExpressionError(ValueError):
@@ -54,6 +57,8 @@ class Expression:
     """The least length of x that all its indices fit."""
     any_length: bool
     """Whether x occurs as a whole, so that a longer one has a meaning."""
+    together: bool = True
+    """Whether it also takes several points at once, shape (length, points)."""
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Return the value at `x`, a tensor of no dimensions."""
@@ -96,7 +101,7 @@ def parse_expression(text: str) -> Expression:
         raise ExpressionError("not an expression") from None
     parser = Parser(text.strip())
     part = parser.part(tree.body, DEEPEST)
-    if not callable(part):
+    if not callable(part) or not (parser.any_length or parser.dimensions):
         raise ExpressionError("does not depend on x")
     return Expression(text, part, parser.dimensions, parser.any_length)
 
@@ -161,9 +166,12 @@ class Parser:
         if node.id == "x":
             self.any_length = True
             return lambda x: x
+        if node.id == "i":
+            return numbers_like
         if node.id in CONSTANTS:
             return CONSTANTS[node.id]
-        raise self._error(node, f"is not known{did_you_mean(node.id, ['x', *CONSTANTS, *CALLS])}")
+        known = ["x", "i", *CONSTANTS, *CALLS]
+        raise self._error(node, f"is not known{did_you_mean(node.id, known)}")
 
     def _coordinate(self, node: ast.Subscript) -> Part:
         index = node.slice
@@ -189,8 +197,34 @@ class Parser:
         if not callable(operand):
             raise self._error(node, "does not depend on x; write its value")
         apply = getattr(torch, function.id)
-        return lambda x: apply(operand(x))
+        if function.id not in REDUCTIONS:
+            return lambda x: apply(operand(x))
+        if not holds_vector(node.args[0]):
+            return operand  # of one number, sum and mean are that number
+        return lambda x: apply(value) if (value := operand(x)).dim() < 2 else apply(value, 0)
 
     def _error(self, node: ast.expr, message: str) -> ExpressionError:
         source = ast.get_source_segment(self._text, node) or self._text
         return ExpressionError(f"{quoted(source)} {message}")
+
+
+def holds_vector(node: ast.expr) -> bool:
+    """Return whether a part has a value for each coordinate, not just one."""
+    if isinstance(node, ast.Name):
+        return node.id in ("x", "i")
+    if isinstance(node, ast.Subscript):
+        return False
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id not in REDUCTIONS and holds_vector(node.args[0])
+    return any(holds_vector(part) for part in ast.iter_child_nodes(node) if is_part(part))
+
+
+def is_part(node: ast.AST) -> TypeGuard[ast.expr]:
+    """Return whether a node is a value, not an operator."""
+    return isinstance(node, ast.expr)
+
+
+def numbers_like(x: torch.Tensor) -> torch.Tensor:
+    """Return 0, 1, 2 and so on along the first dimension of `x`."""
+    numbers = torch.arange(x.shape[0], dtype=x.dtype)
+    return numbers if x.dim() < 2 else numbers[:, None]

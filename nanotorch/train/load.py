@@ -3,10 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from .config import parse_yaml, read_config_text, with_overrides
-from .problems import ConfigError, Origins, Place, Problem
+from .config import with_overrides
+from .inherit import read_tree
+from .problems import ConfigError, Origins, Problem
 from .reading import Reader
 from .schema import Config
 from .tree import Table
@@ -31,25 +33,28 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
         ConfigError: if anything is wrong with it; says everything that is.
     """
     source, path = str(path), Path(path)
-    text = read_config_text(path, source)
-    start = Place(source=source, line=1, column=1, base=path.resolve().parent)
-    tree = with_overrides(parse_yaml(text, start), overrides)
+    tree = with_overrides(read_tree(path, source), overrides)
     if not isinstance(tree, Table):
         message = f"expected sections, such as 'model:' and 'train:', got {tree}"
         raise ConfigError([Problem(tree.place, "", message)])
     reader = Reader()
     config = reader.read(tree, Config, "")
     if reader.problems:
-        raise ConfigError(sorted(reader.problems, key=position))
+        raise ConfigError(sorted(reader.problems, key=partial(position, source=source)))
     if config.log.name is None:
         config = replace(config, log=replace(config.log, name=run_name(path.stem)))
     return LoadedConfig(config, Origins(reader.places))
 
 
-def position(problem: Problem) -> tuple[bool, int, int]:
-    """Return what orders problems as their places stand in the file, the command line last."""
+def position(problem: Problem, source: str) -> tuple[bool, bool, str, int, int]:
+    """Return what orders problems as places stand in the file, then in those it inherits from.
+
+    The command line comes last.
+    """
     place = problem.place
-    return (True, 0, 0) if place is None else (not place.line, place.line, place.column)
+    if place is None or not place.line:
+        return True, True, "", 0, 0
+    return False, place.source != source, place.source, place.line, place.column
 
 
 def run_name(stem: str) -> str:

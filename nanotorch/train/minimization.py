@@ -1,5 +1,6 @@
 """Function minimization: the point itself is what is learned."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,22 +15,29 @@ from .callbacks import Sink
 from .components import OPTIMIZERS
 from .events import TensorBoardEvents
 from .experiment import Report
-from .expression import Expression, parse_expression
+from .expression import Expression
+from .functions import evaluated
 from .loop import Callback, Loop
 from .plots import Plot, Records
 from .plots_minimization import trajectory, value_curve
 from .problems import Origins
 from .reading import Component
+from .report import aligned
 from .schedules import STEP, Schedule
-from .schema import MinimizationConfig
+from .schema import MinimizationConfig, Stop
 from .step import TrainingStep
 
 MOST_CURVES = 10
-"""Coordinates that get a curve of their own."""
+"""Coordinates, or starts, that get a curve of their own."""
+MOST_ROWS = 50
+"""Starts that get a line in the report."""
 
 
 class Minimization:
-    """A function, a point, and the optimizer that moves it.
+    """A function, a point or several, and the optimizer that moves them.
+
+    Several points are the columns of one tensor: the sum of their values is differentiated, so
+    that each moves as it would alone, but for optimizers that look at all coordinates at once.
 
     Raises:
         ConfigError: if the optimizer refuses its arguments.
@@ -38,13 +46,18 @@ class Minimization:
     def __init__(self, config: MinimizationConfig, origins: Origins) -> None:
         self.config = config
         torch.manual_seed(config.seed)
-        self.function = parse_expression(config.function.formula)
-        self.x = torch.tensor(list(config.function.start), requires_grad=True)
+        self.function = config.function.known.expression()
+        points = config.function.points
+        start = points[0] if len(points) == 1 else list(zip(*points, strict=True))
+        self.x = torch.tensor(start, requires_grad=True)
         self.optimizer = OPTIMIZERS.build(config.optimizer, "optimizer", origins, [self.x])
         self.steps = config.function.iterations
         self._schedule = self._make_schedule(origins)
         move = moving(self.function, self.x, self.optimizer)
-        self._move = TrainingStep(move, config.function.compile, self.steps)
+        wanted = config.function.compile and not isinstance(self.optimizer, optim.LBFGS)
+        self._move = TrainingStep(move, wanted, self.steps)
+        self.values = np.full(len(points), math.nan)
+        """The value of each point before the latest step, where there are several."""
 
     def _make_schedule(self, origins: Origins) -> Schedule | None:
         if self.config.scheduler is None:
@@ -59,11 +72,20 @@ class Minimization:
         return range(start, self.steps)
 
     def step(self, batch: Any) -> tuple[float, int]:
-        """Move the point; return the value before the move."""
-        return self._move.call().item(), 1
+        """Move the points; return the least value before the move."""
+        value = self._move.call()
+        if value.dim() == 0:
+            return value.item(), 1
+        self.values = value.detach().numpy().copy()
+        return least(self.values), 1
+
+    def points(self) -> NDArray[np.float32]:
+        """Return the points as they are, shape (points, dimensions)."""
+        x: NDArray[np.float32] = self.x.detach().numpy()
+        return x[None] if x.ndim == 1 else x.T
 
     def plain_step(self, batch: Any) -> None:
-        """Move the point by the step as it is written, uncompiled."""
+        """Move the points by the step as it is written, uncompiled."""
         self._move.plain()
 
     def compilation(self) -> Mapping[str, Any]:
@@ -73,11 +95,14 @@ class Minimization:
     def describe(self) -> str:
         """Return the function and where the search begins."""
         function = self.config.function
-        start = [float(value) for value in function.start]
+        points = [[float(value) for value in point] for point in function.points]
+        single = len(points) == 1
+        start = str(points[0]) if single else f"{len(points)} points"
+        said = "the value before a step and the point after it"
+        said = said if single else "the least value before a step and the point that had it, after"
         return (
             f"minimization of {function.formula} from {start}\n"
-            f"{self.config.optimizer.name}, {self.steps} iterations; each line is the value before"
-            " a step and the point after it"
+            f"{self.config.optimizer.name}, {self.steps} iterations; each line is {said}"
         )
 
     def files(self) -> Iterable[Path]:
@@ -85,17 +110,22 @@ class Minimization:
         return []
 
     def callbacks(self, recorder: Sink) -> Sequence[Callback]:
-        """Return what prints and records the points, and changes the learning rate."""
-        log = self.config.log
-        recording = RecordPoints(self.x, recorder, log.every, shown=log.progress)
-        return [recording, self._schedule] if self._schedule else [recording]
+        """Return what ends the search, records the points, and changes the learning rate."""
+        log, stop = self.config.log, self.config.function.stop
+        listening: list[Callback | None] = [
+            # First, so that the last point is recorded.
+            StopWhenGoodEnough(self, stop) if stop else None,
+            RecordPoints(self, recorder, log.every, shown=log.progress),
+            self._schedule,
+        ]
+        return [callback for callback in listening if callback is not None]
 
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
-        """Return the function as a module, and the point."""
+        """Return the function as a module, and the points."""
         return FunctionModule(self.function), self.x.detach().clone()
 
     def state(self) -> Mapping[str, torch.Tensor]:
-        """Return the point."""
+        """Return the points."""
         return {"x": self.x}
 
     def training_state(self) -> dict[str, Any]:
@@ -117,22 +147,17 @@ class Minimization:
 
     def plots(self, records: Records) -> Iterable[Plot]:
         """Draw the values and, in two dimensions, the way over the contour lines."""
-        start = np.array(self.config.function.start, dtype=np.float64)
+        points = self.config.function.points
         plots = [value_curve(records)]
-        if len(start) == 2:
-            formula = self.config.function.formula
+        if len(points) == 1 and len(points[0]) == 2:
+            formula, start = self.config.function.formula, np.array(points[0], dtype=np.float64)
             plots.append(trajectory(records, start, self._values, formula))
         return [plot for plot in plots if plot is not None]
 
     def _values(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the function's values at points of shape (2, N)."""
         with torch.no_grad():
-            together = self.function.evaluate(torch.from_numpy(points))
-            if together.shape == points.shape[1:]:
-                return together.numpy()
-            # Something in the function is a mean or a sum over the coordinates.
-            columns = torch.from_numpy(np.ascontiguousarray(points.T))
-            return np.array([self.function.evaluate(column).item() for column in columns])
+            return evaluated(self.function, torch.from_numpy(points)).numpy()
 
     def notes(self, events: TensorBoardEvents, step: int) -> None:
         """Add nothing: the curves tell everything."""
@@ -142,27 +167,71 @@ class Minimization:
         return ""
 
     def report(self) -> Report:
-        """Return the value at the last point."""
+        """Return the values at the last points, and how far the nearest known minima are."""
         with torch.no_grad():
-            value = self.function(self.x).item()
-        text = f"f = {value:.6g} at {self.x.detach().numpy()}"
-        return Report(text, {"function/value": value}, value)
+            values = evaluated(self.function, self.x).numpy().reshape(-1)
+        points, known = self.points(), self.config.function.known
+        best = int(np.nanargmin(values)) if np.isfinite(values).any() else 0
+        value = float(values[best])
+        results = {"function/value": value}
+        lines = [f"f = {value:.6g} at {points[best]}"]
+        nearest = known.distance(points[best].tolist())
+        if nearest is not None:
+            distance, place = nearest
+            results["function/distance"] = distance
+            results["function/excess"] = known.excess(value, points.shape[1])
+            shown = ", ".join(f"{part:g}" for part in place)
+            lines.append(f"the nearest known minimum, ({shown}), is {distance:.6g} away")
+        if len(points) > 1:
+            lines += ["", self._table(values, points)]
+        return Report("\n".join(lines), results, value)
+
+    def _table(self, values: NDArray[np.float32], points: NDArray[np.float32]) -> str:
+        """Return a line for each start, the best end first."""
+        function = self.config.function
+        rows = [["start", "end", "value", *(["distance"] if function.known.minima else [])]]
+        for index in np.argsort(values, kind="stable")[:MOST_ROWS]:
+            nearest = function.known.distance(points[index].tolist())
+            row = [str(list(function.points[index])), str(points[index]), f"{values[index]:.6g}"]
+            rows.append(row if nearest is None else [*row, f"{nearest[0]:.3g}"])
+        more = len(points) - MOST_ROWS
+        return aligned(rows) + (f"\nand {more} more" if more > 0 else "")
+
+
+def least(values: NDArray[np.float32]) -> float:
+    """Return the least of some numbers; those that are none are passed over while others are."""
+    finite = values[np.isfinite(values)]
+    return float(finite.min() if finite.size else values[0])
 
 
 def moving(
     function: Expression, x: torch.Tensor, optimizer: optim.Optimizer
 ) -> Callable[[], torch.Tensor]:
-    """Return what moves a point downhill, and gives the value before."""
-    evaluate = function.evaluate
+    """Return what moves points downhill, and gives the values before."""
+    several = x.dim() > 1
 
     def minimization_step() -> torch.Tensor:
-        y: torch.Tensor = evaluate(x)
+        y = evaluated(function, x)
         optimizer.zero_grad()
-        y.backward()
+        (y.sum() if several else y).backward()
         optimizer.step()
         return y
 
-    return minimization_step
+    def searching_step() -> torch.Tensor:
+        first: list[torch.Tensor] = []
+
+        def closure() -> torch.Tensor:
+            optimizer.zero_grad()
+            y = evaluated(function, x)
+            first.append(y)
+            total = y.sum() if several else y
+            total.backward()
+            return total
+
+        optimizer.step(closure)
+        return first[0].detach()
+
+    return searching_step if isinstance(optimizer, optim.LBFGS) else minimization_step
 
 
 class FunctionModule(nn.Module):
@@ -174,14 +243,41 @@ class FunctionModule(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the value at `x`."""
-        return self.function(x)
+        return evaluated(self.function, x)
+
+
+class StopWhenGoodEnough(Callback):
+    """Ends the search when one of the conditions holds for each point."""
+
+    def __init__(self, minimization: Minimization, stop: Stop) -> None:
+        self._task = minimization
+        self._stop = stop
+        self._previous = minimization.points().copy()
+
+    def on_step(self, loop: Loop) -> None:
+        points = self._task.points()
+        moved = np.linalg.norm(points - self._previous, axis=1)
+        self._previous = points.copy()
+        values = self._task.values if len(points) > 1 else np.array([loop.loss])
+        grad = self._task.x.grad
+        slopes = (
+            np.full(len(points), np.inf) if grad is None else np.linalg.norm(grad.numpy(), axis=0)
+        )
+        found = {
+            "the gradient is shorter than": (slopes, self._stop.gradient_norm),
+            "the value is below": (values, self._stop.value),
+            "steps are shorter than": (moved, self._stop.step),
+        }
+        for text, (numbers, limit) in found.items():
+            if limit is not None and np.all(numbers <= limit):
+                loop.stop(f"{text} {limit:g}")
 
 
 class RecordPoints(Callback):
-    """Records, and prints if `shown`, the value before a step and the point after it."""
+    """Records, and prints if `shown`, the least value before a step and its point after it."""
 
-    def __init__(self, x: torch.Tensor, sink: Sink, every: int, shown: bool) -> None:
-        self._x = x
+    def __init__(self, minimization: Minimization, sink: Sink, every: int, shown: bool) -> None:
+        self._task = minimization
         self._sink = sink
         self._every = every
         self._shown = shown
@@ -189,9 +285,16 @@ class RecordPoints(Callback):
     def on_step(self, loop: Loop) -> None:
         if loop.step % self._every and not loop.complete:
             return
-        point = self._x.detach().numpy()
+        points, before = self._task.points(), self._task.values
+        several = len(points) > 1
+        point = (
+            points[np.nanargmin(before)] if several and not np.isnan(before).all() else points[0]
+        )
         if self._shown:
             print(loop.loss, point, flush=True)
         values = {"function/value": loop.loss}
         values |= {f"x/{i}": float(value) for i, value in enumerate(point[:MOST_CURVES])}
+        if several:
+            starts = enumerate(before[:MOST_CURVES])
+            values |= {f"function/start{k}": float(value) for k, value in starts}
         self._sink.write(loop.step, loop.epoch, values)

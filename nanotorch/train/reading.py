@@ -147,6 +147,11 @@ class Reader:
             return self._section(tree, hint, path)
         return self._scalar(tree, hint, path)
 
+    @property
+    def depth_of_problems(self) -> tuple[int, int]:
+        """How many problems there are, and less the deeper they lie."""
+        return len(self.problems), -max(len(problem.path) for problem in self.problems)
+
     def note(self, place: Place, path: str, message: str) -> Any:
         """Note a problem and return `INVALID`."""
         self.problems.append(Problem(place, path, message))
@@ -176,13 +181,20 @@ class Reader:
             return self.read(tree, members[0], path)
         if all(isinstance(member, type) and issubclass(member, Section) for member in members):
             return self._tagged(tree, members, path)
+        attempts = []
         for member in members:
             attempt = Reader()
             value = attempt.read(tree, member, path)
             if not attempt.problems:
                 self.places |= attempt.places
                 return value
-        return self._expected(tree, hint, path)
+            if all(problem.path != path for problem in attempt.problems):
+                attempts.append(attempt)
+        if not attempts:
+            return self._expected(tree, hint, path)
+        # Of what is right as a whole, the one with the fewest and innermost mistakes was meant.
+        self.problems += min(attempts, key=lambda attempt: attempt.depth_of_problems).problems
+        return INVALID
 
     def _tagged(self, tree: Tree, members: tuple[type[Section], ...], path: str) -> Any:
         """Read the section that the value of its first field, a `Literal`, chooses."""

@@ -18,14 +18,15 @@ from .components import (
     REGRESSION_LOSSES,
 )
 from .data_settings import Data, TextData
-from .expression import ExpressionError, parse_expression
-from .functions import FUNCTIONS
+from .expression import ExpressionError
+from .functions import FUNCTIONS, KnownFunction
 from .generators import GENERATORS, Generator
 from .layers import LAYERS
 from .problems import did_you_mean, quoted
 from .reading import Component, Range, Section
 from .schedules import SCHEDULES
 from .settings import (
+    Above,
     Averaging,
     Checkpoint,
     EarlyStopping,
@@ -40,6 +41,9 @@ Loss = Annotated[Component, LOSSES]
 Optimizer = Annotated[Component, OPTIMIZERS]
 Schedule = Annotated[Component, SCHEDULES]
 Layer = Annotated[Component, LAYERS]
+
+MOST_STARTS = 10_000
+"""Points that are moved together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +61,22 @@ class Model(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stop(Section):
+    """When a point is good enough; with several starts, each has to be."""
+
+    gradient_norm: Above | None = None
+    """The length of the gradient that is short enough."""
+    value: float | None = None
+    """The value of the function that is small enough."""
+    step: Above | None = None
+    """The distance between two points in a row that is short enough."""
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        if self.gradient_norm is None and self.value is None and self.step is None:
+            yield "", "needs 'gradient_norm', 'value' or 'step'"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Function(Section):
     """What to minimize, and from where."""
 
@@ -64,31 +84,61 @@ class Function(Section):
     """A known function; or give `expression`."""
     expression: str | None = None
     """Arithmetic in the vector x, such as `x[0]**2 + (x[1] - 1)**2`; or give `name`."""
-    start: tuple[float, ...]
-    """The point to start from."""
+    start: tuple[float, ...] | tuple[tuple[float, ...], ...]
+    """The point to start from, or a list of points, whose descents are taken together."""
     iterations: Positive
-    """Steps of the optimizer."""
+    """Steps of the optimizer, at most."""
+    stop: Stop | None = None
+    """When to stop before that; never if left out."""
     compile: bool = True
     """Whether the step is compiled if there are enough of them to save time; equal to the bit."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        if not self.start:
+        points = self.points
+        if not points or not all(points):
             yield "start", "needs at least one coordinate"
+        elif len({len(point) for point in points}) > 1:
+            yield "start", "needs points of one length"
+        elif len(points) > MOST_STARTS:
+            yield "start", f"has {len(points)} points; at most {MOST_STARTS}"
         if (self.name is None) == (self.expression is None):
             yield "", "needs either 'name' or 'expression'"
         elif self.name is not None and self.name not in FUNCTIONS:
             message = f"{quoted(self.name)} is not known{did_you_mean(self.name, FUNCTIONS)}"
             yield "name", message
-        elif self.start:
-            try:
-                parse_expression(self.formula).check(self.start)
-            except ExpressionError as error:
-                yield "expression" if self.name is None else "start", str(error)
+        elif points and len({len(point) for point in points}) == 1 and points[0]:
+            yield from self._value_problems(points)
+
+    def _value_problems(self, points: tuple[tuple[float, ...], ...]) -> Iterator[tuple[str, str]]:
+        place = "start" if self.name is not None else "expression"
+        try:
+            function = self.known.expression()
+            for index, point in enumerate(points):
+                if self.name is not None and isinstance(self.start[0], tuple):
+                    place = f"start[{index}]"
+                function.check(point)
+        except ExpressionError as error:
+            yield place, str(error)
+
+    @property
+    def points(self) -> tuple[tuple[float, ...], ...]:
+        """The points to start from."""
+        if all(isinstance(part, tuple) for part in self.start):
+            return self.start  # type: ignore[return-value]
+        return (self.start,)  # type: ignore[return-value]
+
+    @property
+    def known(self) -> KnownFunction:
+        """The function, with its minima if it has a name."""
+        if self.name is not None:
+            return FUNCTIONS[self.name]
+        return KnownFunction("", str(self.expression))
 
     @property
     def formula(self) -> str:
         """The expression, of the named function if one is named."""
-        return self.expression if self.name is None else FUNCTIONS[self.name]  # type: ignore[return-value]
+        formula = self.known.formula
+        return formula if isinstance(formula, str) else str(self.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +171,8 @@ class TrainedConfig(Section):
     """What is kept."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
+        if self.optimizer.name == "LBFGS":
+            yield "optimizer.name", "LBFGS asks for several losses a step: for minimizations only"
         allowed = self.allowed_losses
         if self.loss.name not in allowed:
             yield "loss.name", f"a {self.experiment} takes {' or '.join(allowed)}"

@@ -7,6 +7,7 @@ value before each step and the point after it. Run it where torch is:
 
 import importlib
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,27 @@ def waves(x: Any) -> Any:
     )
 
 
+def rastrigin(x: Any) -> Any:
+    """A bowl of local minima."""
+    return torch.sum(x**2 - 10 * torch.cos(2 * math.pi * x) + 10)
+
+
+def ackley(x: Any) -> Any:
+    """A plain with a hole."""
+    root = torch.exp(-0.2 * torch.sqrt(torch.mean(x**2)))
+    return -20 * root - torch.exp(torch.mean(torch.cos(2 * math.pi * x))) + 20 + math.e
+
+
+def styblinski_tang(x: Any) -> Any:
+    """Two minima along each coordinate."""
+    return torch.sum(x**4 - 16 * x**2 + 5 * x) / 2
+
+
+def ellipsoid(x: Any) -> Any:
+    """A quadratic of any dimension."""
+    return torch.sum((torch.arange(len(x), dtype=x.dtype) + 1) * (x - 1) ** 2)
+
+
 CASES: list[tuple[Callable[[Any], Any], list[float], str, dict[str, float]]] = [
     (shipped, [1, 2], "SGD", {"lr": 1, "momentum": 0.5}),
     (shipped, [-3, 0.5], "Adam", {"lr": 0.3}),
@@ -57,6 +79,11 @@ CASES: list[tuple[Callable[[Any], Any], list[float], str, dict[str, float]]] = [
     (himmelblau, [0, 0], "SGD", {"lr": 0.01}),
     (sphere, [1, -2, 3, 0.25], "SGD", {"lr": 0.1, "momentum": 0.9}),
     (waves, [0.5, -1.25], "SGD", {"lr": 0.05}),
+    (rastrigin, [1.3, -0.7, 2.1], "SGD", {"lr": 2e-3, "momentum": 0.5}),
+    (ackley, [2, -1.5], "Adam", {"lr": 0.1}),
+    (styblinski_tang, [0.5, -3, 1], "SGD", {"lr": 0.01}),
+    (ellipsoid, [3, -2, 0.5, 7], "SGD", {"lr": 0.05, "momentum": 0.5}),
+    (ellipsoid, [3, -2, 0.5, 7], "LBFGS", {"lr": 0.25, "max_iter": 3}),
 ]
 
 
@@ -67,11 +94,15 @@ def descent(
     x = torch.tensor([float(value) for value in start], requires_grad=True)
     opt = getattr(torch.optim, optimizer)([x], **arguments)
     lines = []
-    for _ in range(20):
+
+    def closure() -> Any:
         opt.zero_grad()
         y = function(x)
         y.backward()
-        opt.step()
+        return y
+
+    for _ in range(20):
+        y = opt.step(closure)
         lines.append([y.item(), *x.detach().tolist()])
     return {
         "function": function.__name__,

@@ -18,22 +18,30 @@ ALL = [(registry, name) for registry in (LAYERS, LOSSES, OPTIMIZERS) for name in
 
 
 def test_all_plain_optimizers_are_known() -> None:
-    assert {"SGD", "Adam", "AdamW"} <= set(OPTIMIZERS.names)
-    assert not {"Optimizer", "LBFGS"} & set(OPTIMIZERS.names)
+    assert {"SGD", "Adam", "AdamW", "LBFGS"} <= set(OPTIMIZERS.names)
+    assert not {"Optimizer", "SparseAdam"} & set(OPTIMIZERS.names)
 
 
 # For arguments without a default; any other number is 2, which suits a size of anything.
-REQUIRED: dict[str, Any] = {"unflattened_size": (1, 2), "dim": 1}
+REQUIRED: dict[str, Any] = {
+    "unflattened_size": (1, 2),
+    "dim": 1,
+    "encoder_layer": Component(
+        "TransformerEncoderLayer", {"d_model": 2, "nhead": 2, "batch_first": True}
+    ),
+}
 
 
 def required(registry: Components, name: str) -> dict[str, Any]:
     hints, defaults = registry.hints(name), registry.defaults(name)
     given: dict[str, Any] = {}
     for argument in [argument for argument in hints if argument not in defaults]:
-        if "mapping" in described(hints[argument]):
+        if argument in REQUIRED:
+            given[argument] = REQUIRED[argument]
+        elif "mapping" in described(hints[argument]):
             given[argument] = Component("Identity", {})
         else:
-            given[argument] = REQUIRED.get(argument, 2)
+            given[argument] = 2
     return given
 
 

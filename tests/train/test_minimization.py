@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nanotorch as torch
 from nanotorch.train.callbacks import Sink
+from nanotorch.train.functions import FUNCTIONS, register_function
 from nanotorch.train.load import load_config
 from nanotorch.train.loop import Loop
 from nanotorch.train.minimization import Minimization
+from nanotorch.train.problems import ConfigError
 from nanotorch.train.schema import MinimizationConfig
 from tests.train.examples import MINIMIZATION, write_example
 
@@ -19,7 +22,8 @@ EXPRESSIONS = {
     "shipped": "expression: x[0]**2 + (x[1] - 1)**2",
     "rosenbrock": "name: rosenbrock",
     "himmelblau": "name: himmelblau",
-    "sphere": "name: sphere",
+    **{name: f"name: {name}" for name in ("sphere", "rastrigin", "ackley", "ellipsoid")},
+    "styblinski_tang": "name: styblinski_tang",
     "waves": "expression: sin(x[0])*cos(x[1]) + exp(-x[0]) + log(x[1] + 4) + sqrt(x[0] + 9)"
     " + tanh(x[1]) + tan(x[0]/9) + abs(x[1]) + mean(x)",
 }
@@ -93,3 +97,103 @@ def test_the_report_is_the_value_at_the_last_point() -> None:
 def test_the_graph_is_the_function_at_the_start() -> None:
     module, x = experiment().graph()
     assert module(x).item() == 2
+
+
+SEVERAL = ("function.name=himmelblau", "function.expression=", "optimizer={name: SGD, lr: 0.01}")
+CORNERS = [[4.0, 4.0], [-4.0, 4.0], [-4.0, -4.0], [4.0, -4.0]]
+
+
+def test_several_starts_move_as_each_would_alone() -> None:
+    more = ("function.iterations=25", f"function.start={CORNERS}")
+    together = experiment(MINIMIZATION, *SEVERAL, *more)
+    kept = Kept()
+    run(together, kept)
+    alone = []
+    for corner in CORNERS:
+        one = experiment(MINIMIZATION, *SEVERAL, more[0], f"function.start={corner}")
+        run(one, Kept())
+        alone.append(one.points()[0])
+    np.testing.assert_array_equal(together.points(), alone)
+    values = kept.records[0][2]
+    assert values["function/value"] == min(values[f"function/start{k}"] for k in range(4))
+    assert together.x.shape == (2, 4)
+
+
+def test_the_report_of_several_starts_has_a_line_for_each_and_finds_all_minima() -> None:
+    more = ("function.iterations=200", f"function.start={CORNERS}", "log.progress=false")
+    minimization = experiment(MINIMIZATION, *SEVERAL, *more)
+    run(minimization, Kept())
+    report = minimization.report()
+    assert report.results["function/distance"] < 1e-3
+    assert abs(report.results["function/excess"]) < 1e-6
+    table = report.text.partition("\n\n")[2].splitlines()
+    assert len(table) == 5
+    assert all(float(line.split()[-1]) < 1e-3 for line in table[1:])
+    ends = [[3, 2], [-2.81, 3.13], [-3.78, -3.28], [3.58, -1.85]]
+    np.testing.assert_allclose(minimization.points(), ends, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason", "steps"),
+    [
+        ("{value: 0.1}", "the value is below 0.1", 25),
+        ("{gradient_norm: 0.1}", "the gradient is shorter than 0.1", 35),
+        ("{step: 0.01}", "steps are shorter than 0.01", 35),
+    ],
+)
+def test_the_search_ends_when_the_point_is_good_enough(stop: str, reason: str, steps: int) -> None:
+    more = ("optimizer={name: SGD, lr: 0.05}", "function.iterations=500", "log.progress=false")
+    minimization = experiment(MINIMIZATION, *more, f"function.stop={stop}")
+    kept = Kept()
+    loop = Loop(minimization, minimization.steps, minimization.callbacks(kept))
+    loop.run()
+    assert loop.stop_reason == reason
+    assert steps - 20 < loop.step < steps + 10
+    assert kept.records[-1][0] == loop.step
+
+
+def test_each_of_several_starts_has_to_be_good_enough() -> None:
+    starts = "function.start=[[0, 1], [9, 9]]"
+    more = ("optimizer={name: SGD, lr: 0.05}", "function.iterations=500", "log.progress=false")
+    minimization = experiment(MINIMIZATION, *more, starts, "function.stop={value: 0.1}")
+    loop = Loop(minimization, minimization.steps, minimization.callbacks(Kept()))
+    loop.run()
+    assert loop.step > 20
+    assert (minimization.values <= 0.1).all()
+
+
+def bowl(x: torch.Tensor) -> torch.Tensor:
+    """Round."""
+    return ((x - 2) ** 2).sum()
+
+
+def test_users_register_functions_of_their_own() -> None:
+    register_function("bowl", bowl, minima=[[2, 2]])
+    try:
+        with pytest.raises(ValueError, match="a function called 'bowl' is known already"):
+            register_function("bowl", bowl)
+        overrides = ("function={name: bowl, start: [[0, 1], [3, 3]], iterations: 9}",)
+        minimization = experiment(MINIMIZATION, *overrides, "optimizer={name: SGD, lr: 0.25}")
+        run(minimization, Kept())
+        assert minimization.report().results["function/distance"] < 0.01
+    finally:
+        del FUNCTIONS["bowl"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("function.start=[[1, 2], [1]]",), "needs points of one length"),
+        (("function.start=[[1, 2], []]",), "needs at least one coordinate"),
+        (("function.start=[[1, x]]",), "function.start[0][1]: expected a number, got 'x' (text)"),
+        (
+            (*SEVERAL, "function.start=[[1, 2, 3]]"),
+            "function.start[0]: needs x of length 2, but the start has 3",
+        ),
+        (("function.stop={}",), "needs 'gradient_norm', 'value' or 'step'"),
+    ],
+)
+def test_starts_and_ends_that_cannot_be(overrides: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        experiment(MINIMIZATION, *overrides)
+    assert message in str(caught.value)

@@ -1,0 +1,77 @@
+"""`inherit: base.yaml`: a configuration that says only what differs from another one."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from .config import parse_yaml, read_config_text
+from .csv_file import shown_path
+from .problems import ConfigError, Place, Problem, quoted
+from .tree import Entry, Items, Scalar, Table, Tree
+
+KEY = "inherit"
+DEEPEST = 10
+
+
+def read_tree(path: Path, source: str, within: tuple[Path, ...] = ()) -> Tree:
+    """Return the tree of a file, on top of those it inherits from.
+
+    Args:
+        path: the file.
+        source: its name, for messages.
+        within: the files that inherit from this one.
+
+    Raises:
+        ConfigError: if one of the files cannot be read, or inherits from itself.
+    """
+    text = read_config_text(path, source)
+    tree = parse_yaml(text, Place(source=source, line=1, column=1, base=path.resolve().parent))
+    if not isinstance(tree, Table) or KEY not in tree.entries:
+        return tree
+    entries = dict(tree.entries)
+    names = entries.pop(KEY).value
+    inner = (*within, path.resolve())
+    result: Tree = replace(tree, entries=entries)
+    # The file itself comes last, and of several bases the later one wins.
+    for name in reversed(list(names.items) if isinstance(names, Items) else [names]):
+        base = base_path(name, inner)
+        result = merged(read_tree(base, shown_path(base), inner), result)
+    return result
+
+
+def base_path(name: Tree, within: tuple[Path, ...]) -> Path:
+    """Return the file that an item of `inherit` names."""
+
+    def refusal(message: str) -> ConfigError:
+        return ConfigError([Problem(name.place, KEY, message)])
+
+    if not isinstance(name, Scalar) or not isinstance(name.value, str) or "\0" in name.value:
+        raise refusal(f"expected a file name, got {name}")
+    path = name.place.base / name.value
+    if path.resolve() in within:
+        raise refusal(f"{quoted(name.value)} inherits from itself")
+    if len(within) >= DEEPEST:
+        raise refusal(f"more than {DEEPEST} files inherit from one another")
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise refusal(f"cannot read {quoted(name.value)}: {error.strerror or error}") from None
+    return path
+
+
+def merged(base: Tree, tree: Tree) -> Tree:
+    """Return `base` with what `tree` says instead; lists are replaced as wholes.
+
+    A mapping with another `name` stands for something else, and takes nothing over.
+    """
+    if not isinstance(base, Table) or not isinstance(tree, Table):
+        return tree
+    names = [table.entries["name"].value for table in (base, tree) if "name" in table.entries]
+    scalars = [name.value if isinstance(name, Scalar) else None for name in names]
+    if len(scalars) == 2 and scalars[0] != scalars[1]:
+        return tree
+    entries = dict(base.entries)
+    for key, entry in tree.entries.items():
+        if key in entries:
+            entry = Entry(entry.key_place, merged(entries[key].value, entry.value))
+        entries[key] = entry
+    return replace(tree, entries=entries)

@@ -1,0 +1,105 @@
+"""A configuration says what differs from another one, and every value knows its file."""
+
+from pathlib import Path
+
+import pytest
+
+from nanotorch.train.dump import dump_config
+from nanotorch.train.load import load_config
+from nanotorch.train.problems import ConfigError
+from nanotorch.train.schema import SupervisedConfig
+from tests.train.examples import CLASSIFICATION, write_example
+
+
+def load(text: str, *overrides: str, base: str = CLASSIFICATION) -> tuple[SupervisedConfig, str]:
+    write_example(Path(), text)
+    Path("base.yaml").write_text(base, "utf-8")
+    loaded = load_config("x.yaml", overrides)
+    assert isinstance(loaded.config, SupervisedConfig)
+    return loaded.config, dump_config(loaded)
+
+
+def refusal(text: str, *overrides: str, base: str = CLASSIFICATION) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load(text, *overrides, base=base)
+    return str(caught.value)
+
+
+def test_what_is_not_said_comes_from_the_base() -> None:
+    config, text = load(
+        "inherit: base.yaml\nseed: 7\noptimizer: {lr: 0.5}\ntrain: {epochs: 2, steps: }\n"
+    )
+    assert (config.seed, config.train.epochs, config.train.steps) == (7, 2, None)
+    assert config.optimizer.name == "Adam"
+    assert config.optimizer.arguments["lr"] == 0.5
+    assert "lr: 0.5                                 # x.yaml:3:17" in text
+    assert "samples: 40                           # base.yaml:3:37" in text
+    assert "inherit" not in text
+    assert config.log.name == "x"
+
+
+def test_another_name_takes_nothing_over() -> None:
+    config, _ = load("inherit: base.yaml\noptimizer: {name: SGD, momentum: 0.5}\n")
+    assert config.optimizer.arguments["lr"] == 1e-3  # SGD's own default
+    config, _ = load("inherit: base.yaml\noptimizer: {name: Adam, eps: 1e-6}\n")
+    assert config.optimizer.arguments["lr"] == 0.01
+
+
+def test_lists_are_replaced() -> None:
+    config, _ = load("inherit: base.yaml\nmodel: {layers: [{name: Linear, out_features: 1}]}\n")
+    assert len(config.model.layers) == 1
+
+
+def test_bases_have_bases_and_the_later_one_wins() -> None:
+    Path("sub").mkdir()
+    Path("sub/a.yaml").write_text("inherit: ../base.yaml\nseed: 1\ntrain: {steps: 8}\n", "utf-8")
+    Path("sub/b.yaml").write_text("seed: 2\n", "utf-8")
+    config, _ = load("inherit: [sub/a.yaml, sub/b.yaml]\n", "train.batch_size=4")
+    assert (config.seed, config.train.steps, config.train.batch_size) == (2, 8, 4)
+
+
+def test_paths_are_relative_to_the_file_that_says_them() -> None:
+    Path("sub").mkdir()
+    base = "experiment: regression\ndata: {csv: t.csv, target: y}\n"
+    Path("sub/a.yaml").write_text(base, "utf-8")
+    rest = "model: {layers: [{name: Linear, out_features: 1}]}\nloss: MSELoss\noptimizer: SGD\n"
+    config, _ = load(f"inherit: sub/a.yaml\n{rest}train: {{epochs: 1}}\n")
+    assert config.data.csv == Path("sub/t.csv").resolve()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("inherit: none.yaml\n", "x.yaml:1:10: inherit: cannot read 'none.yaml': No such file or "
+         "directory"),
+        ("inherit: .\n", "x.yaml:1:10: inherit: cannot read '.': Is a directory"),
+        ("inherit: x.yaml\n", "x.yaml:1:10: inherit: 'x.yaml' inherits from itself"),
+        ("inherit: 3\n", "x.yaml:1:10: inherit: expected a file name, got 3 (an integer)"),
+        ("inherit: [base.yaml, [a]]\n", "x.yaml:1:22: inherit: expected a file name, got a list"),
+        ("inherit: base.yaml\nseed: x\noptimizer: {lr: y}\n",
+         "x.yaml:2:7: seed: expected an integer, got 'x' (text)\n"
+         "x.yaml:3:17: optimizer.lr: expected a number, got 'y' (text)"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_placed(text: str, message: str) -> None:
+    assert refusal(text) == message
+
+
+def test_mistakes_of_all_files_are_told_each_in_its_own() -> None:
+    message = refusal("inherit: base.yaml\nsed: 1\n", base=CLASSIFICATION.replace("lr:", "epss:"))
+    assert message == (
+        "x.yaml:2:1: sed: unknown key; did you mean 'seed'?\n"
+        "base.yaml:7:25: optimizer.epss: unknown key; did you mean 'eps'?"
+    )
+
+
+def test_files_that_inherit_in_a_circle() -> None:
+    Path("a.yaml").write_text("inherit: x.yaml\n", "utf-8")
+    message = refusal("inherit: a.yaml\n")
+    assert message == "a.yaml:1:10: inherit: 'x.yaml' inherits from itself"
+
+
+def test_too_many_files() -> None:
+    for number in range(12):
+        Path(f"{number}.yaml").write_text(f"inherit: {number + 1}.yaml\n", "utf-8")
+    assert refusal("inherit: 0.yaml\n").endswith("more than 10 files inherit from one another")
