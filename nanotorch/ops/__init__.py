@@ -9,9 +9,11 @@ from nanotorch.ops import activation as activation
 from nanotorch.ops import adaptive as adaptive
 from nanotorch.ops import advanced as advanced
 from nanotorch.ops import affine as affine
+from nanotorch.ops import aliases as aliases
 from nanotorch.ops import attention as attention
 from nanotorch.ops import blending as blending
 from nanotorch.ops import blocks as blocks
+from nanotorch.ops import buffers as buffers
 from nanotorch.ops import chains as chains
 from nanotorch.ops import combining as combining
 from nanotorch.ops import comparison as comparison
@@ -20,6 +22,7 @@ from nanotorch.ops import conversion as conversion
 from nanotorch.ops import convolution as convolution
 from nanotorch.ops import convolving as convolving
 from nanotorch.ops import creation as creation
+from nanotorch.ops import ctc as ctc
 from nanotorch.ops import determinants as determinants
 from nanotorch.ops import distance as distance
 from nanotorch.ops import einstein as einstein
@@ -94,6 +97,7 @@ for _name, _function in PUBLIC.items():
         setattr(Tensor, _name, as_method(_function))
 
 outs.provide()
+aliases.provide()
 globals().update(PUBLIC)
 __all__ = sorted(PUBLIC)
 

@@ -13,6 +13,7 @@ import pytest
 import nanotorch as torch
 from nanotorch._core.op import OPS, PUBLIC, Op, OpNode
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.aliases import SECOND
 from tests.ops.cases import Answer, Case, cases, function_of, load
 from tests.ops.checks import nodes_behind, outputs_with_grad, second_gradients, weights_of
 from tests.ops.samples import TABLE
@@ -39,6 +40,7 @@ STATE = "acts on the state of a generator or of a tensor, not on values"
 NUMPY = "takes NumPy's arrays"
 NO_VALUES = "its values are undefined"
 NO_FUNCTION = "not an operation"
+SECOND_NAME = "a second name of what is sampled by its first"
 ITSELF = "gives the tensor itself, or an error, since no number is complex"
 NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
@@ -67,8 +69,8 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
         ["get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"], STATE
     ),
-    **dict.fromkeys(["detach_", "requires_grad_"], STATE),
-    **dict.fromkeys(["asarray", "from_numpy"], NUMPY),
+    **dict.fromkeys(["detach_", "requires_grad_", "resize_", "resize_as_"], STATE),
+    **dict.fromkeys(["asarray", "from_dlpack", "from_numpy", "frombuffer", "to_dlpack"], NUMPY),
     **dict.fromkeys(["empty", "empty_like"], NO_VALUES),
     **dict.fromkeys(
         ["contiguous_format", "is_tensor", "memory_format", "preserve_format"], NO_FUNCTION
@@ -76,6 +78,16 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(["UntypedStorage", "layout", "strided"], NO_FUNCTION),
     **dict.fromkeys(["conj", "conj_physical", "real", "resolve_conj", "resolve_neg"], ITSELF),
     "imag": ITSELF,
+    **dict.fromkeys(
+        [
+            name
+            for names in SECOND.values()
+            for second in names
+            for name in (second, f"{second}_")
+            if hasattr(torch.Tensor, name)
+        ],
+        SECOND_NAME,
+    ),
 }
 
 
@@ -239,3 +251,11 @@ def test_numpy_in_a_formula_is_seen() -> None:
         assert numpy_in(formula) == ["helper calls np.exp"]
     finally:
         del globals()["helper_of_a_formula"]
+
+
+def test_second_names_are_the_same_functions() -> None:
+    for first, names in SECOND.items():
+        for name in names:
+            assert getattr(torch.Tensor, name) is getattr(torch.Tensor, first)
+            if hasattr(torch, first):
+                assert getattr(torch, name) is getattr(torch, first)
