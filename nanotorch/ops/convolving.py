@@ -49,6 +49,9 @@ def check_types(name: str, tensors: tuple[Any, Any, Any]) -> None:
             )
         raise combination(name, given, FORMS)
     kinds = [dtypes.of_array(t._array) for t in given]
+    if tensors[2] is not None and kinds[0] != kinds[2]:
+        a, b = (dtypes.C_NAMES[k.name] for k in (kinds[0], kinds[2]))
+        raise RuntimeError(f"Input type ({a}) and bias type ({b}) should be the same")
     if kinds[0] != kinds[1]:
         if kinds[0] is dtypes.float32 and kinds[1].is_floating_point:
             raise RuntimeError(
@@ -57,9 +60,6 @@ def check_types(name: str, tensors: tuple[Any, Any, Any]) -> None:
                 "tensor and weight is a dense tensor"
             )
         raise RuntimeError(f"expected scalar type {kinds[0].char} but found {kinds[1].char}")
-    if kinds[0] != kinds[-1]:
-        a, b = (dtypes.C_NAMES[k.name] for k in (kinds[0], kinds[-1]))
-        raise RuntimeError(f"Input type ({a}) and bias type ({b}) should be the same")
 
 
 def check_numbers(

@@ -91,6 +91,8 @@ CORE = {
     "mse_loss", "mul", "neg", "nll_loss", "norm", "permute", "pow", "prod", "relu", "reshape",
     "select", "sigmoid", "sin", "softmax", "split", "sqrt", "square", "squeeze", "stack", "std",
     "sub", "sum", "t", "tanh", "transpose", "unbind", "unsqueeze", "var", "view",
+    "adaptive_avg_pool2d", "avg_pool2d", "conv1d", "conv2d", "conv_transpose2d", "interpolate",
+    "max_pool2d", "pad",
 }  # fmt: skip
 
 
