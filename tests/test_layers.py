@@ -46,9 +46,9 @@ LAYERS = (
 # Dependency -> the modules that may import it.
 LAZY = {
     "google": {"nanotorch.utils.tensorboard.protos"},
-    "matplotlib": {"nanotorch.train.plots"},
+    "matplotlib": {"nanotorch.train.plots", "nanotorch.utils.tensorboard.pictures"},
     "mpi4py": {"nanotorch.distributed.mpi"},
-    "PIL": set[str](),
+    "PIL": {"nanotorch.utils.tensorboard.pictures"},
     "safetensors": {"nanotorch.serialization.archive"},
     "tensorboard": set[str](),
     "tensorboardX": {"nanotorch.utils.tensorboard.protos"},

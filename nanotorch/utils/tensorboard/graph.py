@@ -1,67 +1,50 @@
-"""A traced model as the graph that TensorBoard draws: one box per module, one node per operation.
+"""A traced model as the graphs that TensorBoard draws: a box per module, a node per operation.
 
-Edges carry the real shapes. Parameters stand in the box of the module that owns them. Besides the
+Edges carry the real shapes. Parameters stand in the box of the module that owns them. Besides each
 graph there is a profile, by which TensorBoard colours it: the time and memory of each operation.
 """
 
-import math
-import re
 from collections.abc import Iterator
-from typing import Any
 
-from nanotorch._core.graph import AccumulateGrad, FreedValues, Node
+from nanotorch._core.graph import AccumulateGrad, Node
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import edge_of
 from nanotorch.nn.module import Module
-from nanotorch.utils.tensorboard.protos import protos
-from nanotorch.utils.tensorboard.run_metadata import OpStats, run_metadata
-from nanotorch.utils.tensorboard.trace import Trace, safe
-
-TYPES = {"float16": "DT_HALF", "float32": "DT_FLOAT", "float64": "DT_DOUBLE"}
+from nanotorch.utils.tensorboard.nodes import Nodes, label, operation, visible
+from nanotorch.utils.tensorboard.scopes import safe
+from nanotorch.utils.tensorboard.trace import Trace, meta
 
 
-class GraphBuilder:
-    """Turns a trace into TensorBoard's nodes."""
+class ForwardGraph(Nodes):
+    """The forward pass of a trace."""
 
     def __init__(self, model: Module, trace: Trace) -> None:
+        super().__init__()
         self.trace = trace
-        self.nodes: list[Any] = []
-        self.stats: list[OpStats] = []
-        self._taken: set[str] = set()
         self._names: dict[Node, str] = {}
+        self.inputs: dict[Node, str] = {}
         # Tensors that no operation made: parameters, buffers, integer inputs.
         self._sources: dict[int, str] = {}
         self._buffers = {id(buffer): name for name, buffer in model.named_buffers()}
         self._paths = {dotted: trace.scopes.paths[m] for dotted, m in model.named_modules()}
-        self._add_inputs()
-        for name, parameter in model.named_parameters():
-            self._add_source(self._owned(name), "Parameter", parameter)
-        for node in self._recorded():
-            self._add_operation(node)
-        for name, tensor in trace.outputs.items():
-            target, number = edge_of(tensor)
-            inputs = [self._output(target, number)] if target is not None else []
-            self._add(f"output/{name}", "Output", inputs, [_meta(tensor)])
-
-    def graph_def(self) -> Any:
-        """Return the graph."""
-        return protos().GraphDef(node=self.nodes, versions=protos().VersionDef(producer=22))
-
-    def profile(self) -> bytes:
-        """Return the time and memory of the operations, as a serialised `RunMetadata`."""
-        return run_metadata(self.stats)
-
-    def _add_inputs(self) -> None:
-        for name, (tensor, node) in self.trace.inputs.items():
+        for name, (tensor, node) in trace.inputs.items():
             source = self._add_source(f"input/{safe(name)}", "Placeholder", tensor)
             if node is not None:
-                self._names[node] = source
+                self._names[node] = self.inputs[node] = source
+        for name, parameter in model.named_parameters():
+            self._add_source(self._owned(name), "Parameter", parameter)
+        self.recorded = self._recorded()
+        for node in self.recorded:
+            self._add_operation(node)
+        for name, ((target, number), shape) in trace.outputs.items():
+            inputs = [self._output(target, number)] if target is not None else []
+            self.add(f"output/{name}", "Output", inputs, [shape])
 
     def _recorded(self) -> list[Node]:
         """Return the nodes between inputs and outputs, oldest first."""
         found: dict[Node, None] = {}
-        for tensor in self.trace.outputs.values():
-            if (root := edge_of(tensor)[0]) is not None:
+        for (root, _), _ in self.trace.outputs.values():
+            if root is not None:
                 found[root] = None
         queue = list(found)
         for node in queue:  # the list grows while the loop runs
@@ -78,7 +61,7 @@ class GraphBuilder:
         scope = self.trace.scopes.at(node._sequence)
         op = "Identity" if node in self.trace.scopes.identities else operation(node)
         attributes = {"backward": node.name()}
-        measured = self.trace.measured.get(node)
+        measured = self.trace.measured.forward.get(node)
         if measured is not None and measured.source:
             attributes["source"] = measured.source
         inputs = [
@@ -86,8 +69,8 @@ class GraphBuilder:
             for target, number in node.next_functions
             if target is not None
         ]
-        inputs += [self._name_of_source(tensor) for tensor in self._unrecorded(node)]
-        self._names[node] = self._add(
+        inputs += [self.name_of_source(tensor) for tensor in self._unrecorded(node)]
+        self._names[node] = self.add(
             f"{scope}/{label(op)}",
             op,
             inputs,
@@ -98,22 +81,22 @@ class GraphBuilder:
         )
 
     def _unrecorded(self, node: Node) -> Iterator[Tensor]:
-        """Yield the buffers and integer inputs that an operation keeps for its formulas."""
+        """Yield the buffers and inputs without history that an operation keeps."""
         edges = {id(t.variable) for t, _ in node.next_functions if isinstance(t, AccumulateGrad)}
-        for kept in () if isinstance(node._saved, FreedValues) else node._saved:
-            tensor = kept[0] if isinstance(kept, tuple) and kept else None
-            if isinstance(tensor, Tensor) and id(tensor) not in edges:
-                known = id(tensor) in self._sources or id(tensor) in self._buffers
-                if known and edge_of(tensor)[0] is None:
-                    yield tensor
+        measured = self.trace.measured.forward.get(node)
+        for tensor in () if measured is None else measured.kept:
+            known = id(tensor) in self._sources or id(tensor) in self._buffers
+            if known and id(tensor) not in edges and edge_of(tensor)[0] is None:
+                yield tensor
 
     def _output(self, node: Node, number: int, scope: str = "") -> str:
         """Return how output `number` of a node is named as an input of another."""
         if isinstance(node, AccumulateGrad):
-            return self._name_of_source(node.variable, scope)
+            return self.name_of_source(node.variable, scope)
         return f"{self._names[node]}:{number}" if number else self._names[node]
 
-    def _name_of_source(self, tensor: Tensor, scope: str = "") -> str:
+    def name_of_source(self, tensor: Tensor, scope: str = "") -> str:
+        """Return the name of a tensor that no operation made; it gets one if it has none."""
         name = self._sources.get(id(tensor))
         if name is not None:
             return name
@@ -122,7 +105,7 @@ class GraphBuilder:
         return self._add_source(f"{scope or self.trace.scopes.root}/leaf", "Leaf", tensor)
 
     def _add_source(self, name: str, op: str, tensor: Tensor) -> str:
-        added = self._add(name, op, [], [_meta(tensor)])
+        added = self.add(name, op, [], [meta(tensor)])
         self._sources[id(tensor)] = added
         return added
 
@@ -130,64 +113,59 @@ class GraphBuilder:
         owner, _, attribute = dotted.rpartition(".")
         return f"{self._paths[owner]}/{safe(attribute)}"
 
-    def _add(
-        self,
-        name: str,
-        op: str,
-        inputs: list[str],
-        outputs: Any,
-        nanoseconds: int = 0,
-        shared: bool = False,
-        **attributes: str,
-    ) -> str:
-        """Append a node under a name like `name`, which is returned.
 
-        Args:
-            outputs: shape and dtype of each.
-            shared: whether the outputs are views and take no memory of their own.
-            attributes: shown beside the graph when the node is selected.
-        """
-        p = protos()
-        unique, count = name, 0
-        while unique in self._taken:
-            count += 1
-            unique = f"{name}_{count}"
-        self._taken.add(unique)
-        shapes = [p.TensorShapeProto(dim=[_dim(size) for size in shape]) for shape, _ in outputs]
-        attr = {
-            "_output_shapes": p.AttrValue(list=p.AttrValue.ListValue(shape=shapes)),
-            "T": p.AttrValue(type=_data_type(outputs[0][1])),
-        }
-        attr |= {key: p.AttrValue(s=value.encode()) for key, value in attributes.items()}
-        self.nodes.append(p.NodeDef(name=unique, op=op, input=inputs, attr=attr))
-        size = 0 if shared else sum(math.prod(shape) * dtype.itemsize for shape, dtype in outputs)
-        self.stats.append(OpStats(unique, nanoseconds, size))
-        return unique
+class BackwardGraph(Nodes):
+    """The backward pass of a trace: gradients flow from the outputs to the leaves."""
 
+    def __init__(self, forward: ForwardGraph) -> None:
+        super().__init__()
+        self._forward, self._trace = forward, forward.trace
+        # By node: the names of the gradients that arrive there.
+        self._arriving: dict[Node, list[str]] = {}
+        ran = self._trace.measured.backward
+        for name, ((root, _), shape) in self._trace.outputs.items():
+            if root in ran:
+                source = self.add(f"gradient/{name}", "Placeholder", [], [shape])
+                self._arriving.setdefault(root, []).append(source)
+        for node in reversed(forward.recorded):
+            if node in ran and node in self._arriving:
+                self._add_formulas(node, ran[node])
+        recorded = set(forward.recorded)
+        for node, inputs in self._arriving.items():
+            if node not in recorded:
+                self._add_end(node, inputs)
 
-def operation(node: Node) -> str:
-    """Return the name of the operation that made a node: `AddmmBackward0` is from `Addmm`.
+    def _add_formulas(self, node: Node, nanoseconds: int) -> None:
+        op = visible(node.name())
+        edges = node.next_functions
+        shapes = [((), meta_of(node)) if t is None else t._outputs[k] for t, k in edges]
+        scope = self._trace.scopes.at(node._sequence)
+        name = self.add(
+            f"{scope}/{label(op.rstrip('0123456789'))}",
+            op,
+            self._arriving[node],
+            shapes,
+            nanoseconds,
+        )
+        for position, (target, _) in enumerate(edges):
+            if target is not None:
+                output = f"{name}:{position}" if position else name
+                self._arriving.setdefault(target, []).append(output)
 
-    TensorBoard draws whatever has `Const` in its name as a dot without inputs, so that padding
-    with a constant loses the word.
-    """
-    name = re.sub(r"Backward\d*$", "", node.name())
-    return re.sub(r"Const(ant)?", "", name) or "Op"
-
-
-def label(op: str) -> str:
-    """`LogSoftmax` -> `log_softmax`."""
-    return safe(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", op).lower())
-
-
-def _meta(tensor: Tensor) -> tuple[tuple[int, ...], Any]:
-    return tuple(tensor.shape), tensor.dtype.numpy
-
-
-def _dim(size: int) -> Any:
-    return protos().TensorShapeProto.Dim(size=int(size))
+    def _add_end(self, node: Node, inputs: list[str]) -> None:
+        """Add a leaf's gradient, or an input's."""
+        measured = self._trace.measured
+        nanoseconds = measured.backward.get(node, 0)
+        if isinstance(node, AccumulateGrad):
+            leaf = node.variable
+            name = self._forward.name_of_source(leaf)
+            nanoseconds = nanoseconds or measured.leaves.get(id(leaf), 0)
+            self.add(f"{name}.grad", "AccumulateGrad", inputs, [meta(leaf)], nanoseconds)
+        elif node in self._forward.inputs:
+            name = self._forward.inputs[node]
+            self.add(f"{name}.grad", "Gradient", inputs, node._outputs[:1])
 
 
-def _data_type(dtype: Any) -> int:
-    name = TYPES.get(dtype.name, f"DT_{dtype.name.upper()}")
-    return int(protos().DataType.Value(name))
+def meta_of(node: Node) -> object:
+    """The dtype of what a node computes."""
+    return node._outputs[0][1]

@@ -11,12 +11,15 @@ from types import SimpleNamespace
 def protos() -> SimpleNamespace:
     """Return the messages and builders of tensorboardX that this package uses."""
     with _without_torch():
-        from tensorboardX import RecordWriter, summary, utils
+        from tensorboardX import RecordWriter, summary
         from tensorboardX.proto import (
+            api_pb2,
             attr_value_pb2,
             event_pb2,
             graph_pb2,
             node_def_pb2,
+            plugin_hparams_pb2,
+            plugin_mesh_pb2,
             summary_pb2,
             tensor_pb2,
             tensor_shape_pb2,
@@ -27,17 +30,25 @@ def protos() -> SimpleNamespace:
         AttrValue=attr_value_pb2.AttrValue,
         DataType=types_pb2.DataType,
         Event=event_pb2.Event,
+        Experiment=api_pb2.Experiment,
         GraphDef=graph_pb2.GraphDef,
+        HParamInfo=api_pb2.HParamInfo,
+        HParamType=api_pb2.DataType,
+        HParamsPluginData=plugin_hparams_pb2.HParamsPluginData,
+        MeshPluginData=plugin_mesh_pb2.MeshPluginData,
+        MetricInfo=api_pb2.MetricInfo,
+        MetricName=api_pb2.MetricName,
         NodeDef=node_def_pb2.NodeDef,
         RecordWriter=RecordWriter,
+        SessionEndInfo=plugin_hparams_pb2.SessionEndInfo,
+        SessionStartInfo=plugin_hparams_pb2.SessionStartInfo,
+        SessionStatus=api_pb2.Status,
         SessionLog=event_pb2.SessionLog,
         Summary=summary_pb2.Summary,
         SummaryMetadata=summary_pb2.SummaryMetadata,
-        TaggedRunMetadata=event_pb2.TaggedRunMetadata,
         TensorProto=tensor_pb2.TensorProto,
         TensorShapeProto=tensor_shape_pb2.TensorShapeProto,
         VersionDef=versions_pb2.VersionDef,
-        figure_to_image=utils.figure_to_image,
         summary=summary,
     )
 

@@ -7,7 +7,8 @@ tensorboardX has no classes for these messages. The numbers are those of the fie
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-STEP_STATS = 1  # in RunMetadata
+STEP_STATS, FUNCTION_GRAPHS = 1, 4  # in RunMetadata
+PRE_OPTIMIZATION_GRAPH = 2  # in FunctionGraphs
 DEV_STATS = 1  # in StepStats
 DEVICE, NODE_STATS = 1, 2  # in DeviceStepStats
 NODE_NAME, ALL_START_MICROS, OP_END_REL_MICROS, ALL_END_REL_MICROS, MEMORY = 1, 2, 4, 5, 6
@@ -23,8 +24,12 @@ class OpStats:
     bytes: int
 
 
-def run_metadata(stats: Iterable[OpStats]) -> bytes:
-    """Return a serialised `RunMetadata` in which the operations ran one after another."""
+def run_metadata(stats: Iterable[OpStats], graph: bytes) -> bytes:
+    """Return a serialised `RunMetadata` in which the operations ran one after another.
+
+    Args:
+        graph: the serialised graph whose nodes they are.
+    """
     # TensorBoard takes a time of 0 for none, at the start of an operation and in its duration.
     device, start = field(DEVICE, b"/device:CPU:0"), 1
     for op in stats:
@@ -39,7 +44,8 @@ def run_metadata(stats: Iterable[OpStats]) -> bytes:
             + field(MEMORY, used),
         )
         start += micros
-    return field(STEP_STATS, field(DEV_STATS, device))
+    costs = field(STEP_STATS, field(DEV_STATS, device))
+    return costs + field(FUNCTION_GRAPHS, field(PRE_OPTIMIZATION_GRAPH, graph))
 
 
 def field(number: int, value: int | bytes) -> bytes:

@@ -1,59 +1,51 @@
-"""Run a model once and note, for every node it records, in which module it arose and how fast."""
+"""Run a model, or watch a training step, and note what happens where and how fast."""
 
 import inspect
-import os
-import re
-import sys
-import time
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from nanotorch._core.grad_mode import enable_grad
-from nanotorch._core.graph import Node, next_sequence
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.graph import Edge, Node
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of
+from nanotorch.autograd.backward import grad
 from nanotorch.nn.module import Module
+from nanotorch.utils.tensorboard.measuring import Measurements, measuring
+from nanotorch.utils.tensorboard.scopes import OUTSIDE, Scopes, safe
 
-PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
-
-
-@dataclass
-class Measured:
-    """What was seen of the operation that made a node."""
-
-    nanoseconds: int
-    source: str
-    """The line of the caller's code, as `file:line`; empty if it is all within this package."""
+Meta = tuple[tuple[int, ...], Any]
+"""A shape and a NumPy dtype."""
 
 
 @dataclass
 class Trace:
-    """A model's forward pass.
+    """A model's forward pass, and the backward pass that followed.
 
     Attributes:
         scopes: which module was running when.
         inputs: the tensors the model was given, by argument name, each with the node that stands
             for it; an integer tensor has none.
-        outputs: the tensors it returned, by name.
-        measured: time and place of the operations, by node.
+        outputs: what came out, by name: where in the graph, of what shape and dtype.
+        measured: time and place of the operations.
+        trouble: why there was no backward pass, if it failed.
     """
 
-    scopes: "Scopes"
+    scopes: Scopes
     inputs: dict[str, tuple[Tensor, Node | None]]
-    outputs: dict[str, Tensor] = field(default_factory=dict)
-    measured: dict[Node, Measured] = field(default_factory=dict)
+    outputs: dict[str, tuple[Edge, Meta]] = field(default_factory=dict)
+    measured: Measurements = field(default_factory=Measurements)
+    trouble: Exception | None = None
 
 
 def trace(model: Module, arguments: Sequence[Any]) -> Trace:
-    """Run `model(*arguments)` in evaluation mode, twice; the model is left as it was.
+    """Run `model(*arguments)` and its derivative in evaluation mode, twice.
 
-    Everything is recorded, whatever requires grad and whatever the grad mode is: frozen parameters
-    and the arguments themselves take part for as long as the pass lasts.
+    The model is left as it was. Everything is recorded, whatever requires grad and whatever the
+    grad mode is: frozen parameters and the arguments themselves take part for as long as it lasts.
     """
     scopes = Scopes(model)
     with ExitStack() as stack:
@@ -64,11 +56,67 @@ def trace(model: Module, arguments: Sequence[Any]) -> Trace:
         model(*bound.args, **bound.kwargs)  # so that what is timed is not the first of its kind
         bound, inputs = _bind(model, arguments)
         result = Trace(scopes, inputs)
-        stack.enter_context(scopes.following(model))
-        stack.enter_context(_measuring(result.measured))
-        output = model(*bound.args, **bound.kwargs)
-    map_tensors(lambda name, tensor: result.outputs.setdefault(name, tensor), output, "output")
+        with scopes.following(model), measuring(result.measured, trace.__code__):
+            output = model(*bound.args, **bound.kwargs)
+        found: dict[str, Tensor] = {}
+        map_tensors(found.setdefault, output, "output")
+        result.outputs = {name: (edge_of(t), meta(t)) for name, t in found.items()}
+        leaves = [*model.parameters(), *(tensor for tensor, _ in inputs.values())]
+        try:
+            with measuring(result.measured, trace.__code__):
+                _differentiate(list(found.values()), leaves)
+        except Exception as error:  # of a function of the user's, which may have no derivative
+            result.trouble = error
     return result
+
+
+def _differentiate(outputs: list[Tensor], leaves: list[Tensor]) -> None:
+    """Compute the gradient of the outputs' sum, and forget it."""
+    roots = [tensor for tensor in outputs if tensor.requires_grad]
+    wanted = [tensor for tensor in leaves if tensor.requires_grad]
+    if roots and wanted:
+        ones = [wrap(np.ones(tensor.shape, tensor.dtype.numpy)) for tensor in roots]
+        grad(roots, wanted, ones, allow_unused=True)
+
+
+@contextmanager
+def watched_step(model: Module) -> Iterator[Trace]:
+    """Watch a training step, which is the block: its results are the same as without.
+
+    The trace is complete after the block. What was given to the model is found where operations
+    keep it.
+    """
+    result = Trace(Scopes(model, OUTSIDE, complete=False), {})
+
+    def enter(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        given: dict[str, Tensor] = {}
+        named = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+        map_tensors(given.setdefault, named, "")
+        for name, tensor in given.items():
+            result.inputs.setdefault(name.removeprefix("_"), (tensor, None))
+
+    handle = model.register_forward_pre_hook(enter, prepend=True, with_kwargs=True)
+    try:
+        with result.scopes.following(model), measuring(result.measured, None):
+            yield result
+    finally:
+        handle.remove()
+    roots = _last(result.measured)
+    for number, node in enumerate(roots):
+        name = "loss" if len(roots) == 1 else f"loss_{number}"
+        result.outputs[name] = (node, 0), node._outputs[0]
+
+
+def _last(measured: Measurements) -> list[Node]:
+    """Where backward passes began; without one, the operations of which nothing was computed."""
+    nodes = [n for n in measured.forward if n in measured.backward] or list(measured.forward)
+    used = {target for node in nodes for target, _ in node.next_functions}
+    return [node for node in nodes if node not in used]
+
+
+def meta(tensor: Tensor) -> Meta:
+    """The shape and the dtype of a tensor."""
+    return tuple(tensor.shape), tensor.dtype.numpy
 
 
 def _bind(
@@ -87,70 +135,6 @@ def _bind(
     for name, value in bound.arguments.items():
         bound.arguments[name] = map_tensors(enter, value, name)
     return bound, inputs
-
-
-class Scopes:
-    """Which module was running when: a path like `Net/features_Sequential/0_Linear`."""
-
-    def __init__(self, model: Module) -> None:
-        self.paths = module_paths(model)
-        self.root = self.paths[model]
-        self.identities: set[Node] = set()
-        self._stack = [self.root]
-        self._starts, self._scopes = [0], [self.root]
-
-    def at(self, sequence: int) -> str:
-        """Return the path of the innermost module that was running at a sequence number."""
-        return self._scopes[bisect_right(self._starts, sequence) - 1]
-
-    @contextmanager
-    def following(self, model: Module) -> Iterator[None]:
-        """Note in the block's course where each call of a submodule begins and ends."""
-        handles = []
-        for module in model.modules():
-            handles.append(module.register_forward_pre_hook(self._enter, prepend=True))
-            handles.append(module.register_forward_hook(self._leave))
-        try:
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
-
-    def _enter(self, module: Module, args: tuple[Any, ...]) -> None:
-        self._stack.append(self.paths[module])
-        self._mark()
-
-    def _leave(self, module: Module, args: tuple[Any, ...], output: Any) -> Any:
-        passed_on = isinstance(output, Tensor) and any(output is arg for arg in args)
-        if passed_on and output.requires_grad:
-            # A module that only hands on its input (dropout in evaluation) would have no node.
-            output = output.clone()
-            self.identities.add(output.grad_fn)
-        self._stack.pop()
-        self._mark()
-        return output
-
-    def _mark(self) -> None:
-        self._starts.append(next_sequence())
-        self._scopes.append(self._stack[-1])
-
-
-def module_paths(model: Module) -> dict[Module, str]:
-    """Name each module by the attributes that lead to it, each with its class."""
-    paths: dict[str, str] = {}
-    result: dict[Module, str] = {}
-    for dotted, module in model.named_modules():
-        parent, _, attribute = dotted.rpartition(".")
-        kind = type(module).__name__
-        own = safe(f"{attribute}_{kind}" if dotted else kind)
-        paths[dotted] = f"{paths[parent]}/{own}" if dotted else own
-        result[module] = paths[dotted]
-    return result
-
-
-def safe(name: str) -> str:
-    """Replace what has a meaning in the names of TensorBoard's nodes."""
-    return re.sub(r"[^A-Za-z0-9_.\-]", "_", name)
 
 
 def map_tensors(function: Callable[[str, Tensor], Any], value: Any, name: str) -> Any:
@@ -191,52 +175,3 @@ def _unfrozen(model: Module) -> Iterator[None]:
     finally:
         for parameter in frozen:
             parameter.requires_grad_(False)
-
-
-@contextmanager
-def _measuring(measured: dict[Node, Measured]) -> Iterator[None]:
-    """Time the operations of the block and find the lines that called them.
-
-    The functions made from the operations' declarations are told by their file name. Python's
-    profiling hook sees them without any provision, and cost, in the operations themselves. A
-    profiler that is at work goes on; beside one that Python code cannot call, nothing is measured.
-    """
-    before: Any = sys.getprofile()
-    if before is not None and not callable(before):  # `cProfile` until Python 3.11
-        yield
-        return
-    starts: list[int] = []
-
-    def profile(frame: FrameType, event: str, result: Any) -> None:
-        if before is not None:
-            before(frame, event, result)
-        if event not in ("call", "return"):
-            return
-        now = time.perf_counter_ns()
-        if not frame.f_code.co_filename.startswith("<nanotorch op "):
-            return
-        if event == "call":
-            starts.append(time.perf_counter_ns())
-            return
-        elapsed = now - starts.pop()
-        first = result[0] if isinstance(result, list | tuple) and result else result
-        node = edge_of(first)[0] if isinstance(first, Tensor) and first.requires_grad else None
-        if node is not None:
-            measured[node] = Measured(elapsed, _caller(frame))
-
-    sys.setprofile(profile)
-    try:
-        yield
-    finally:
-        sys.setprofile(before)
-
-
-def _caller(frame: FrameType) -> str:
-    """Return the innermost line outside this package, between the operation and this module."""
-    caller = frame.f_back
-    while caller is not None and caller.f_code.co_filename != __file__:
-        path = caller.f_code.co_filename
-        if not path.startswith((PACKAGE, "<")):
-            return f"{Path(path).name}:{caller.f_lineno}"
-        caller = caller.f_back
-    return ""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tensorboard.compat.proto.config_pb2 import RunMetadata
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
@@ -47,3 +48,28 @@ def graph_of(directory: Path) -> Any:
     """Return the graph that a run shows: the last one written."""
     found = [event.graph_def for event in events(directory) if event.graph_def]
     return GraphDef.FromString(found[-1])
+
+
+def profiles_of(directory: Path) -> dict[str, Any]:
+    """Return the graphs of a run that have times, with those: a `RunMetadata` for each tag."""
+    values = [value for event in events(directory) for value in event.summary.value]
+    return {
+        value.tag: RunMetadata.FromString(value.tensor.string_val[0])
+        for value in values
+        if value.metadata.plugin_data.plugin_name == "graph_run_metadata"
+    }
+
+
+def nodes_of(profile: Any) -> dict[str, Any]:
+    """Return the nodes of the graph in a `RunMetadata`, by name."""
+    (graphs,) = profile.function_graphs
+    return {node.name: node for node in graphs.pre_optimization_graph.node}
+
+
+def costs_of(profile: Any) -> dict[str, tuple[int, int]]:
+    """Return microseconds and bytes of the nodes in a `RunMetadata`, by name."""
+    (device,) = profile.step_stats.dev_stats
+    return {
+        node.node_name: (node.all_end_rel_micros, node.memory[0].total_bytes)
+        for node in device.node_stats
+    }

@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.compat.proto.config_pb2 import RunMetadata
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.utils.tensorboard import SummaryWriter
-from nanotorch.utils.tensorboard.graph import operation
+from nanotorch.utils.tensorboard.nodes import operation
 from nanotorch.utils.tensorboard.run_metadata import OpStats, run_metadata, varint
-from nanotorch.utils.tensorboard.trace import module_paths
-from tests.utils.tensorboard.records import events, graph_of
+from nanotorch.utils.tensorboard.scopes import module_paths
+from tests.utils.tensorboard.records import costs_of, events, graph_of, nodes_of, profiles_of
 
 
 class Net(nn.Module):
@@ -115,15 +117,15 @@ def test_tensorboard_reads_graph_and_profile(tmp_path: Path) -> None:
     expected = graph(tmp_path, Net(), torch.rand(2, 2, 2))
     accumulator = EventAccumulator(str(tmp_path)).Reload()
     assert [node.name for node in accumulator.Graph().node] == [n.name for n in expected.node]
-    assert accumulator.Tags()["run_metadata"] == ["forward"]
-    (device,) = accumulator.RunMetadata("forward").step_stats.dev_stats
-    measured = {stats.node_name: stats for stats in device.node_stats}
+    assert set(accumulator.Tags()["tensors"]) == {"forward", "backward"}
+    forward = profiles_of(tmp_path)["forward"]
+    assert list(nodes_of(forward)) == [node.name for node in expected.node]
+    costs = costs_of(forward)
     operations = {node.name for node in expected.node if "backward" in node.attr}
-    assert set(measured) == {node.name for node in expected.node}
-    assert {n for n, stats in measured.items() if stats.all_end_rel_micros} == operations
-    assert measured["Net/first_Linear/weight"].memory[0].total_bytes == 4 * 6 * 4
-    relu = measured["Net/layers_Sequential/1_ReLU/relu"]
-    assert relu.memory[0].total_bytes == 2 * 8 * 4
+    assert set(costs) == {node.name for node in expected.node}
+    assert {name for name, (micros, _) in costs.items() if micros} == operations
+    assert costs["Net/first_Linear/weight"][1] == 4 * 6 * 4
+    assert costs["Net/layers_Sequential/1_ReLU/relu"][1] == 2 * 8 * 4
 
 
 def test_a_module_called_twice_shows_both_calls(tmp_path: Path) -> None:
@@ -296,7 +298,9 @@ def test_verbose_prints_the_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_run_metadata_is_tensorflows() -> None:
     stats = [OpStats("a/b", 1_499, 300), OpStats("weight", 0, 8), OpStats("c", 10**9, 2**40)]
-    parsed = RunMetadata.FromString(run_metadata(stats))
+    drawn = GraphDef(node=[NodeDef(name="a/b", op="Add")])
+    parsed = RunMetadata.FromString(run_metadata(stats, drawn.SerializeToString()))
+    assert parsed.function_graphs[0].pre_optimization_graph == drawn
     (device,) = parsed.step_stats.dev_stats
     assert device.device == "/device:CPU:0"
     found = [

@@ -8,11 +8,11 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.utils.tensorboard import SummaryWriter
+from tests.utils.tensorboard.records import costs_of, profiles_of
 
 
 def draw(directory: Path) -> None:
@@ -27,10 +27,8 @@ def afterwards() -> None:
 
 def operations(directory: Path) -> tuple[set[str], bool]:
     """Return the names of the nodes, and whether any has a time."""
-    found = EventAccumulator(str(directory)).Reload()
-    (device,) = found.RunMetadata("forward").step_stats.dev_stats
-    names = {node.name for node in found.Graph().node}
-    return names, any(node.all_end_rel_micros for node in device.node_stats)
+    costs = costs_of(profiles_of(directory)["forward"])
+    return set(costs), any(micros for micros, _ in costs.values())
 
 
 @pytest.mark.parametrize("kind", [cProfile.Profile, profile.Profile])

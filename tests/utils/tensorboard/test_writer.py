@@ -262,7 +262,7 @@ def test_hparams_stay_in_the_run(tmp_path: Path) -> None:
         for step in range(3):
             writer.add_scalar("loss/val", 3.0 - step, step)
         settings = {"lr": 1e-3, "nesterov": True, "name": "adam", "betas": [0.9, 0.999]}
-        writer.add_hparams(settings, {"loss/val": 1.0, "accuracy": torch.tensor(0.5)})
+        writer.add_hparams(settings, {"loss/val": 1.0, "accuracy": torch.tensor(0.5)}, run_name=".")
     assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
     assert len(load(tmp_path).Scalars("loss/val")) == 3
     assert [point.value for point in load(tmp_path).Scalars("accuracy")] == [0.5]
