@@ -25,6 +25,28 @@ FAR_Q = (1.0, 2.56852019228982242, 1.87295284992346047, 5.27905102951428412e-1,
          6.05183413124413191e-2, 2.33520497626869185e-3)  # fmt: skip
 
 
+# Of single precision: erf(x) = tanh(x R(x²)) to 3e-7, lowest power first; beyond FAR it is 1.
+# Fitted by least squares with weights that even out the greatest relative errors.
+FAR = 3.95
+R = (1.12837926, 0.102769401, -1.93470189e-4, -6.17098397e-4, 8.56636915e-5, -4.94754685e-6,
+     8.66023855e-9, 1.15689089e-8, -3.58707997e-10)  # fmt: skip
+
+
+def single(x: Array) -> Array:
+    """`erf` of single precision: twenty steps that NumPy takes for many numbers at once."""
+    kind = x.dtype.type
+    held = np.minimum(x, kind(FAR), out=...)
+    np.maximum(held, kind(-FAR), out=held)
+    power = np.multiply(held, held, out=...)
+    out = np.multiply(power, kind(R[-1]), out=...)
+    for factor in R[-2:0:-1]:
+        out += kind(factor)
+        out *= power
+    out += kind(R[0])
+    out *= held
+    return np.tanh(out, out=out)
+
+
 def ratio(x: Array, p: tuple[float, ...], q: tuple[float, ...]) -> Array:
     """``p(x) / q(x)``."""
     return np.polyval(p, x) / np.polyval(q, x)
@@ -45,12 +67,14 @@ def complement(x: Array) -> Array:
     inplace=True,
 )
 def erf(input: Array) -> Array:
-    """``2/√π ∫₀ˣ exp(-t²) dt``, to double precision before it is rounded.
+    """``2/√π ∫₀ˣ exp(-t²) dt``; of float32 within four units of the last place.
 
     Reference:
         Cody, Rational Chebyshev Approximations for the Error Function, Mathematics of
         Computation 23, 1969.
     """
+    if input.dtype == np.float32:
+        return single(input)
     x = input.astype(np.float64)
     size = np.abs(x)
     near = np.minimum(size, 0.46875)

@@ -1,8 +1,10 @@
 """Samples of what recurrent layers, packed sequences, embeddings and attention are made of."""
 
+from typing import Any
+
 import numpy as np
 
-from tests.ops.sampling import Table, given, rows, s, x
+from tests.ops.sampling import Table, fixed, given, kink, rows, s, x
 
 EVEN, FALLING = (2, 2), (3, 2, 1)
 
@@ -64,4 +66,27 @@ EMBEDDING: Table = {
     "one_hot_rows": rows(s(INDICES, 5), torch=None),
 }
 
-SEQUENCES: Table = {**RECURRENT, **EMBEDDING}
+MASK = fixed([0.0, -np.inf, 0.0], [-np.inf, 0.5, -np.inf])
+
+
+def attended(torch: Any, query: Any, key: Any, value: Any, mask: Any, *options: Any) -> Any:
+    """The means alone: of what else the operation gives, single derivatives mean nothing."""
+    causal, scale = options
+    function = torch.nn.functional.scaled_dot_product_attention
+    return function(query, key, value, mask, 0.0, causal, scale=scale)
+
+
+ATTENTION: Table = {
+    "scaled_dot_product_attention": rows(
+        s(x(2, 1, 2, 2), x(2, 1, 3, 2), x(2, 1, 3, 2), None, False, 0.7),
+        s(x(1, 2, 3, 2), x(1, 2, 3, 2), x(1, 2, 3, 2), None, True, 0.7),
+        s(x(1, 2, 2, 2), x(1, 2, 3, 2), x(1, 2, 3, 2), MASK, False, -0.7),
+        torch=None,
+        call=attended,
+    ),
+    "safe_softmax": rows(
+        s(x(2, 3)), s(x(2, 0)), kink(fixed([0.0, 1.0], [-np.inf, -np.inf])), torch=None
+    ),
+}
+
+SEQUENCES: Table = {**RECURRENT, **EMBEDDING, **ATTENTION}

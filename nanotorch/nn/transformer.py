@@ -1,0 +1,266 @@
+"""Transformers: stacked layers, and an encoder and a decoder together."""
+
+import copy
+import math
+import warnings
+from typing import Any
+
+from nanotorch import ops
+from nanotorch._core import dtypes
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.tensor import Tensor
+from nanotorch.nn import init
+from nanotorch.nn.container import ModuleList
+from nanotorch.nn.functional.activation import relu
+from nanotorch.nn.functional.attention import canonical_mask
+from nanotorch.nn.layernorm import LayerNorm
+from nanotorch.nn.module import Module
+from nanotorch.nn.transformer_layers import (
+    Activation,
+    TransformerDecoderLayer,
+    TransformerEncoderLayer,
+)
+
+
+def copies(module: Module, count: int) -> ModuleList:
+    """As many copies of a module."""
+    return ModuleList([copy.deepcopy(module) for _ in range(count)])
+
+
+def why_not_nested(layer: Any) -> str:
+    """Why PyTorch does not leave out padded steps in evaluation; empty if it does."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    heads = layer.self_attn
+    reasons = {
+        "encoder_layer.norm_first was True": layer.norm_first,
+        "encoder_layer.self_attn.batch_first was not True"
+        "(use batch_first for better inference performance)": not heads.batch_first,
+        "encoder_layer.self_attn was passed bias=False": heads.in_proj_bias is None,
+        "encoder_layer.self_attn._qkv_same_embed_dim was not True": heads.in_proj_weight is None,
+        "encoder_layer.activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
+        "encoder_layer.norm1.eps was not equal to encoder_layer.norm2.eps": (
+            layer.norm1.eps != layer.norm2.eps
+        ),
+        "encoder_layer.self_attn.num_heads is odd": heads.num_heads % 2 == 1,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+class TransformerEncoder(Module):
+    """Layers one after the other.
+
+    Args:
+        encoder_layer: of which copies are made.
+        num_layers: how many.
+        norm: the last one. Default: none.
+        enable_nested_tensor: in evaluation, without gradients and without ``mask``, results of
+            padded steps are zeros, where PyTorch leaves them out. Default: True.
+        mask_check: only if padding is at the end of sequences. Default: True.
+
+    Warns:
+        UserWarning: if the layer is none of those that PyTorch does this for.
+    """
+
+    def __init__(
+        self,
+        encoder_layer: TransformerEncoderLayer,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__()
+        self.layers = copies(encoder_layer, num_layers)
+        self.num_layers, self.norm = num_layers, norm
+        reason = why_not_nested(encoder_layer)
+        if enable_nested_tensor and reason:
+            warnings.warn(
+                "enable_nested_tensor is True, but self.use_nested_tensor is False because "
+                f"{reason}",
+                stacklevel=2,
+            )
+        self.enable_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor = enable_nested_tensor and not reason
+        self.mask_check = mask_check
+
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
+        """The output of the last layer; see `TransformerEncoderLayer`."""
+        kind = None if mask is None else mask.dtype
+        padding = canonical_mask(
+            src_key_padding_mask, "src_key_padding_mask", kind, "mask", src.dtype
+        )
+        mask = canonical_mask(mask, "mask", None, "", src.dtype, False)
+        output = src
+        for layer in self.layers:
+            output = layer(
+                output, src_mask=mask, is_causal=bool(is_causal), src_key_padding_mask=padding
+            )
+        if self._leaves_out(src, mask, src_key_padding_mask):
+            assert src_key_padding_mask is not None
+            output = output.masked_fill(padded(src_key_padding_mask).unsqueeze(-1), 0.0)
+        return output if self.norm is None else self.norm(output)
+
+    def _leaves_out(self, src: Tensor, mask: Tensor | None, padding: Tensor | None) -> bool:
+        """Whether PyTorch would leave out padded steps."""
+        if not self.use_nested_tensor or padding is None or mask is not None or src.dim() != 3:
+            return False
+        if self.training or (mode.enabled and any(p.requires_grad for p in self.parameters())):
+            return False
+        found = padded(padding)._array
+        return not (self.mask_check and (found[:, :-1] & ~found[:, 1:]).any())
+
+
+def padded(padding: Tensor) -> Tensor:
+    """Which steps a mask of padding means."""
+    found: Tensor = padding if padding.dtype == dtypes.bool_ else ops.isneginf(padding)
+    return found
+
+
+class TransformerDecoder(Module):
+    """Layers one after the other.
+
+    Args:
+        decoder_layer: of which copies are made.
+        num_layers: how many.
+        norm: the last one. Default: none.
+    """
+
+    def __init__(
+        self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None
+    ) -> None:
+        super().__init__()
+        self.layers = copies(decoder_layer, num_layers)
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The output of the last layer; see `TransformerDecoderLayer`."""
+        output = tgt
+        for layer in self.layers:
+            output = layer(
+                output, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
+                memory_key_padding_mask, bool(tgt_is_causal), memory_is_causal,
+            )  # fmt: skip
+        return output if self.norm is None else self.norm(output)
+
+
+class Transformer(Module):
+    """An encoder, and a decoder that looks at what it gives.
+
+    Args:
+        d_model: the size E of each step. Default: 512.
+        nhead: of attention, which divides E. Default: 8.
+        num_encoder_layers, num_decoder_layers: Default: 6.
+        dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias,
+            device, dtype: see `TransformerEncoderLayer`.
+        custom_encoder, custom_decoder: in place of the usual ones.
+
+    Shape:
+        src (S, N, E), tgt and the output (T, N, E); or without the batch.
+
+    Attributes:
+        encoder, decoder: weights are drawn by `init.xavier_uniform_`.
+
+    Reference:
+        Vaswani et al., Attention is all you need, NeurIPS 2017.
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = relu,
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        options = (
+            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
+            norm_first, bias, device, dtype,
+        )  # fmt: skip
+
+        def norm() -> LayerNorm:
+            return LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
+
+        if custom_encoder is None:
+            layer = TransformerEncoderLayer(*options)
+            custom_encoder = TransformerEncoder(layer, num_encoder_layers, norm())
+        self.encoder = custom_encoder
+        if custom_decoder is None:
+            other = TransformerDecoderLayer(*options)
+            custom_decoder = TransformerDecoder(other, num_decoder_layers, norm())
+        self.decoder = custom_decoder
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def _reset_parameters(self) -> None:
+        for p in self.parameters():
+            if p.dim() > 1:
+                init.xavier_uniform_(p)
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """The causal mask (sz, sz): ``-inf`` above the diagonal, else 0."""
+        mask: Tensor = ops.triu(ops.full((sz, sz), -math.inf, dtype=dtype, device=device), 1)
+        return mask
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The decoder's output for ``tgt``; see the layers for the masks.
+
+        Raises:
+            RuntimeError: for batches or features of different sizes.
+        """
+        along = 0 if self.batch_first else 1
+        if src.size(along) != tgt.size(along) and src.dim() == 3:
+            raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
+        )
+        output: Tensor = self.decoder(
+            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )  # fmt: skip
+        return output

@@ -1,0 +1,124 @@
+"""Attention as one operation: softmax(query keyᵀ · scale + mask) value.
+
+The scores are kept as (..., S, L), keys first: NumPy is fastest along the second last dimension.
+They are never divided by their sums; the smaller arrays beside them are.
+
+Reference:
+    Vaswani et al., Attention is all you need, NeurIPS 2017; the backward pass as in Dao et al.,
+    FlashAttention, NeurIPS 2022, appendix B.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.op import Array, op
+from nanotorch._core.sums import ones
+from nanotorch.ops.comparison import vanishing
+from nanotorch.ops.matrix import matmul
+from nanotorch.ops.reduction import sum_along
+from nanotorch.ops.shape import transpose
+
+FUTURE: dict[tuple[int, int, np.dtype], Array] = {}
+
+
+def future(keys: int, queries: int, kind: np.dtype) -> Array:
+    """``-inf`` (S, L) where a key comes after the query, else 0; kept, not to be written to."""
+    found = FUTURE.get((keys, queries, kind))
+    if found is None:
+        if len(FUTURE) > 20:
+            FUTURE.clear()
+        found = np.zeros((keys, queries), kind)
+        found[np.tril(np.ones((keys, queries), bool), -1)] = -math.inf
+        FUTURE[keys, queries, kind] = found
+    return found
+
+
+def mirrored(x: Any) -> Any:
+    """Matrices with their last two dimensions exchanged."""
+    return transpose(x, -2, -1)
+
+
+def slopes(
+    g: Any, query: Any, key: Any, value: Any, out: Any, raised: Any, inverse: Any, scale: float
+) -> tuple[Any, Any, Any]:
+    """The gradients of query, key and value.
+
+    With P = e/Σe the weights: of the scores P (dP - Σ P dP), where Σ P dP is also Σ g out. The
+    greatest score, which was subtracted, counts as a constant: the weights do not depend on it.
+    """
+    g_out, g_raised, g_inverse = g
+    share = vanishing(out) if g_out is None else g_out * mirrored(inverse)
+    back = sum_along(share * out, (-1,), True)
+    if g_inverse is not None:  # this one and the next in the derivative of a derivative
+        back = back + mirrored(g_inverse * inverse * inverse)
+    scores = matmul(value, mirrored(share)) - mirrored(back)
+    if g_raised is not None:
+        scores = scores + g_raised
+    scores = scores * raised
+    d_query = matmul(mirrored(scores), key) * scale
+    return d_query, matmul(scores, query) * scale, matmul(raised, share)
+
+
+@op(
+    query=slopes,
+    key=slopes,
+    value=slopes,
+    joint=True,
+    results=("out", "raised", "inverse"),
+    method=False,
+    public=False,
+    node="ScaledDotProductFlashAttentionForCpuBackward0",
+)
+def attention(
+    query: Array, key: Array, value: Array, mask: Any, causal: bool, scale: float
+) -> tuple[Array, Array, Array]:
+    """Weighted means of the values.
+
+    Args:
+        query: (B, H, L, E).
+        key: (B, H, S, E).
+        value: (B, H, S, E).
+        mask: an array that is added to the scores and broadcasts to (B, H, S, L), or None.
+        causal: no key counts that comes after the query.
+        scale: of the scores.
+
+    Returns:
+        (B, H, L, E), in the memory order of ``query``, zeros where no key counts; the exponentials
+        (B, H, S, L), whose greatest is 1; and the reciprocals (B, H, 1, L) of their sums.
+    """
+    kind = query.dtype
+    raised = np.matmul(key, (query * kind.type(scale)).swapaxes(-2, -1))
+    keys, queries = raised.shape[-2:]
+    if causal:
+        raised += future(keys, queries, kind)
+    if mask is not None:
+        raised += mask
+    greatest = np.maximum.reduce(raised, -2, keepdims=True, initial=-math.inf)
+    np.maximum(greatest, np.finfo(kind).min, out=greatest)  # where no key counts
+    raised -= greatest
+    np.exp(raised, out=raised)
+    inverse = np.matmul(ones(keys, kind)[None], raised)
+    inverse += inverse == 0
+    np.divide(kind.type(1), inverse, out=inverse)
+    out = np.empty_like(query)
+    np.matmul(raised.swapaxes(-2, -1), value, out=out)
+    out *= inverse.swapaxes(-2, -1)
+    return out, raised, inverse
+
+
+@op(
+    input=lambda g, out: out * (g - sum_along(g * out, (-1,), True)),
+    method=False,
+    public=False,
+    node="SafeSoftmaxBackward0",
+    in_order=True,
+)
+def safe_softmax(input: Array) -> Array:
+    """The softmax along the last dimension; zeros where all elements are ``-inf``."""
+    greatest = np.maximum.reduce(input, -1, keepdims=True, initial=-math.inf)
+    out = np.exp(input - np.maximum(greatest, np.finfo(input.dtype).min))
+    total = np.add.reduce(out, -1, keepdims=True)
+    out /= total + (total == 0)
+    return out

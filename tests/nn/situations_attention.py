@@ -1,0 +1,226 @@
+"""Attention, and layers of several heads."""
+
+from typing import Any
+
+from tests.answers import bits, numbers, raised, warned
+
+
+def _wave(torch: Any, *shape: int, shift: float = 0.3, dtype: str = "float32") -> Any:
+    """Numbers between -1 and 1 that do not repeat."""
+    count = 1
+    for n in shape:
+        count *= n
+    kind = getattr(torch, dtype)
+    return (torch.arange(count, dtype=torch.float64) * 0.7 + shift).sin().reshape(shape).to(kind)
+
+
+def _triangle(torch: Any, size: int) -> Any:
+    return torch.ones(size, size, dtype=torch.bool).triu(1)
+
+
+def _outcome(torch: Any, function: Any, *inputs: Any, **options: Any) -> list[Any]:
+    """A result, its node, and the gradients of the inputs."""
+    leaves = [x.clone().requires_grad_() for x in inputs]
+    out = function(*leaves, **options)
+    (out * _wave(torch, *out.shape, shift=1.0).to(out.dtype)).sum().backward()
+    return [type(out.grad_fn).__name__, numbers(out), *[numbers(x.grad) for x in leaves]]
+
+
+def products(torch: Any) -> Any:
+    attention = torch.nn.functional.scaled_dot_product_attention
+    answers = []
+    for dtype in ("float32", "float64"):
+        q, k, v = (_wave(torch, 2, 3, n, 4, shift=s, dtype=dtype)
+                   for n, s in ((4, 0.1), (5, 0.2), (5, 0.9)))  # fmt: skip
+        keep = torch.ones(4, 5, dtype=torch.bool).tril()
+        keep[1] = False
+        options: list[dict[str, Any]] = [
+            {}, {"is_causal": True}, {"scale": 0.3}, {"attn_mask": keep}, {"scale": -2.0},
+            {"attn_mask": _wave(torch, 4, 5, dtype=dtype)},
+            {"attn_mask": _wave(torch, 2, 1, 4, 5, dtype=dtype)},
+            {"attn_mask": _wave(torch, 2, 3, 4, 5, dtype=dtype).requires_grad_()},
+        ]  # fmt: skip
+        answers += [_outcome(torch, attention, q, k, v, **some) for some in options]
+        answers += [
+            _outcome(torch, attention, q, k, _wave(torch, 2, 3, 5, 6, dtype=dtype), **some)
+            for some in ({}, {"is_causal": True}, {"attn_mask": keep})
+        ]
+        answers += [
+            _outcome(torch, attention, q[0], k[0], v[0]),
+            _outcome(torch, attention, q[0, 0], k[0, 0], v[0, 0]),
+            _outcome(torch, attention, q[:1], k, v),
+        ]  # fmt: skip
+        many = _wave(torch, 2, 6, 4, 4, dtype=dtype)
+        answers.append(_outcome(torch, attention, many, k, v, enable_gqa=True))
+    swapped = _wave(torch, 2, 4, 3, 4).transpose(1, 2)
+    out = attention(swapped, swapped, swapped)
+    return [*answers, out.stride(), attention(*[_wave(torch, 2, 3, 0, 4)] * 3).shape]
+
+
+def dropped_products(torch: Any) -> Any:
+    attention = torch.nn.functional.scaled_dot_product_attention
+    x = _wave(torch, 2, 3, 4, 4)
+    return [
+        _outcome(torch, attention, x, x, x, dropout_p=0.4),
+        _outcome(torch, attention, x, x, x, dropout_p=0.4, is_causal=True),
+        _outcome(torch, attention, x, x, x, attn_mask=_triangle(torch, 4), dropout_p=0.7),
+        bits(torch.rand(2)),
+    ]  # fmt: skip
+
+
+def errors_of_products(torch: Any) -> Any:
+    attention, zeros = torch.nn.functional.scaled_dot_product_attention, torch.zeros
+    q, k, v = zeros(2, 4, 3, 8), zeros(2, 4, 5, 8), zeros(2, 4, 5, 6)
+    return [
+        raised(attention, q, k, v, zeros(3, 5), 0.0, True), raised(attention, q, k, v, None, 1.5),
+        raised(attention, q, k, v, zeros(3, 5).double()), raised(attention, q[0, 0, 0], k, v),
+        raised(attention, q, k, v, zeros(3, 5).long()), raised(attention, q, k, v, zeros(3, 4)),
+        raised(attention, q, k[:, :2], v[:, :2]), raised(attention, q.long(), k.long(), v.long()),
+        raised(attention, q, k[:, :3], v[:, :3], enable_gqa=True), raised(attention, [1], k, v),
+        raised(attention, q.double(), k, v), raised(attention, q, k, v, scale="a"),
+    ]  # fmt: skip
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {}, "no bias": {"bias": False}, "learned key": {"add_bias_kv": True},
+    "sizes": {"kdim": 3, "vdim": 5}, "value's size": {"vdim": 5}, "zeros": {"add_zero_attn": True},
+    "batch first": {"batch_first": True},
+    "both": {"add_bias_kv": True, "add_zero_attn": True, "batch_first": True},
+}  # fmt: skip
+
+
+def made(torch: Any) -> Any:
+    answers = []
+    for options in OPTIONS.values():
+        torch.manual_seed(1)
+        layer = torch.nn.MultiheadAttention(8, 2, **options)
+        held = {name: bits(tensor) for name, tensor in layer.state_dict().items()}
+        absent = [name for name, p in layer._parameters.items() if p is None]
+        answers.append([layer, held, absent, layer.bias_k is None, layer.head_dim, layer.kdim])
+    return answers
+
+
+def _heads(torch: Any, layer: Any, q: Any, k: Any, v: Any, **options: Any) -> list[Any]:
+    """A layer's result and weights, with all gradients; both have a part in the loss."""
+    leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+    layer.zero_grad()
+    out, weights = layer(*leaves, **options)
+    total = (out * _wave(torch, *out.shape)).sum()
+    if weights is not None:
+        total = total + (weights * _wave(torch, *weights.shape)).sum()
+    total.backward()
+    nodes = [type(out.grad_fn).__name__, weights is not None and type(weights.grad_fn).__name__]
+    grads = [x.grad for x in (*leaves, *layer.parameters())]
+    return [nodes, numbers(out), numbers(weights), *map(numbers, grads)]
+
+
+def heads(torch: Any) -> Any:
+    answers = {}
+    for name, options in OPTIONS.items():
+        torch.manual_seed(2)
+        layer = torch.nn.MultiheadAttention(4, 2, **options)
+        sizes = options.get("kdim", 4), options.get("vdim", 4)
+        first, second = (2, 5) if options.get("batch_first") else (5, 2)
+        q = _wave(torch, *((2, 4) if first == 2 else (4, 2)), 4)
+        k, v = (_wave(torch, first, second, size) for size in sizes)
+        padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+        mask = torch.ones(4, 5, dtype=torch.bool).triu(1)
+        for how in (
+            {}, {"need_weights": False}, {"average_attn_weights": False},
+            {"key_padding_mask": padding}, {"attn_mask": mask},
+            {"key_padding_mask": padding, "attn_mask": mask, "need_weights": False},
+            {"attn_mask": _wave(torch, 4, 4, 5), "need_weights": False},
+        ):  # fmt: skip
+            answers[f"{name}, {' '.join(how)}"] = _heads(torch, layer, q, k, v, **how)
+    return answers
+
+
+def self_attention(torch: Any) -> Any:
+    """One tensor as query, key and value."""
+    answers = []
+    for batch_first in (False, True):
+        torch.manual_seed(3)
+        layer = torch.nn.MultiheadAttention(8, 2, batch_first=batch_first)
+        mask = torch.nn.Transformer.generate_square_subsequent_mask(3)
+        for shape in ((2, 3, 8) if batch_first else (3, 2, 8), (3, 8)):
+            for how in (
+                {}, {"need_weights": False}, {"attn_mask": mask, "is_causal": True},
+                {"attn_mask": mask, "is_causal": True, "need_weights": False},
+                {"attn_mask": torch.zeros(3, 3), "is_causal": True, "need_weights": False},
+            ):  # fmt: skip
+                x = _wave(torch, *shape).requires_grad_()
+                layer.zero_grad()
+                out, weights = layer(x, x, x, **how)
+                (out * _wave(torch, *out.shape)).sum().backward()
+                grads = [x.grad, *[p.grad for p in layer.parameters()]]
+                node = type(out.grad_fn).__name__
+                answers.append([node, out.stride(), numbers(out), numbers(weights),
+                                *map(numbers, grads)])  # fmt: skip
+    return answers
+
+
+def dropped_heads(torch: Any) -> Any:
+    layer = torch.nn.MultiheadAttention(8, 2, dropout=0.5)
+    x = _wave(torch, 3, 2, 8)
+    answers = []
+    for how in ({}, {"need_weights": False}):
+        torch.manual_seed(4)
+        answers.append(_heads(torch, layer, x, x, x, **how))
+    layer.eval()
+    return [*answers, numbers(layer(x, x, x)[0]), bits(torch.rand(2))]
+
+
+def function(torch: Any) -> Any:
+    """Keys and values that are given, and what does not fit."""
+    ones = torch.ones
+    x = _wave(torch, 3, 2, 8)
+
+    def call(heads: int = 2, size: int = 8, **options: Any) -> Any:
+        weight = options.pop("weight", _wave(torch, 24, 8))
+        return torch.nn.functional.multi_head_attention_forward(
+            x, x, x, size, heads, weight, _wave(torch, 24), options.pop("bias_k", None),
+            options.pop("bias_v", None), False, 0.0, _wave(torch, 8, 8), _wave(torch, 8), **options,
+        )  # fmt: skip
+
+    given = call(static_k=_wave(torch, 4, 5, 4), static_v=_wave(torch, 4, 5, 4))
+    separate = {f"{name}_proj_weight": _wave(torch, 8, 8) for name in "qkv"}
+    apart = call(use_separate_proj_weight=True, weight=None, **separate)
+    return [
+        *map(numbers, (*given, *apart)), raised(call, 3), raised(call, 2, 7),
+        raised(call, static_k=ones(3, 3, 4)), raised(call, static_k=ones(4, 3, 5)),
+        raised(call, bias_k=ones(1, 1, 8)), raised(call, use_separate_proj_weight=True),
+        raised(call, bias_k=ones(1, 1, 8), bias_v=ones(1, 1, 8), static_k=ones(4, 3, 4)),
+        raised(call, weight=None),
+        raised(call, use_separate_proj_weight=True, q_proj_weight=ones(8, 8)),
+        raised(call, use_separate_proj_weight=True, q_proj_weight=ones(8, 7),
+               k_proj_weight=ones(8, 8), v_proj_weight=ones(8, 8)),
+    ]  # fmt: skip
+
+
+def errors(torch: Any) -> Any:
+    kind, ones, zeros = torch.nn.MultiheadAttention, torch.ones, torch.zeros
+    layer, x = kind(8, 2), ones(3, 2, 8)
+    single = x[:, 0]
+
+    def masked(**masks: Any) -> str:
+        return raised(layer, x, x, x, **masks)
+
+    def no(*shape: int) -> Any:
+        return zeros(*shape, dtype=torch.bool)
+
+    return [
+        raised(kind, 7, 2), raised(kind, 0, 2), raised(kind, 8, 0), raised(kind, 8, -1),
+        raised(layer, ones(8), ones(8), ones(8)), raised(layer, x, x[0], x),
+        raised(layer, x[0], x, x), raised(layer, x, ones(3, 2, 7), x),
+        raised(layer, x, ones(4, 2, 8), x),
+        raised(layer, x, x, ones(3, 3, 8)), raised(layer, ones(3, 2, 7), x, x),
+        masked(key_padding_mask=no(3, 3)), masked(key_padding_mask=no(2, 4)),
+        masked(key_padding_mask=no(3)), masked(key_padding_mask=zeros(2, 3).long()),
+        masked(attn_mask=zeros(3, 4)), masked(attn_mask=zeros(2, 3, 3)),
+        masked(attn_mask=zeros(1, 4, 3, 3)), masked(attn_mask=zeros(3, 3).long()),
+        masked(is_causal=True), masked(is_causal=True, need_weights=False),
+        raised(layer, single, single, single, no(2, 3)),
+        raised(layer, single, single, single, attn_mask=zeros(1, 3, 3)),
+        raised(layer, x.double(), x.double(), x.double()),
+        warned(lambda: layer(x, x, x, no(2, 3), attn_mask=zeros(3, 3))),
+    ]  # fmt: skip
