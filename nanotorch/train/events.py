@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from nanotorch.serialization.files import naming
 from nanotorch.utils.tensorboard import SummaryWriter
 
 from .reading import Component, Section
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PATTERN = "events.out.tfevents.*"
 BINS = 60
@@ -69,10 +66,10 @@ class TensorBoardEvents:
         with naming(self._directory):
             self._writer.add_pr_curve(tag, labels, scores, step)
 
-    def figure(self, tag: str, figure: "Figure", step: int) -> None:
-        """Add a plot."""
+    def image(self, tag: str, pixels: Any, step: int) -> None:
+        """Add a picture of shape (height, width, 3)."""
         with naming(self._directory):
-            self._writer.add_figure(tag, figure, step, close=False)
+            self._writer.add_image(tag, pixels, step, dataformats="HWC")
 
     def outcome(self, config: Section, results: Mapping[str, float], step: int) -> None:
         """Add the run's row in the table of hyperparameters and results.

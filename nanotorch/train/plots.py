@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nanotorch.serialization.files import naming
 
@@ -39,21 +40,40 @@ STYLE: dict[Any, Any] = {
     "lines.linewidth": 1.8,
 }
 RESOLUTION = 130
-WIDE = 20.0
-"""The ratio of the largest value to the least from which an axis is logarithmic."""
+ANIMATION_RESOLUTION = 75
+WIDE, NARROW = 8.0, 300.0
+"""From what ratio of the largest value to the least an axis is logarithmic; up to which ratio it
+has numbers between the powers of ten."""
 
 Records = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
+class Moving:
+    """What moves in a figure.
+
+    Attributes:
+        axes: where.
+        artists: what of the figure is not part of the background.
+        start: draws the rest into axes of the same limits; returns what changes it to a frame.
+        frames: how many there are.
+        speed: how many are shown in a second.
+    """
+
+    axes: "Axes"
+    artists: Sequence[Any]
+    start: Callable[["Axes"], Callable[[int], Any]]
+    frames: int
+    speed: int
+
+
+@dataclass(frozen=True)
 class Plot:
-    """A figure with its name, and how to move it if it moves."""
+    """A figure with its name, and what moves in it."""
 
     name: str
     figure: "Figure"
-    frames: int = 0
-    move: Callable[[int], Any] = int
-    """Changes the figure to what it shows in a frame."""
+    moving: Moving | None = None
 
 
 class Drawable(Protocol):
@@ -70,19 +90,20 @@ def available() -> bool:
 
 def figure(rows: int = 1, columns: int = 1, width: float = 6.0, height: float = 4.2) -> Any:
     """Return a figure, which no window system knows of, and its axes in one list."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     made = Figure(figsize=(width * columns, height * rows), layout="constrained", dpi=RESOLUTION)
+    FigureCanvasAgg(made)
     axes = made.subplots(rows, columns, squeeze=False)
     return made, list(axes.flat)
 
 
-def styled(plots: Callable[[], Iterable[Plot]]) -> list[Plot]:
-    """Return the plots, drawn in the style of this module."""
-    from matplotlib import rc_context
-
-    with rc_context(STYLE):
-        return list(plots())
+def pixels(figure: "Figure") -> NDArray[np.uint8]:
+    """Return a figure as an image, shape (height, width, 4)."""
+    canvas: Any = figure.canvas
+    canvas.draw()
+    return np.array(canvas.buffer_rgba())
 
 
 def draw(
@@ -90,23 +111,50 @@ def draw(
 ) -> None:
     """Draw the plots of a run into `plots/` in its directory, and into TensorBoard."""
     from matplotlib import rc_context
-    from matplotlib.animation import FuncAnimation, PillowWriter
+    from matplotlib.image import imsave
 
     lines = (directory / METRICS).read_text("utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     place = directory / DIRECTORY
     place.mkdir(exist_ok=True)
-    for plot in styled(lambda: experiment.plots(records)):
-        path = place / f"{plot.name}.png"
-        with naming(path), rc_context(STYLE):
-            plot.figure.savefig(path)
+    with rc_context(STYLE):
+        for plot in experiment.plots(records):
+            path = place / f"{plot.name}.png"
+            image = pixels(plot.figure)
+            with naming(path):
+                imsave(path, image)
             if events is not None:
-                events.figure(f"plots/{plot.name}", plot.figure, step)
-            if plot.frames:
-                # The constrained layout would shift the axes from frame to frame.
-                plot.figure.set_layout_engine("none")
-                moving = FuncAnimation(plot.figure, plot.move, plot.frames)
-                moving.save(path.with_suffix(".gif"), PillowWriter(fps=12), dpi=80)
+                events.image(f"plots/{plot.name}", image[..., :3], step)
+            if plot.moving is not None:
+                animate(plot.figure, plot.moving, path.with_suffix(".gif"))
+
+
+def animate(figure: "Figure", moving: "Moving", path: Path) -> None:
+    """Write an animation; what does not move is drawn once."""
+    from matplotlib.animation import FuncAnimation, PillowWriter
+    from matplotlib.figure import Figure
+
+    for artist in moving.artists:
+        artist.set_visible(False)
+    background = pixels(figure)
+    width, height = figure.get_size_inches()
+    front = Figure(figsize=(width, height), dpi=ANIMATION_RESOLUTION)
+    behind = front.add_axes((0, 0, 1, 1))
+    behind.imshow(background, aspect="auto", interpolation="lanczos")
+    behind.set_axis_off()
+    axes = front.add_axes(moving.axes.get_position().bounds)
+    axes.set(xlim=moving.axes.get_xlim(), ylim=moving.axes.get_ylim())
+    axes.set_axis_off()
+    movement = FuncAnimation(front, moving.start(axes), moving.frames)
+    with naming(path):
+        movement.save(path, PillowWriter(fps=moving.speed))
+
+
+def between(*colors: str) -> Any:
+    """Return the colors from one to the next."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("between", colors)
 
 
 def steps_of_color(levels: Any) -> Any:
@@ -143,9 +191,10 @@ def loss_curves(records: Records) -> Plot | None:
         label = f"best validation loss: {y[best]:.4g} in epoch {x[best]}"
         top.plot(x[best], y[best], "o", color=RED, markersize=7, label=label, zorder=5)
     values = np.concatenate([y for _, y in found.values()])
-    scale_values(top, values)
     top.set(title="Loss", xlabel="epoch", ylabel="loss")
+    scale_values(top, values)
     top.legend()
+    whole_numbers(top)
     if changing:
         axes[1].plot(steps, rates, color=GREY)
         axes[1].set(title="Learning rate", xlabel="step", ylabel="learning rate")
@@ -155,8 +204,21 @@ def loss_curves(records: Records) -> Plot | None:
 
 def scale_values(axes: "Axes", values: Any) -> None:
     """Let the vertical axis be logarithmic where values of all sizes are to be seen."""
+    from matplotlib.ticker import LogLocator
+
     finite = values[np.isfinite(values)]
-    if len(finite) and finite.min() > 0 and finite.max() > WIDE * finite.min():
-        axes.set_yscale("log")
-    if len(finite) and len(finite) < len(values):
+    positive = finite[finite > 0]
+    if len(positive) and finite.min() >= 0 and positive.max() > WIDE * positive.min():
+        axes.set_yscale("log", nonpositive="mask")
+        narrow = positive.max() < NARROW * positive.min()
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("")
+    if len(finite) < len(values):
         axes.set_title(f"{axes.get_title()} (ended by numbers that are not finite)")
+
+
+def whole_numbers(axes: "Axes") -> None:
+    """Let the horizontal axis have whole numbers only."""
+    locator: Any = axes.xaxis.get_major_locator()
+    locator.set_params(integer=True)

@@ -1,12 +1,26 @@
 """The way to a minimum, as figures."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .plots import BLUE, RED, Plot, Records, figure, scale_values, series, steps_of_color
+from .plots import (
+    BLUE,
+    RED,
+    Moving,
+    Plot,
+    Records,
+    figure,
+    scale_values,
+    series,
+    steps_of_color,
+    whole_numbers,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
@@ -15,7 +29,10 @@ Function = Callable[[Array], Array]
 GRID = 160
 MARGIN = 0.25
 LEVELS = 24
-MOST_FRAMES = 60
+MOST_MARKERS = 150
+MOST_FRAMES = 32
+SECONDS = 4.0
+"""How long the animation takes, if there are enough points."""
 FAR = 50.0
 """How many times the distance of start and median a point may lie away to be shown."""
 
@@ -29,6 +46,7 @@ def value_curve(records: Records) -> Plot | None:
     axes.plot(steps, values, color=BLUE, marker="o" if len(steps) <= 60 else None, markersize=3.5)
     axes.set(title="Value", xlabel="step", ylabel="f before the step")
     scale_values(axes, values)
+    whole_numbers(axes)
     return Plot("value", made)
 
 
@@ -48,7 +66,8 @@ def trajectory(records: Records, start: Array, function: Function, formula: str)
                            norm=steps_of_color(levels))  # fmt: skip
     axes.contour(a, b, values, levels, colors="white", linewidths=0.5, alpha=0.6)
     made.colorbar(filled, ax=axes, label="f", format="%.3g")
-    (path,) = axes.plot(points[:, 0], points[:, 1], color=RED, linewidth=1.5, marker="o",
+    marker = "o" if len(points) <= MOST_MARKERS else None
+    (path,) = axes.plot(points[:, 0], points[:, 1], color=RED, linewidth=1.5, marker=marker,
                         markersize=3, label="points")  # fmt: skip
     axes.plot(*points[0], "o", color="white", markeredgecolor="black", markersize=8, label="start")
     (end,) = axes.plot(*points[-1], "*", color="gold", markeredgecolor="black", markersize=15,
@@ -57,15 +76,24 @@ def trajectory(records: Records, start: Array, function: Function, formula: str)
     axes.set(title=title if len(title) < 70 else f"{title[:67]}...", xlabel="x[0]", ylabel="x[1]")
     axes.grid(visible=False)
     axes.legend(loc="upper right", frameon=True, framealpha=0.85)
+    whole = [path, end]
     frames = np.unique(np.linspace(1, len(points), min(len(points), MOST_FRAMES)).astype(int))
 
-    def move(frame: int) -> Any:
-        upto = points[: frames[frame]]
-        path.set_data(upto[:, 0], upto[:, 1])
-        end.set_data(upto[-1:, 0], upto[-1:, 1])
-        return path, end
+    def begin(front: "Axes") -> Callable[[int], Any]:
+        (line,) = front.plot([], [], color=RED, linewidth=1.5, marker=marker, markersize=3)
+        (head,) = front.plot([], [], "*", color="gold", markeredgecolor="black", markersize=15)
 
-    return Plot("trajectory", made, len(frames), move)
+        def move(frame: int) -> Any:
+            upto = points[: frames[min(frame, len(frames) - 1)]]
+            line.set_data(upto[:, 0], upto[:, 1])
+            head.set_data(upto[-1:, 0], upto[-1:, 1])
+            return line, head
+
+        return move
+
+    speed = max(round(len(frames) / SECONDS), 4)
+    # The last frame stays for a second before all begins again.
+    return Plot("trajectory", made, Moving(axes, whole, begin, len(frames) + speed, speed))
 
 
 def shown(points: Array) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .metrics import roc_auc
-from .plots import BLUE, GREY, ORANGE, PART_COLORS, RED, Plot, figure
+from .plots import BLUE, GREY, ORANGE, PART_COLORS, RED, Plot, between, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def residuals(pairs: Pairs, name: str) -> Plot:
     left.axhline(0, color=GREY, linewidth=1.2, linestyle="--")
     left.set(title="Residuals", xlabel=f"predicted {name}", ylabel="true - predicted")
     low, high = padded(np.concatenate(list(errors.values())))
-    edges = np.linspace(low, high, 31)
+    edges = np.linspace(low, high, 21)
     for part, error in errors.items():
         right.hist(error, edges, density=True, histtype="stepfilled", alpha=0.3,
                    color=PART_COLORS[part])  # fmt: skip
@@ -56,7 +56,7 @@ def residuals(pairs: Pairs, name: str) -> Plot:
     right.axvline(0, color=GREY, linewidth=1.2, linestyle="--")
     right.set(title="Distribution of residuals", xlabel="true - predicted", ylabel="density")
     right.set_ylim(top=right.get_ylim()[1] * 1.25)
-    right.legend(loc="upper left")
+    right.legend(loc="upper left", frameon=True, framealpha=0.9, edgecolor="none")
     return Plot("residuals", made)
 
 
@@ -149,7 +149,9 @@ def decision_boundary(
     a, b, grid = grid_around(np.concatenate([x for x, _ in parts.values()]))
     probability = predict(grid).reshape(a.shape)
     levels = np.linspace(0, 1, 21)
-    filled = axes.contourf(a, b, probability, levels, cmap="RdBu_r", alpha=0.55)
+    filled = axes.contourf(
+        a, b, probability, levels, cmap=between(BLUE, "white", ORANGE), alpha=0.6
+    )
     made.colorbar(filled, ax=axes, ticks=[0, 0.25, 0.5, 0.75, 1],
                   label=f"probability of class {classes[1]}")  # fmt: skip
     axes.contour(a, b, probability, [0.5], colors="black", linewidths=1.4)
@@ -204,6 +206,9 @@ def scatter_classes(
                          edgecolors="black" if held_out else "none", linewidths=0.7,
                          alpha=0.9 if held_out else 0.6,
                          label=f"class {classes[value]}" if not held_out else None)  # fmt: skip
+    if len(parts) > 1:
+        axes.scatter([], [], s=22, color="none", edgecolors="black", linewidths=0.7,
+                     label="not trained on")  # fmt: skip
 
 
 def padded(values: NDArray[Any]) -> tuple[float, float]:

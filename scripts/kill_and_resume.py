@@ -1,0 +1,243 @@
+"""Kill trainings at random moments, resume them, and compare with trainings that were left alone.
+
+    python scripts/kill_and_resume.py                 # 50 kills; some minutes
+    python scripts/kill_and_resume.py --kills 5 --seed 3
+
+SIGKILL gives a process no chance to do anything. Every second kill waits for a checkpoint to be
+under way, so that it falls into the middle of writing one; some runs are killed again after they
+were resumed. In the end weights and metrics must equal, byte for byte, those of the unbroken run,
+and TensorBoard's curves must have every step once.
+"""
+
+import argparse
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TRAIN = [sys.executable, str(ROOT / "scripts" / "train.py")]
+AGAIN = 0.3
+"""The share of runs that are killed once more."""
+EARLY = 0.1
+"""The share of kills while a training is starting, more or less."""
+STARTING = 1.0
+"""How many seconds that takes."""
+COMMON = ("log.plots=false", "log.progress=false", "checkpoint.seconds=0.02")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A training that lasts a few seconds.
+
+    Attributes:
+        config: the name of its file.
+        overrides: what makes it last, and gives it all that has a state.
+    """
+
+    config: str
+    overrides: tuple[str, ...]
+
+
+EXPERIMENTS = (
+    Experiment(
+        "bce_classification",
+        (
+            "model.layers=[{name: Linear, out_features: 16}, BatchNorm1d, ReLU, {name: Dropout}, "
+            "{name: Linear, out_features: 1}]",
+            "train={epochs: 150, batch_size: 32, clip_norm: 1.0}",
+            "scheduler={name: CosineAnnealingLR, warmup: 5}",
+            "early_stopping={patience: 1000}",
+            "averaging={method: ema}",
+            "checkpoint.best=3",
+        ),
+    ),
+    Experiment(
+        "linear_regression",
+        (
+            "train={epochs: 400, batch_size: 16, accumulate: 2}",
+            "optimizer={name: Adam, lr: 0.1}",
+            "scheduler={name: ReduceLROnPlateau, patience: 20}",
+        ),
+    ),
+    Experiment(
+        "function_minimization",
+        (
+            "function={name: rosenbrock, start: [-1.2, 1], iterations: 8000}",
+            "optimizer={name: Adam, lr: 0.01}",
+            "scheduler={name: OneCycleLR, max_lr: 0.02, cycle_momentum: false}",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Unbroken:
+    """A run that was left alone, and how much it recorded."""
+
+    directory: Path
+    recorded: int
+
+
+def start(arguments: list[str], place: Path) -> subprocess.Popen[bytes]:
+    """Start a training in the directory `place`."""
+    return subprocess.Popen(
+        [*TRAIN, *arguments], cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+
+
+def finish(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a training that must succeed."""
+    _, errors = process.communicate()
+    if process.returncode:
+        sys.exit(f"a training failed with {process.returncode}:\n{errors.decode()}")
+
+
+def arguments_of(experiment: Experiment) -> list[str]:
+    """Return the command line of an experiment."""
+    config = ROOT / "configs" / f"{experiment.config}.yaml"
+    return ["--config", str(config), *experiment.overrides, *COMMON]
+
+
+def run_of(place: Path) -> Path | None:
+    """Return the run below `place` that can be resumed, if there is one."""
+    return next((path.parent for path in place.glob("runs/*/*/config.yaml")), None)
+
+
+def unbroken(experiment: Experiment, place: Path) -> Unbroken:
+    """Run an experiment without disturbing it."""
+    finish(start(arguments_of(experiment), place))
+    found = run_of(place)
+    assert found is not None
+    return Unbroken(found, progress(place))
+
+
+def writing(place: Path) -> bool:
+    """Return whether a checkpoint is being written just now."""
+    return any(True for _ in place.glob("runs/*/*/checkpoints/.*"))
+
+
+def progress(place: Path) -> int:
+    """Return how much has been recorded."""
+    return sum(path.stat().st_size for path in place.glob("runs/*/*/metrics.jsonl"))
+
+
+def kill(process: subprocess.Popen[bytes], place: Path, until: int, inside: bool) -> str:
+    """Kill a training at some point; return what it was doing.
+
+    Args:
+        process: the training.
+        place: where it runs.
+        until: how much is to be recorded before; 0 for any moment until training begins.
+        inside: whether to wait, after that, for a checkpoint to be under way.
+    """
+    if until == 0:
+        time.sleep(random.uniform(0, STARTING))
+    while process.poll() is None and progress(place) < until:
+        time.sleep(0.001)
+    while inside and process.poll() is None and not writing(place):
+        pass
+    process.kill()
+    process.communicate()
+    if process.returncode != -signal.SIGKILL:
+        return "finished before"
+    if run_of(place) is None:
+        return "before there was a run"
+    if not any(place.glob("runs/*/*/checkpoints/step-*")):
+        return "before the first checkpoint"
+    return "inside a checkpoint's writing" if writing(place) else "between checkpoints"
+
+
+def differences(directory: Path, reference: Path) -> list[str]:
+    """Return in what a run differs from the one that was left alone."""
+    found = [
+        name
+        for name in ("weights.safetensors", "metrics.jsonl")
+        if (directory / name).read_bytes() != (reference / name).read_bytes()
+    ]
+    return found + (["events"] if curves(directory) != curves(reference) else [])
+
+
+def curves(directory: Path) -> dict[str, list[tuple[int, float]]]:
+    """Return what TensorBoard shows of a run, without what is a matter of time."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(directory), size_guidance={"scalars": 0}).Reload()
+    return {
+        tag: [(event.step, event.value) for event in events.Scalars(tag)]
+        for tag in events.Tags()["scalars"]
+        if tag != "train/samples_per_second"
+    }
+
+
+def attempt(experiment: Experiment, whole: Unbroken, place: Path, chance: random.Random,
+            inside: bool) -> tuple[list[str], list[str]]:  # fmt: skip
+    """Kill a run, perhaps twice, and resume it to its end.
+
+    Returns:
+        What it was doing when it was killed, and in what it differs from the unbroken run.
+    """
+    moments = []
+    process = start(arguments_of(experiment), place)
+    while True:
+        # How far it gets is chosen by what it records: time means little on a busy machine.
+        share = chance.uniform(-EARLY, 1.0)
+        before, all_of_it = progress(place), whole.recorded
+        until = 0 if share < 0 else int(before + share * (all_of_it - before))
+        moment = kill(process, place, until, inside and until > 0)
+        moments.append(moment)
+        directory = run_of(place)
+        if directory is None:
+            process = start(arguments_of(experiment), place)
+        else:
+            process = start(["--resume", str(directory)], place)
+        if chance.random() > AGAIN:
+            break
+    finish(process)
+    directory = run_of(place)
+    assert directory is not None
+    return moments, differences(directory, whole.directory)
+
+
+def main() -> int:
+    """Return 1 if any run differs."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kills", type=int, default=50, help="how often to kill (default: 50)")
+    parser.add_argument("--seed", type=int, default=0, help="of the moments (default: 0)")
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    seen: Counter[str] = Counter()
+    kills = runs = bad = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        wholes = {}
+        for number, experiment in enumerate(EXPERIMENTS):
+            place = Path(scratch, f"whole-{number}")
+            place.mkdir()
+            wholes[experiment] = unbroken(experiment, place)
+            print(f"{experiment.config}: run without being disturbed", flush=True)
+        while kills < options.kills:
+            experiment = EXPERIMENTS[runs % len(EXPERIMENTS)]
+            place = Path(scratch, f"run-{runs}")
+            place.mkdir()
+            whole = wholes[experiment]
+            moments, found = attempt(experiment, whole, place, chance, bool(runs % 2))
+            runs += 1
+            seen.update(moments)
+            kills += sum(moment != "finished before" for moment in moments)
+            bad += bool(found)
+            verdict = f"DIFFERS in {', '.join(found)}" if found else "equal"
+            print(f"{kills:3} {experiment.config}: {', '.join(moments)}: {verdict}", flush=True)
+    print(f"\n{kills} kills of {runs} runs: {runs - bad} equal to the unbroken run, {bad} not")
+    print("\n".join(f"{count:4} {moment}" for moment, count in seen.most_common()))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
