@@ -12,6 +12,7 @@ from tests.ops.samples_elementwise import ELEMENTWISE
 from tests.ops.samples_factors import FACTORS
 from tests.ops.samples_indexing import INDEXING, WRITES
 from tests.ops.samples_linalg import LINALG
+from tests.ops.samples_loss import LOSSES
 from tests.ops.samples_nn import NN
 from tests.ops.samples_norm import DISTANCES, NORMS
 from tests.ops.samples_reduction import REDUCTION
@@ -39,6 +40,7 @@ TABLE: Table = {
     **ACTIVATIONS,
     **NORMS,
     **DISTANCES,
+    **LOSSES,
     **SORTING,
     **STATISTICS,
     **SPECIAL_FUNCTIONS,

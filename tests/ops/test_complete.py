@@ -15,7 +15,13 @@ from nanotorch._core.op import OPS, PUBLIC, Op, OpNode
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.aliases import SECOND
 from tests.ops.cases import Answer, Case, cases, function_of, load
-from tests.ops.checks import nodes_behind, outputs_with_grad, second_gradients, weights_of
+from tests.ops.checks import (
+    gradients,
+    nodes_behind,
+    outputs_with_grad,
+    second_gradients,
+    weights_of,
+)
 from tests.ops.samples import TABLE
 from tests.ops.sampling import is_inplace
 
@@ -23,6 +29,7 @@ from tests.ops.sampling import is_inplace
 NO_DERIVATIVE = "PyTorch has no derivative of it: tests/core/situations_engine.py"
 ELSEWHERE = dict.fromkeys(
     [
+        "ctc_backward",
         "floor_divide",
         "heaviside",
         "number_floor_divided",
@@ -138,8 +145,10 @@ def called_by_all_rows(monkeypatch: pytest.MonkeyPatch) -> set[str]:
         monkeypatch.setitem(function.__globals__, "kernel", noting)
     for case in working(load()):
         outs = outputs_with_grad(case.call())
-        if outs:
+        if outs and case.row.second:
             second_gradients(case.call())
+        elif outs:
+            gradients(case.call(), create_graph=True)
     return called
 
 

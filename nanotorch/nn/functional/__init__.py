@@ -105,6 +105,7 @@ from nanotorch.nn.functional.blocks import fold as fold
 from nanotorch.nn.functional.blocks import pixel_shuffle as pixel_shuffle
 from nanotorch.nn.functional.blocks import pixel_unshuffle as pixel_unshuffle
 from nanotorch.nn.functional.blocks import unfold as unfold
+from nanotorch.nn.functional.ctc import ctc_loss as ctc_loss
 from nanotorch.nn.functional.dropout import alpha_dropout as alpha_dropout
 from nanotorch.nn.functional.dropout import dropout1d as dropout1d
 from nanotorch.nn.functional.dropout import dropout2d as dropout2d

@@ -1,0 +1,366 @@
+"""Likelihoods, margins and rankings as modules; see the functions in `nn.functional`.
+
+``reduction`` is "mean" (the default), "sum" or "none"; ``size_average`` and ``reduce`` are
+PyTorch's former way to say that.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nanotorch._core.tensor import Tensor
+from nanotorch.nn.distance import PairwiseDistance
+from nanotorch.nn.functional import likelihood, ranking
+from nanotorch.nn.functional import margin_loss as margins
+from nanotorch.nn.functional.ctc import ctc_loss
+from nanotorch.nn.loss import _Loss, _WeightedLoss
+from nanotorch.nn.module import Module
+
+
+class KLDivLoss(_Loss):
+    """``target * (log(target) - input)``: `nn.functional.kl_div`.
+
+    Args:
+        reduction: also "batchmean". Default: "mean".
+        log_target: the target too are log-probabilities. Default: False.
+    """
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of the log-probabilities ``input`` against ``target``."""
+        return likelihood.kl_div(
+            input, target, reduction=self.reduction, log_target=self.log_target
+        )
+
+
+class PoissonNLLLoss(_Loss):
+    """``exp(input) - target * input``, of counts: `nn.functional.poisson_nll_loss`.
+
+    Args:
+        log_input: otherwise ``input`` is the mean itself. Default: True.
+        full: add Stirling's approximation. Default: False.
+        eps: Default: 1e-8.
+    """
+
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_input, self.full, self.eps = log_input, full, eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        """The loss of ``log_input`` against ``target``."""
+        return likelihood.poisson_nll_loss(
+            log_input,
+            target,
+            log_input=self.log_input,
+            full=self.full,
+            eps=self.eps,
+            reduction=self.reduction,
+        )
+
+
+class GaussianNLLLoss(_Loss):
+    """``(log(var) + (input - target)² / var) / 2``: `nn.functional.gaussian_nll_loss`.
+
+    Args:
+        full: add ``log(2π) / 2``. Default: False.
+        eps: variances are held above it. Default: 1e-6.
+    """
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(None, None, reduction)
+        self.full, self.eps = full, eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+        """The loss of ``input`` with the variances ``var`` against ``target``."""
+        return likelihood.gaussian_nll_loss(
+            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
+        )
+
+
+class CTCLoss(_Loss):
+    """Minus the log-likelihood of labels at any times: `nn.functional.ctc_loss`.
+
+    Args:
+        blank: the class of no label. Default: 0.
+        zero_infinity: 0 in place of infinite losses. Default: False.
+    """
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__(reduction=reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def forward(
+        self,
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: Tensor | Sequence[int],
+        target_lengths: Tensor | Sequence[int],
+    ) -> Tensor:
+        """The loss of log-probabilities (T, N, C) against labels."""
+        return ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
+        )
+
+
+# Of how things lie to each other
+
+
+class HingeEmbeddingLoss(_Loss):
+    """Distances of what belongs together or apart: `nn.functional.hinge_embedding_loss`.
+
+    Args:
+        margin: Default: 1.
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of the distances ``input`` against ``target``, 1 or -1."""
+        return ranking.hinge_embedding_loss(
+            input, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class CosineEmbeddingLoss(_Loss):
+    """Angles of what belongs together or apart: `nn.functional.cosine_embedding_loss`.
+
+    Args:
+        margin: from -1 to 1. Default: 0.
+    """
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """The loss of two sets of vectors against ``target``, 1 or -1."""
+        return ranking.cosine_embedding_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class MarginRankingLoss(_Loss):
+    """Whether one of two is greater: `nn.functional.margin_ranking_loss`.
+
+    Args:
+        margin: Default: 0.
+    """
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """The loss of two tensors against ``target``, 1 if the first should be greater, else -1."""
+        return ranking.margin_ranking_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class TripletMarginLoss(_Loss):
+    """Nearer to one than to the other: `nn.functional.triplet_margin_loss`.
+
+    Args:
+        margin: positive. Default: 1.
+        p: the order of the norm. Default: 2.
+        eps: keeps distances away from 0. Default: 1e-6.
+        swap: also count the distance of the two. Default: False.
+
+    Raises:
+        ValueError: if ``margin`` is not positive.
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        _check_margin(self, margin)
+        self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """The loss of triplets."""
+        return ranking.triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+def _check_margin(loss: Module, margin: float) -> None:
+    """Refuse margins that are not positive."""
+    if margin <= 0:
+        name = type(loss).__name__
+        raise ValueError(f"{name}: expected margin to be greater than 0, got {margin} instead")
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """`TripletMarginLoss` with any distance.
+
+    Args:
+        distance_function: of two tensors. Default: `PairwiseDistance`.
+        margin, swap: see there.
+
+    Raises:
+        ValueError: if ``margin`` is not positive.
+    """
+
+    distance_function: Any
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction=reduction)
+        _check_margin(self, margin)
+        self.distance_function = (
+            PairwiseDistance() if distance_function is None else distance_function
+        )
+        self.margin, self.swap = margin, swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """The loss of triplets."""
+        return ranking.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+# Of margins between scores
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """One right class: `nn.functional.multi_margin_loss`.
+
+    Args:
+        p: 1 or 2. Default: 1.
+        margin: Default: 1.
+        weight: of each class, (C,). Default: None.
+
+    Raises:
+        ValueError: for another ``p``, or weights that are no vector.
+    """
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(
+                "MultiMarginLoss: expected weight to be None or 1D tensor, got "
+                f"{weight.dim()}D instead"
+            )
+        self.p, self.margin = p, margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of the scores ``input`` against the class numbers ``target``."""
+        return margins.multi_margin_loss(
+            input,
+            target,
+            p=self.p,
+            margin=self.margin,
+            weight=self.weight,
+            reduction=self.reduction,
+        )
+
+
+class MultiLabelMarginLoss(_Loss):
+    """Several right classes: `nn.functional.multilabel_margin_loss`."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of the scores ``input`` against lists of class numbers that end with -1."""
+        return margins.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """Classes that are right or not: `nn.functional.multilabel_soft_margin_loss`.
+
+    Args:
+        weight: of each class, (C,). Default: None.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of the logits ``input`` against ``target``, 0 or 1."""
+        return margins.multilabel_soft_margin_loss(
+            input, target, weight=self.weight, reduction=self.reduction
+        )
+
+
+class SoftMarginLoss(_Loss):
+    """``log(1 + exp(-target * input))``: `nn.functional.soft_margin_loss`."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of the scores ``input`` against ``target``, 1 or -1."""
+        return margins.soft_margin_loss(input, target, reduction=self.reduction)

@@ -1,0 +1,152 @@
+"""The further losses as modules: values, gradients, states, refusals and warnings."""
+
+from typing import Any
+
+from tests.answers import numbers, raised, warned
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def values(torch: Any, *shape: int, seed: int = 0) -> Any:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def gradient(loss: Any, *inputs: Any) -> Any:
+    """The loss, its node, and the gradients of its inputs."""
+    leaves = [x.detach().clone().requires_grad_() for x in inputs]
+    out = loss(*leaves)
+    out.sum().backward()
+    return [numbers(out), type(out.grad_fn).__name__, [numbers(x.grad) for x in leaves]]
+
+
+def of_distributions(torch: Any) -> Any:
+    nn = torch.nn
+    x, y = values(torch, 4, 3), values(torch, 4, 3, seed=1)
+    p, v = y.softmax(1), values(torch, 4, 3, seed=2).exp()
+    answers = []
+    for r in (*REDUCTIONS, "batchmean"):
+        answers += [
+            gradient(lambda a: nn.KLDivLoss(reduction=r)(a, p), x),
+            gradient(lambda a: nn.KLDivLoss(reduction=r, log_target=True)(a, y), x),
+        ]
+    for r in REDUCTIONS:
+        answers += [
+            gradient(lambda a: nn.PoissonNLLLoss(reduction=r)(a, v), x),
+            gradient(lambda a: nn.PoissonNLLLoss(full=True, reduction=r)(a, v * 3), x),
+            gradient(lambda a: nn.PoissonNLLLoss(False, eps=0.1, reduction=r)(a, v), p),
+            gradient(nn.GaussianNLLLoss(reduction=r), x, y, v),
+            gradient(lambda a: nn.GaussianNLLLoss(full=True, eps=1.0, reduction=r)(a, y, v), x),
+            gradient(lambda a: nn.GaussianNLLLoss(reduction=r)(a, y, 0.5), x),
+        ]
+    return answers
+
+
+def of_places(torch: Any) -> Any:
+    nn = torch.nn
+    a, b, c = [values(torch, 4, 3, seed=n) for n in range(3)]
+    t, signs = torch.tensor([1.0, -1.0, -1.0, 1.0]), c.sign()
+    answers = []
+    for r in REDUCTIONS:
+        answers += [
+            gradient(lambda x: nn.HingeEmbeddingLoss(0.5, reduction=r)(x, signs), a),
+            gradient(lambda x, y: nn.CosineEmbeddingLoss(0.1, reduction=r)(x, y, t), a, b),
+            gradient(lambda x, y: nn.MarginRankingLoss(0.1, reduction=r)(x, y, signs), a, b),
+            gradient(nn.TripletMarginLoss(0.7, 1.0, swap=True, reduction=r), a, b, c),
+            gradient(nn.TripletMarginLoss(reduction=r), a, b, c),
+            gradient(nn.TripletMarginWithDistanceLoss(
+                distance_function=nn.CosineSimilarity(), swap=True, reduction=r), a, b, c),
+            gradient(nn.TripletMarginWithDistanceLoss(margin=2.0, reduction=r), a, b, c),
+        ]  # fmt: skip
+    return answers
+
+
+def of_margins(torch: Any) -> Any:
+    nn = torch.nn
+    x, w = values(torch, 4, 3), values(torch, 3, seed=1).abs()
+    y, signs = torch.tensor([0, 2, 1, 1]), values(torch, 4, 3, seed=2).sign()
+    yes = (signs > 0).float()
+    lists = torch.tensor([[0, 2, -1], [1, -1, 0], [-1, 0, 0], [2, 1, 0]])
+    answers = []
+    for r in REDUCTIONS:
+        answers += [
+            gradient(lambda a: nn.MultiMarginLoss(reduction=r)(a, y), x),
+            gradient(lambda a: nn.MultiMarginLoss(2, 0.5, w, reduction=r)(a, y), x),
+            gradient(lambda a: nn.MultiLabelMarginLoss(reduction=r)(a, lists), x),
+            gradient(lambda a: nn.MultiLabelSoftMarginLoss(w, reduction=r)(a, yes), x),
+            gradient(lambda a: nn.SoftMarginLoss(reduction=r)(a, signs), x),
+        ]
+    return answers
+
+
+def of_sequences(torch: Any) -> Any:
+    nn = torch.nn
+    x = values(torch, 12, 3, 6)
+    labels = torch.tensor([[1, 2, 2, 3], [5, 5, 5, 0], [4, 1, 0, 0]])
+    steps, lengths = torch.tensor([12, 10, 3]), torch.tensor([4, 3, 2])
+    joined = torch.tensor([1, 2, 2, 3, 5, 5, 5, 4, 1])
+    answers = []
+    for r in REDUCTIONS:
+        for zero in (False, True):
+            loss = nn.CTCLoss(reduction=r, zero_infinity=zero)
+            answers += [
+                gradient(lambda a: loss(a.log_softmax(2), labels, steps, lengths), x),
+                gradient(lambda a: loss(a.log_softmax(2), joined, (12, 10, 3), (4, 3, 2)), x),
+                gradient(lambda a: loss(a.log_softmax(2), labels, (12, 10, 3), (4, 3, 2)), x),
+            ]
+    single = gradient(
+        lambda a: nn.CTCLoss()(a.log_softmax(1), joined, torch.tensor(12), torch.tensor(9)), x[:, 0]
+    )
+    return [*answers, single, nn.CTCLoss(5, "sum", True)]
+
+
+def too_short(torch: Any) -> Any:
+    """There is no way to say these labels in that time."""
+    loss = torch.nn.CTCLoss(reduction="none", zero_infinity=True)
+    plain = torch.nn.CTCLoss(reduction="none")
+    x, labels = values(torch, 4, 2, 5), torch.tensor([[1, 1, 1], [1, 2, 3]])
+    arguments = labels, torch.tensor([4, 4]), torch.tensor([3, 3])
+    return [
+        gradient(lambda a: loss(a.log_softmax(2), *arguments), x),
+        numbers(plain(x.log_softmax(2), *arguments)),
+        numbers(plain(x.log_softmax(2), labels, (0, 4), (0, 0))),
+    ]
+
+
+def reprs_and_states(torch: Any) -> Any:
+    nn = torch.nn
+    w = torch.ones(4)
+    losses = [
+        nn.KLDivLoss(), nn.PoissonNLLLoss(), nn.GaussianNLLLoss(full=True), nn.CTCLoss(),
+        nn.HingeEmbeddingLoss(), nn.CosineEmbeddingLoss(), nn.MarginRankingLoss(),
+        nn.TripletMarginLoss(), nn.TripletMarginWithDistanceLoss(), nn.MultiMarginLoss(weight=w),
+        nn.MultiLabelMarginLoss(), nn.MultiLabelSoftMarginLoss(w), nn.SoftMarginLoss(),
+        nn.TripletMarginWithDistanceLoss(distance_function=nn.CosineSimilarity()),
+    ]  # fmt: skip
+    return [[loss, dict(loss.state_dict()), loss.reduction] for loss in losses]
+
+
+def refusals(torch: Any) -> Any:
+    nn, F = torch.nn, torch.nn.functional
+    x, p = values(torch, 3, 4), values(torch, 3, 4, seed=1).softmax(1)
+    return [
+        warned(lambda: F.kl_div(x, p)), warned(lambda: nn.KLDivLoss(size_average=False)),
+        warned(lambda: F.kl_div(x, p, reduce=False)), raised(F.kl_div, x, p, reduction="max"),
+        warned(lambda: F.poisson_nll_loss(x, p, size_average=False)),
+        warned(lambda: F.soft_margin_loss(x, p, reduce=False)),
+        raised(F.gaussian_nll_loss, x, x, p[0]), raised(F.gaussian_nll_loss, x, x, -0.5),
+        raised(F.gaussian_nll_loss, x, x, -p),
+        raised(F.gaussian_nll_loss, x, x, p, reduction="max"),
+        raised(nn.TripletMarginLoss, -1), raised(nn.TripletMarginWithDistanceLoss, margin=0),
+        raised(nn.MultiMarginLoss, 3), raised(nn.MultiMarginLoss, weight=torch.ones(2, 2)),
+        raised(F.multi_margin_loss, x, torch.tensor([1, 0, 4])),
+        raised(F.multi_margin_loss, x, torch.tensor([1, 0])),
+        raised(F.multilabel_margin_loss, x, torch.tensor([1, 0])),
+        raised(F.cosine_embedding_loss, x, x[0], torch.ones(3)),
+        raised(F.cosine_embedding_loss, x, x, torch.ones(3, 4)),
+        raised(F.margin_ranking_loss, x, x, torch.ones(3)),
+        raised(F.triplet_margin_loss, x, x[0], x), raised(F.triplet_margin_loss, x, x, x, 0),
+        raised(F.ctc_loss, values(torch, 5, 2, 4).log_softmax(2), torch.ones(2, 2).long(),
+               torch.tensor([6, 5]), torch.tensor([2, 2])),
+        raised(F.ctc_loss, values(torch, 5, 2, 4).half(), torch.ones(2, 2).long(), (5, 5), (2, 2)),
+        raised(F.multilabel_soft_margin_loss, x, p, reduction="max"),
+    ]  # fmt: skip
