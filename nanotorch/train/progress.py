@@ -124,7 +124,7 @@ class ProgressLines(Progress):
 
     def on_step(self, loop: Loop) -> None:
         # Epochs longer than the distance of two lines do not keep the reader waiting.
-        if self._due(loop) > 1:
+        if self._due(loop) > 1 and not loop.complete:
             self._tell(loop)
 
     def on_epoch(self, loop: Loop) -> None:

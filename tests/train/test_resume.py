@@ -1,0 +1,382 @@
+"""Going on with a run: the same bits as if nothing had been, and clear words if that cannot be."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from nanotorch.train import CheckpointError, RunResult, load_config, resume, train
+from nanotorch.train.checkpoint import load_checkpoint, save_checkpoint
+from nanotorch.train.cli import main
+from nanotorch.train.fitting import Fitting
+from nanotorch.train.lock import locked
+from nanotorch.train.minimization import Minimization
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.test_cli import SCRIPT, posix, start
+
+LAYERS = (
+    "model.layers=[{name: Linear, out_features: 5}, BatchNorm1d, ReLU, {name: Dropout, p: 0.3}, "
+    "{name: Linear, out_features: 1}]"
+)
+EVERY_STEP = "checkpoint={seconds: 0, last: 100}"
+# The 28 samples of the classification make batches of 8, 8, 8 and 4.
+CASES = {
+    "dropout and normalization": (CLASSIFICATION, [LAYERS, "train={epochs: 4, batch_size: 8}"]),
+    "accumulation and clipping": (
+        CLASSIFICATION,
+        [LAYERS, "train={epochs: 5, batch_size: 5, accumulate: 4, clip_norm: 0.1, clip_value: 1}"],
+    ),
+    "averaging over steps": (
+        CLASSIFICATION,
+        [LAYERS, "averaging={method: ema, start: 1}", "train={epochs: 4, batch_size: 8}"],
+    ),
+    "averaging over epochs": (
+        CLASSIFICATION,
+        [LAYERS, "averaging={method: swa, start: 1}", "train={epochs: 4, batch_size: 8}"],
+    ),
+    "a schedule by steps": (
+        CLASSIFICATION,
+        ["scheduler={name: OneCycleLR, max_lr: 0.1, warmup: 2}",
+         "train={epochs: 4, batch_size: 8}"],
+    ),
+    "a plateau": (
+        REGRESSION,
+        ["scheduler={name: ReduceLROnPlateau, patience: 0}", "train={epochs: 6, batch_size: 8}",
+         "optimizer={name: Adam, lr: 10}"],
+    ),
+    "milestones": (
+        REGRESSION, ["scheduler={name: MultiStepLR, milestones: [2, 3]}", "train.epochs=5"],
+    ),
+    "an early end": (
+        REGRESSION, ["early_stopping={patience: 2, min_delta: 1e9}", "train.epochs=20"],
+    ),
+    "steps that are no whole epochs": (CLASSIFICATION, ["train={steps: 9, batch_size: 8}"]),
+    "no shuffling": (REGRESSION, ["train={epochs: 3, batch_size: 4, shuffle: false}"]),
+    "some batches only": (
+        CLASSIFICATION, [LAYERS, "train={epochs: 5, batch_size: 8, overfit_batches: 2}"],
+    ),
+    "a function": (MINIMIZATION, ["function.iterations=12"]),
+    "a function with a schedule": (
+        MINIMIZATION,
+        ["function.iterations=12", "optimizer={name: Adam}", "scheduler=CosineAnnealingLR"],
+    ),
+}  # fmt: skip
+
+
+def finished(text: str, overrides: list[str]) -> RunResult:
+    write_example(Path(), text)
+    return train(load_config("x.yaml", [*overrides, EVERY_STEP]))
+
+
+def left_by(directory: Path) -> dict[str, bytes]:
+    names = ("weights.safetensors", "metrics.jsonl")
+    return {name: (directory / name).read_bytes() for name in names}
+
+
+def as_if_killed(directory: Path, after: Path, before: list[Path]) -> Path:
+    """A copy of a run as it was found by who looks after a kill: later checkpoints are not there,
+    but lines that were written since are."""
+    copy = Path("copies") / f"{directory.name}-{after.stem}"
+    shutil.copytree(directory, copy)
+    kept = {path.name for path in [*before, after]}
+    for path in (copy / "checkpoints").glob("step-*"):
+        if path.name not in kept:
+            path.unlink()
+    (copy / "weights.safetensors").unlink()
+    record = json.loads((copy / "run.json").read_text("utf-8"))
+    (copy / "run.json").write_text(json.dumps({**record, "status": "running"}), "utf-8")
+    return copy
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_from_each_checkpoint_the_end_is_the_same(case: str) -> None:
+    text, overrides = CASES[case]
+    whole = finished(text, overrides)
+    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
+    assert len(checkpoints) >= 5
+    for number in range(0, len(checkpoints), 1 + len(checkpoints) // 3):
+        copy = as_if_killed(whole.directory, checkpoints[number], checkpoints[:number])
+        again = resume(copy)
+        assert (again.status, again.results) == (whole.status, pytest.approx(whole.results))
+        assert left_by(copy) == left_by(whole.directory)
+
+
+def test_compiled_steps_go_on_to_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nanotorch.train.step.WORTHWHILE", 0)
+    whole = finished(CLASSIFICATION, [LAYERS, "train={epochs: 6, batch_size: 7, clip_norm: 0.1}"])
+    record = json.loads((whole.directory / "run.json").read_text("utf-8"))
+    assert record["step"]["compiled"]
+    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
+    for number in (2, 9):
+        copy = as_if_killed(whole.directory, checkpoints[number], [])
+        resume(copy)
+        assert left_by(copy) == left_by(whole.directory)
+
+
+@pytest.mark.parametrize("forgotten", ["random", "order_of_epoch", "optimizer"])
+def test_what_is_forgotten_would_be_seen(forgotten: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = finished(CLASSIFICATION, [LAYERS, "train={epochs: 4, batch_size: 8}"])
+    checkpoint = sorted((whole.directory / "checkpoints").glob("step-*"))[5]
+    copy = as_if_killed(whole.directory, checkpoint, [])
+    load: Callable[..., None] = Fitting.load_training_state
+
+    def forgetful(self: Fitting, state: dict[str, Any]) -> None:
+        load(self, {**state, forgotten: self.training_state()[forgotten]})
+
+    monkeypatch.setattr(Fitting, "load_training_state", forgetful)
+    resume(copy)
+    assert left_by(copy) != left_by(whole.directory)
+
+
+def test_a_run_without_a_checkpoint_begins_anew() -> None:
+    whole = finished(CLASSIFICATION, ["train={epochs: 3, batch_size: 8}", "log.tensorboard=true"])
+    copy = as_if_killed(whole.directory, Path("none"), [])
+    resume(copy)
+    assert left_by(copy) == left_by(whole.directory)
+    assert curves(copy) == curves(whole.directory)
+
+
+def curves(directory: Path) -> dict[str, list[tuple[int, float]]]:
+    events = EventAccumulator(str(directory), size_guidance={"scalars": 0}).Reload()
+    tags = set(events.Tags()["scalars"]) - {"train/samples_per_second"}
+    return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in tags}
+
+
+@pytest.mark.parametrize("text", [CLASSIFICATION, MINIMIZATION])
+def test_tensorboard_has_each_step_once(text: str) -> None:
+    length = "function.iterations=12" if text == MINIMIZATION else "train={epochs: 4}"
+    whole = finished(text, [length, "log.tensorboard=true", "log.every=1"])
+    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
+    copy = as_if_killed(whole.directory, checkpoints[3], checkpoints[:3])
+    (torn,) = copy.glob("events.out.tfevents.*")
+    with torn.open("ab") as file:  # what a kill leaves of a record
+        file.write(b"\x18\0\0\0\0\0\0\0\xff")
+    resume(copy)
+    assert curves(copy) == curves(whole.directory)
+    steps = [step for step, _ in curves(copy)["function/value" if text == MINIMIZATION else
+                                             "train/loss"]]  # fmt: skip
+    assert steps == list(range(1, steps[-1] + 1))
+
+
+def test_a_run_can_be_made_longer() -> None:
+    optimizer = "optimizer={name: Adam, lr: 0.01}"
+    short = finished(CLASSIFICATION, [LAYERS, "train={epochs: 2, batch_size: 8}", optimizer])
+    result = resume(short.directory, ["train.epochs=5"])
+    long = finished(CLASSIFICATION, [LAYERS, "train={epochs: 5, batch_size: 8}", optimizer])
+    weights = "weights.safetensors"
+    assert (result.directory / weights).read_bytes() == (long.directory / weights).read_bytes()
+    assert load_config(result.directory / "config.yaml").config.train.epochs == 5  # type: ignore[union-attr]
+
+
+def test_a_finished_run_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = finished(REGRESSION, [])
+    before = left_by(whole.directory)
+    capsys.readouterr()
+    assert main(["--resume", str(whole.directory)]) == 0
+    assert "finished after 8 steps; nothing is left to do" in capsys.readouterr().out
+    assert left_by(whole.directory) == before
+
+
+def test_the_newest_run_is_meant_by_latest() -> None:
+    finished(REGRESSION, [])
+    newest = finished(CLASSIFICATION, [])
+    assert resume("latest").directory == newest.directory
+
+
+def test_the_record_tells_of_the_resumption() -> None:
+    whole = finished(REGRESSION, [])
+    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
+    copy = as_if_killed(whole.directory, checkpoints[2], [])
+    assert main(["--resume", str(copy), "log.every=5"]) == 0
+    record = json.loads((copy / "run.json").read_text("utf-8"))
+    assert record["status"] == "finished"
+    (again,) = record["resumed"]
+    assert (again["step"], again["command"]) == (3, ["--resume", str(copy), "log.every=5"])
+
+
+def refusal(target: Path) -> str:
+    with pytest.raises(CheckpointError) as caught:
+        resume(target)
+    return str(caught.value)
+
+
+DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda data: b"", r"is empty.*"),
+    "torn": (lambda data: data[: len(data) * 2 // 3], r"is cut off: of \d+ bytes \d+ are there"),
+    "without most of it": (lambda data: data[:50], r"is cut off: its header has \d+ bytes, .*"),
+    "with a flipped bit": (
+        lambda data: data[:-3] + bytes([data[-3] ^ 1]) + data[-2:],
+        r"the tensor '[^']+' was changed after saving",
+    ),
+    "of another program": (lambda data: b"PK\x03\x04" + data, r"is a zip archive.*"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_checkpoint_is_named(damage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = finished(REGRESSION, [])
+    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
+    copy = as_if_killed(whole.directory, checkpoints[4], checkpoints[:4])
+    spoil, problem = DAMAGES[damage]
+    path = copy / "checkpoints" / checkpoints[4].name
+    path.write_bytes(spoil(path.read_bytes()))
+    assert re.fullmatch(f"{re.escape(str(path))}: {problem}", refusal(path), re.DOTALL)
+    # The one before is good, and leads to the same end.
+    capsys.readouterr()
+    resume(copy)
+    warning = capsys.readouterr().err
+    assert warning.startswith(f"warning: {path}: ")
+    assert warning.endswith("; going on from the one before\n")
+    assert left_by(copy) == left_by(whole.directory)
+
+
+def test_no_good_checkpoint_at_all() -> None:
+    whole = finished(REGRESSION, [])
+    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
+    copy = as_if_killed(whole.directory, checkpoints[1], [])
+    path = copy / "checkpoints" / checkpoints[1].name
+    path.write_bytes(b"")
+    assert refusal(copy).startswith(
+        f"{copy}: none of its checkpoints can be used:\n  {path}: is em"
+    )
+
+
+def test_a_checkpoint_of_another_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = finished(REGRESSION, []), finished(REGRESSION, ["seed=1"])
+    name = sorted(path.name for path in (one.directory / "checkpoints").glob("step-*"))[-1]
+    foreign = other.directory / "checkpoints" / name
+    foreign.write_bytes((one.directory / "checkpoints" / name).read_bytes())
+    record = json.loads((other.directory / "run.json").read_text("utf-8"))
+    (other.directory / "run.json").write_text(json.dumps({**record, "status": "running"}))
+    message = refusal(foreign)
+    assert message.startswith(f"{foreign}: is of another run, ")
+    assert main(["--resume", str(foreign)]) == 2
+    assert capsys.readouterr().err == f"error: {message}\n"
+
+
+def test_other_files_are_no_checkpoints() -> None:
+    whole = finished(REGRESSION, [])
+    for path in (whole.directory / "weights.safetensors",):
+        with pytest.raises(CheckpointError, match="holds something else than the state of a train"):
+            load_checkpoint(path)
+    later = Path("later.safetensors")
+    save_checkpoint(later, {"a": 1})
+    assert load_checkpoint(later) == {"a": 1}
+
+
+def test_a_changed_model_is_refused() -> None:
+    whole = finished(CLASSIFICATION, [])
+    with pytest.raises(CheckpointError, match="does not fit this configuration: [^^]*0.weight"):
+        resume(whole.directory, ["model.layers[0].out_features=9", "train.steps=50"])
+
+
+def test_changed_data_is_refused() -> None:
+    whole = finished(REGRESSION, [])
+    table = Path("table.csv")
+    table.write_text(table.read_text().replace("\n3,", "\n4,"))
+    with pytest.raises(CheckpointError, match=r"^table\.csv: is not what it was when the run beg"):
+        resume(whole.directory, ["train.epochs=9"])
+
+
+def test_lost_metrics_are_noticed() -> None:
+    whole = finished(REGRESSION, [])
+    (whole.directory / "metrics.jsonl").write_text("")
+    with pytest.raises(CheckpointError, match=r"metrics\.jsonl: has lost lines"):
+        resume(whole.directory, ["train.epochs=9"])
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda run: shutil.rmtree(run), "there is no such run"),
+        (lambda run: (run / "config.yaml").unlink(), "is not the directory of a run: it has no c"),
+        (lambda run: (run / "run.json").unlink(), "cannot be read: No such file or directory"),
+        (lambda run: (run / "run.json").write_text("{"), "is not JSON: "),
+        (lambda run: (run / "run.json").write_text("{}"), "does not say which run it is of"),
+    ],
+)
+def test_what_is_no_run(damage: Callable[[Path], None], message: str) -> None:
+    whole = finished(REGRESSION, [])
+    damage(whole.directory)
+    assert message in refusal(whole.directory)
+
+
+def test_latest_without_any_run() -> None:
+    assert refusal(Path("latest")) == "runs/latest.txt: cannot be read: No such file or directory"
+
+
+@posix
+def test_a_run_that_is_going_on_is_not_gone_on_with() -> None:
+    whole = finished(REGRESSION, [])
+    with locked(whole.directory), pytest.raises(CheckpointError, match="is still going on"):
+        resume(whole.directory, ["train.epochs=9"])
+
+
+def test_one_of_config_and_resume_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--config", "x.yaml", "--resume", "latest"])
+    assert "not allowed with argument" in capsys.readouterr().err
+
+
+@posix
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("text", [REGRESSION, MINIMIZATION])
+def test_an_interrupted_run_goes_on(number: signal.Signals, code: int, text: str) -> None:
+    length = "train.epochs=4000" if text == REGRESSION else "function.iterations=20000"
+    write_example(Path(), text)
+    more = [length, "optimizer={name: Adam, lr: 1e-4}", "log.progress=false"]
+    whole = train(load_config("x.yaml", more))
+    before = set(Path("runs/x").iterdir())
+    process = start([*SCRIPT, "--config", "x.yaml", *more], stdout=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not any(path.stat().st_size > 9999 for path in Path("runs/x").glob("*/metrics.jsonl")
+                  if path.parent not in before):  # fmt: skip
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == code
+    (directory,) = set(Path("runs/x").iterdir()) - before
+    assert out.decode().splitlines()[-1] == f"to go on: scripts/train.py --resume {directory}"
+    assert resume(directory).status == "finished"
+    assert left_by(directory) == left_by(whole.directory)
+
+
+@posix
+def test_a_second_signal_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    step = Minimization.step
+
+    def twice(self: Minimization, batch: Any) -> tuple[float, int]:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        return step(self, batch)
+
+    monkeypatch.setattr(Minimization, "step", twice)
+    write_example(Path(), MINIMIZATION)
+    assert main(["--config", "x.yaml"]) == 130
+    (path,) = Path("runs/x").glob("*/run.json")
+    assert json.loads(path.read_text("utf-8"))["status"] == "interrupted"
+
+
+def test_the_time_may_be_limited(capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path(), REGRESSION)
+    assert main(["--config", "x.yaml", "train.time_limit=1e-6", "train.epochs=3"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^out of time after 1 steps, ", shown, re.MULTILINE)
+    (directory,) = Path("runs/x").iterdir()
+    for _ in range(11):
+        result = resume(directory)
+    assert result.status == "finished"
+    whole = train(load_config("x.yaml", ["train.epochs=3"]))
+    assert left_by(directory) == left_by(whole.directory)
+    np.testing.assert_equal(result.results, whole.results)
