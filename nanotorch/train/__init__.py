@@ -3,13 +3,23 @@
     loaded = load_config("configs/linear_regression.yaml", ["train.epochs=5"])
     result = train(loaded)
 
-`schema` documents what a file may say.
+`schema` documents what a file may say, `plugins` how programs add layers, losses, generators,
+functions and callbacks of their own to what it may name.
 """
 
 from .checkpoint import CheckpointError
+from .generators import Generator, Made
 from .load import LoadedConfig, load_config
 from .loop import Callback, Loop, Task
+from .plugins import (
+    register_callback,
+    register_function,
+    register_generator,
+    register_layer,
+    register_loss,
+)
 from .problems import ConfigError
+from .reading import Section
 from .resume import resume
 from .run import RunResult, train
 
@@ -17,9 +27,14 @@ __all__ = [
     "Callback",
     "CheckpointError",
     "ConfigError",
+    "Generator",
     "LoadedConfig",
     "Loop",
+    "Made",
     "RunResult",
+    "Section",
     "Task",
 ]
 __all__ += ["load_config", "resume", "train"]
+__all__ += ["register_callback", "register_function", "register_generator", "register_layer"]
+__all__ += ["register_loss"]

@@ -12,6 +12,8 @@ import nanotorch as torch
 from nanotorch import nn, optim
 
 from .components import INFERRED, LAYERS, OPTIMIZERS, REFUSALS
+from .loop import Callback
+from .plugins import CALLBACKS
 from .problems import ConfigError, Origins, Problem, did_you_mean, quoted
 from .reading import Component
 from .schema import Model
@@ -225,3 +227,15 @@ def check_group(
         where = f"{path}.{own[0]}" if own else path
         place = origins.nearest(where)
         raise ConfigError([Problem(place, where, error.problems[0].message)]) from None
+
+
+def build_callbacks(components: Sequence[Component], origins: Origins) -> list[Callback]:
+    """Return what listens to the training besides the trainer's own.
+
+    Raises:
+        ConfigError: if one refuses its arguments.
+    """
+    return [
+        CALLBACKS.build(component, f"callbacks[{index}]", origins)
+        for index, component in enumerate(components)
+    ]

@@ -12,6 +12,7 @@ from .components import LOSSES, OPTIMIZERS, Components, members_of
 from .functions import FUNCTIONS
 from .generators import GENERATORS
 from .layers import LAYERS
+from .plugins import CALLBACKS
 from .problems import did_you_mean, quoted
 from .reading import Section, described
 from .schedules import SCHEDULES
@@ -24,6 +25,7 @@ COMPONENTS: Mapping[str, Components] = {
     "losses": LOSSES,
     "optimizers": OPTIMIZERS,
     "schedulers": SCHEDULES,
+    "callbacks": CALLBACKS,
 }
 
 
@@ -122,7 +124,10 @@ def kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
     found["generators"] = {
         name: section_lines(section, name) for name, section in GENERATORS.sections.items()
     }
-    found["functions"] = {name: [f"{name}: {text}"] for name, text in FUNCTIONS.items()}
+    found["functions"] = {
+        name: [f"{name}: {known.sentence}", f"  f(x) = {known.formula}"]
+        for name, known in FUNCTIONS.items()
+    }
     return found
 
 
@@ -141,7 +146,8 @@ def catalogue(word: str) -> str | None:
     for kind, names in chosen.items():
         if word in names:
             return "\n".join(names[word])
-        lines += [f"# {kind}", "", *(line for about in names.values() for line in about), ""]
+        inner = [line for about in names.values() for line in about]
+        lines += [f"# {kind}", "", *(inner or ["none but what a program registers"]), ""]
     return None if word and word not in every else "\n".join(lines).rstrip()
 
 

@@ -4,10 +4,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from .catalogue import catalogue, unknown
 from .checkpoint import CheckpointError
 from .dump import dump_config
+from .json_schema import schema_text
 from .load import load_config
 from .problems import ConfigError
+from .rehearsal import rehearse
 from .resume import resume
 from .run import build_experiment, train
 from .streams import patient_streams
@@ -19,6 +22,7 @@ examples:
   PROGRAM --config configs/two_moons.yaml 'model.layers[0].out_features=8'
   PROGRAM --config configs/function_minimization.yaml 'function.start=[3, -2]'
   PROGRAM --config "runs/$(cat runs/latest.txt)/config.yaml"     the newest run again
+  PROGRAM --list Adam     what can be said of it; --list layers, --list for everything
   PROGRAM --resume latest     go on with the newest run, killed or interrupted
   PROGRAM --resume runs/two_moons/2026-01-31_12-00-00-abcdef train.epochs=80     and longer
 
@@ -44,6 +48,16 @@ def parser(program: str) -> argparse.ArgumentParser:
         metavar="RUN",
         help="go on with a run: its directory, one of its checkpoints, or 'latest'",
     )
+    source.add_argument(
+        "--list",
+        nargs="?",
+        const="",
+        metavar="WORD",
+        help="what a configuration may say: everything, one kind (layers) or one name (Linear)",
+    )
+    source.add_argument(
+        "--schema", action="store_true", help="print the JSON schema of configurations, for editors"
+    )
     parser.add_argument(
         "overrides",
         nargs="*",
@@ -51,7 +65,9 @@ def parser(program: str) -> argparse.ArgumentParser:
         help="a value that replaces the file's; the key is its path, the value is YAML",
     )
     parser.add_argument(
-        "--check", action="store_true", help="check the configuration and the data, run nothing"
+        "--check",
+        action="store_true",
+        help="check the configuration, the data and one forward and backward pass, write nothing",
     )
     parser.add_argument(
         "--print-config",
@@ -98,11 +114,19 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
     """Do what the options say; return the exit code."""
     if options.resume is not None:
         return resume(options.resume, options.overrides, command, program).exit_code
+    if options.schema:
+        print(schema_text(), end="")
+        return 0
+    if options.list is not None:
+        text = catalogue(options.list)
+        print(unknown(options.list) if text is None else text, file=None if text else sys.stderr)
+        return 0 if text else 2
     loaded = load_config(options.config, options.overrides)
     if options.print_config:
         print(dump_config(loaded), end="")
         return 0
     if options.check:
-        print(build_experiment(loaded).describe())
+        experiment = build_experiment(loaded)
+        print(f"{experiment.describe()}\n{rehearse(experiment, loaded.origins)}")
         return 0
     return train(loaded, command, program).exit_code

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import nanotorch as torch
 from nanotorch import nn, optim
 
+from .build import build_callbacks
 from .callbacks import Sink
 from .components import OPTIMIZERS
 from .events import TensorBoardEvents
@@ -54,6 +55,7 @@ class Minimization:
         self.steps = config.function.iterations
         self._schedule = self._make_schedule(origins)
         move = moving(self.function, self.x, self.optimizer)
+        self._listening = build_callbacks(config.callbacks, origins)
         wanted = config.function.compile and not isinstance(self.optimizer, optim.LBFGS)
         self._move = TrainingStep(move, wanted, self.steps)
         self.values = np.full(len(points), math.nan)
@@ -117,6 +119,7 @@ class Minimization:
             StopWhenGoodEnough(self, stop) if stop else None,
             RecordPoints(self, recorder, log.every, shown=log.progress),
             self._schedule,
+            *self._listening,
         ]
         return [callback for callback in listening if callback is not None]
 

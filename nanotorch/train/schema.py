@@ -22,6 +22,7 @@ from .expression import ExpressionError
 from .functions import FUNCTIONS, KnownFunction
 from .generators import GENERATORS, Generator
 from .layers import LAYERS
+from .plugins import CALLBACKS
 from .problems import did_you_mean, quoted
 from .reading import Component, Range, Section
 from .schedules import SCHEDULES
@@ -41,6 +42,7 @@ Loss = Annotated[Component, LOSSES]
 Optimizer = Annotated[Component, OPTIMIZERS]
 Schedule = Annotated[Component, SCHEDULES]
 Layer = Annotated[Component, LAYERS]
+Listener = Annotated[Component, CALLBACKS]
 
 MOST_STARTS = 10_000
 """Points that are moved together."""
@@ -165,6 +167,8 @@ class TrainedConfig(Section):
     """When to end before that; never if left out."""
     averaging: Averaging | None = None
     """How weights are averaged over the training; they are not if left out."""
+    callbacks: tuple[Listener, ...] = ()
+    """What else listens to the training, by the names under which programs register it."""
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     """What is kept to go on from."""
     log: Log = field(default_factory=Log)
@@ -252,6 +256,8 @@ class MinimizationConfig(Section):
     """What minimizes it, by PyTorch's name."""
     scheduler: Schedule | None = None
     """How the learning rate changes, by PyTorch's name; counts iterations."""
+    callbacks: tuple[Listener, ...] = ()
+    """What else listens to the training, by the names under which programs register it."""
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     """What is kept to go on from."""
     log: MinimizationLog = field(default_factory=MinimizationLog)

@@ -1,6 +1,6 @@
 """Regression, classification and text: a model is fitted to samples."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import nanotorch as torch
 from nanotorch import nn
 
-from .build import Wanted, build_model, build_optimizer, freeze
+from .build import Wanted, build_callbacks, build_model, build_optimizer, freeze
 from .components import BINARY_LOSSES, LOSSES
 from .dataset import PARTS, Dataset, Samples, load_dataset
 from .events import TensorBoardEvents
@@ -18,9 +18,11 @@ from .experiment import Report
 from .figures import predicted_plots, recall_curves
 from .fitting import Fitting
 from .kinds import Characters, Kind, ManyClasses, Numbers, TwoClasses, weighing
+from .loop import Callback
 from .plots import Plot, Records, loss_curves
 from .problems import Origins
 from .reading import Component
+from .recorder import Recorder
 from .report import least_squares_text, metrics_table
 from .schema import SupervisedConfig, TextConfig, TrainedConfig
 from .summary import summary
@@ -53,6 +55,7 @@ class Supervised(Fitting):
         optimizer = build_optimizer(config.optimizer, model, origins)
         samples = self.dataset.parts["train"]
         super().__init__(config, model, loss, optimizer, samples, shuffling, origins)
+        self._listening = build_callbacks(config.callbacks, origins)
 
     def _wanted(self) -> Wanted:
         """Return what the model is to be made for."""
@@ -120,6 +123,10 @@ class Supervised(Fitting):
                 summary(*self.graph()),
             ]
         )
+
+    def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
+        """Return what listens to the training; what the configuration names comes last."""
+        return [*super().callbacks(recorder), *self._listening]
 
     def files(self) -> Iterable[Path]:
         """Return the files that the samples come from."""

@@ -117,7 +117,8 @@ def test_help_calls_the_program_as_the_user_did(program: str) -> None:
     command = [SCRIPT[0], *(SCRIPT[1:] if "script" in program else ["-m", "nanotorch.train"])]
     done = subprocess.run([*command, "--help"], env=ENVIRONMENT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"usage: {program} [-h] (--config FILE | --resume RUN)")
+    assert done.stdout.startswith(f"usage: {program} [-h]")
+    assert "(--config FILE | --resume RUN | --list [WORD] | --schema)" in done.stdout
     assert done.stdout.count(f"\n  {program} --config ") == 5
 
 

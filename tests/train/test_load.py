@@ -84,10 +84,11 @@ REGRESSION_ERRORS = {
     ("experiment:", "seeed: 1\nexperiment:"): "x.yaml:1:1: seeed: unknown key; "
     "did you mean 'seed'?",
     ("log:", "zzz: 1\nlog:"): "x.yaml:11:1: zzz: unknown key; known here: experiment, seed, data, "
-    "model, loss, optimizer, scheduler, train, early_stopping, averaging, checkpoint, log",
-    ("log:", "'a b\\n': 1\nlog:"): "x.yaml:11:1: 'a b\\\\n': unknown key; known here: experiment, "
-    "seed, data, model, loss, optimizer, scheduler, train, early_stopping, averaging, checkpoint, "
+    "model, loss, optimizer, scheduler, train, early_stopping, averaging, callbacks, checkpoint, "
     "log",
+    ("log:", "'a b\\n': 1\nlog:"): "x.yaml:11:1: 'a b\\\\n': unknown key; known here: experiment, "
+    "seed, data, model, loss, optimizer, scheduler, train, early_stopping, averaging, callbacks, "
+    "checkpoint, log",
     ("loss: {name: MSELoss}\n", ""): "x.yaml:1:1: loss: missing",
     ("{name: MSELoss}", "{}"): "x.yaml:8:7: loss.name: missing; the name of a loss",
     ("experiment: regression\n", ""): "x.yaml:1:1: experiment: missing; one of regression, "
@@ -232,7 +233,7 @@ MINIMIZATION_ERRORS = {
         "iteration: 3",
     ): "x.yaml:5:3: function.iteration: unknown key; did you mean 'iterations'?",
     ("function:", "train: {epochs: 1}\nfunction:"): "x.yaml:2:1: train: unknown key; "
-    "known here: experiment, seed, function, optimizer, scheduler, checkpoint, log",
+    "known here: experiment, seed, function, optimizer, scheduler, callbacks, checkpoint, log",
 }
 
 

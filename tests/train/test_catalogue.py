@@ -1,0 +1,73 @@
+"""What a configuration may say, in words: nothing is left out, and everything has a sentence."""
+
+from dataclasses import fields
+from typing import get_args
+
+import pytest
+
+from nanotorch.train.catalogue import (
+    COMPONENTS,
+    catalogue,
+    field_sentences,
+    kinds,
+    sections_within,
+    unknown,
+)
+from nanotorch.train.cli import main
+from nanotorch.train.functions import FUNCTIONS
+from nanotorch.train.generators import GENERATORS
+from nanotorch.train.reading import Section
+from nanotorch.train.schema import Config
+
+SECTIONS = [
+    *(inner for config in get_args(Config) for _, inner in sections_within(config, "")),
+    *GENERATORS.sections.values(),
+]
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.__name__)
+def test_every_field_has_a_sentence(section: type[Section]) -> None:
+    sentences = field_sentences(section)
+    for field in fields(section):  # type: ignore[arg-type]
+        assert sentences[field.name].endswith("."), field.name
+    assert (section.__doc__ or "").strip()
+
+
+def test_every_name_is_told_with_all_its_fields() -> None:
+    text = catalogue("")
+    assert text is not None
+    for registry in COMPONENTS.values():
+        for name in registry.names:
+            about = catalogue(name)
+            assert about is not None
+            assert about in text
+            assert [line.split(":")[0].strip() for line in about.splitlines()[1:]] == list(
+                registry.hints(name)
+            )
+    for name in (*FUNCTIONS, *GENERATORS.sections):
+        assert f"\n{name}: " in text
+
+
+def test_of_one_kind() -> None:
+    assert set(kinds()) >= {"sections", "layers", "losses", "optimizers", "functions"}
+    text = catalogue("losses")
+    assert text is not None
+    assert text.startswith("# losses\n\nMSELoss: ")
+    assert "Adam" not in text
+
+
+def test_what_is_not_known() -> None:
+    assert catalogue("Adm") is None
+    assert unknown("Adm") == "--list 'Adm': is not known; did you mean 'Adam'?"
+    assert "there are sections, layers" in unknown("zzzzzz")
+
+
+def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list", "Linear"]) == 0
+    out = capsys.readouterr().out
+    assert "\n  in_features: an integer; follows from what comes in\n" in out
+    assert "\n  bias: true or false; default true\n" in out
+    assert main(["--list", "Linar"]) == 2
+    assert "did you mean 'Linear'?" in capsys.readouterr().err
+    assert main(["--schema"]) == 0
+    assert capsys.readouterr().out.startswith("{")
