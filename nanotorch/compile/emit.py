@@ -28,6 +28,18 @@ BY_NAME = (np.maximum, np.minimum)  # whose third argument may become an operand
 SIMPLE = (int, bool, type(None), str)
 
 
+class Reshaped(Exception):  # noqa: N818 - not an error: the step then runs as it is
+    """A kernel gives an array of another shape than in the trace."""
+
+
+def of_any_shape(entry: Entry) -> bool:
+    """Whether the shapes that a call gives may depend on values."""
+    return entry.opaque or (
+        entry.fn in (np.repeat, np.ndarray.repeat)
+        and any(isinstance(part, Ref) for part in (*entry.args[1:], *entry.kwargs.values()))
+    )
+
+
 class Names:
     """The objects that a source refers to, by the names it has for them."""
 
@@ -268,6 +280,13 @@ class Calls:
 
     def call(self, entry: Entry) -> list[str]:
         outs = entry.outs
+        if len(outs) == 1 and of_any_shape(entry):
+            given = self.names.of(entry.outs[0].array.shape)
+            name = f"v{outs[0].storage.number}"
+            lines = [f"{name} = {self.plain_call(entry)}",
+                     f"if {name}.shape != {given}: raise {self.names.of(Reshaped)}"]  # fmt: skip
+            local = self.is_local(outs[0])
+            return lines if local else [*lines, f"{self.operand(outs[0])}[...] = {name}"]
         if len(outs) == 1 and entry.fn in COPY_CALLS and not self.is_local(outs[0]):
             return [f"{self.operand(outs[0])}[...] = {self.value(entry.args[0])}"]
         if len(outs) == 1 and self.is_local(outs[0]):
@@ -279,6 +298,11 @@ class Calls:
         if len(outs) == 1:
             return [f"{self.operand(outs[0])}[...] = {self.plain_call(entry)}"]
         lines = [f"parts = {self.plain_call(entry)}"]
+        if of_any_shape(entry):
+            shapes = self.names.of([out.array.shape for out in outs])
+            lines.append(
+                f"if [p.shape for p in parts] != {shapes}: raise {self.names.of(Reshaped)}"
+            )
         for position, out in enumerate(outs):
             if self.is_local(out):
                 lines.append(f"v{out.storage.number} = parts[{position}]")

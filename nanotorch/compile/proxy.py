@@ -37,6 +37,12 @@ class Nobody:
     def item(self, traced: Any, *args: Any) -> Any:
         return traced.value.item(*args)
 
+    def proxy(self, array: Array) -> Array:
+        return array
+
+    def located(self, array: Array) -> None:
+        pass
+
 
 class Current:
     """Who notes what is done with traced arrays."""
@@ -113,10 +119,17 @@ class Traced:
         own = caller.co_filename.startswith(PACKAGE)
         if not own or "__array_interface__" not in caller.co_names:
             raise AttributeError("__array_interface__")
+        if "data_ptr" in (caller.co_name, sys._getframe(2).f_code.co_name):
+            self.recorder.located(self.value)
         return self.value.__array_interface__
 
     def item(self, *args: Any) -> Any:
         return self.recorder.item(self, *args)
+
+    @property
+    def base(self) -> Any:
+        base = self.value.base
+        return self.recorder.proxy(base) if isinstance(base, np.ndarray) else base
 
     @property
     def T(self) -> Any:
@@ -149,7 +162,7 @@ def layout_attribute(name: str) -> property:
 
 
 for _name in (
-    "shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "flags", "base",
+    "shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "flags",
 ):  # fmt: skip
     setattr(Traced, _name, layout_attribute(_name))
 

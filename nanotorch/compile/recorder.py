@@ -36,8 +36,8 @@ DYNAMIC = {
 # Whose second operand is of another kind, or looked at.
 TYPED = {np.power, np.float_power, np.ldexp, np.left_shift, np.right_shift}
 OF_NO_FIXED_SHAPE = {
-    "nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "bincount", "where",
-    "repeat_interleave", "combinations", "unique_dim", "masked",
+    "nonzero", "argwhere", "masked_select", "unique_values", "unique_slices", "unique_runs",
+    "bincount", "where", "repeat_interleave", "combinations", "masked",
 }  # fmt: skip
 # Functions that take their result's place as a further argument.
 WITH_OUT = {np.dot: np.dot, np.ndarray.dot: np.dot}
@@ -72,6 +72,7 @@ class Recorder:
     def __init__(self, known: dict[int, Any]) -> None:
         self.tape, self.known = Tape(), known
         self.made: set[int] = set()  # `id` of tensors that the step makes
+        self.proxies: dict[int, Traced] = {}
         self.thread = threading.get_ident()
         self.problem: str | None = None  # why, and where, the trace is no use
         self.made_state = False  # whether that is what an optimizer does in its first step only
@@ -112,7 +113,14 @@ class Recorder:
         elif not (id(tensor) in self.made or id(tensor) in self.known or tensor._is_number):
             self.refuse(UNKNOWN)
             return array
-        return Traced(array)
+        return self.proxy(array)
+
+    def proxy(self, array: Array) -> Any:
+        """What stands for an array that tensors have, always the same for one array."""
+        found = self.proxies.get(id(array))
+        if found is None:
+            found = self.proxies[id(array)] = Traced(array)
+        return found
 
     def given(self, tensor: Any, value: Any) -> Array:
         """A tensor is given an array: the real one."""
@@ -274,6 +282,12 @@ class Recorder:
         if expression is None:
             expression = Leaf(traced.value, late=True)
         return Hyper.of(value, expression, self.counting)
+
+    def located(self, array: Array) -> None:
+        """Python is about to see where an array lies; only tensors from outside stay there."""
+        storage = self.tape.find(array)
+        if storage is None or storage.kind != OUTSIDE:
+            self.read("data_ptr")
 
     # Kernels
 

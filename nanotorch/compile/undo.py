@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.twister import Twister
+from nanotorch.compile.emit import of_any_shape
 from nanotorch.compile.tape import OUTSIDE, SLOT, Entry, Storage
 
 
@@ -85,10 +86,10 @@ def may_raise(entry: Entry) -> bool:
     """Whether an entry looks at values that it may refuse."""
     if entry.kind == "draw":
         return any(True for _ in entry.inputs())
-    return entry.opaque or (
-        entry.kind in ("call", "effect")
-        and any(ref.array.dtype.kind in "iu" for ref in entry.inputs())
-    )
+    if of_any_shape(entry):
+        return True
+    integers = any(ref.array.dtype.kind in "iu" for ref in entry.inputs())
+    return integers and entry.kind in ("call", "effect")
 
 
 def mark(generator: Twister) -> Any:
