@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.op import Array, op
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.activation import tanh
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.joining import cat_along
@@ -38,6 +39,57 @@ def quarters(gates: Any) -> tuple[Any, Any, Any, Any]:
     return gates[:, :n], gates[:, n : 2 * n], gates[:, 2 * n : 3 * n], gates[:, 3 * n :]
 
 
+@op(method=False, public=False, results=("d_gates", "d_hx", "d_cx"))
+def sweep_back(
+    g_hidden: Array,
+    g_cells: Array | None,
+    activated: Array,
+    squashed: Array,
+    before: Array,
+    weight: Array,
+    sizes: Sizes,
+    reverse: bool,
+) -> tuple[Array, Array, Array]:
+    """What `slopes` composes, for sequences of one length without projection, bit by bit.
+
+    Args:
+        squashed: tanh(c) after every step.
+        before: c before every step.
+    """
+    width, count = before.shape[1], sizes[0]
+    one = activated.dtype.type(1)
+    i, f, m, o = quarters(activated)
+    d_gates = one - activated
+    d_gates *= activated
+    of_i, of_f, of_m, of_o = quarters(d_gates)
+    of_i *= m
+    of_f *= before
+    np.multiply(m, m, out=of_m)
+    np.subtract(one, of_m, out=of_m)
+    of_m *= i
+    of_o *= squashed
+    to_cells = squashed * squashed
+    np.subtract(one, to_cells, out=to_cells)
+    to_cells *= o
+    back_h, back_c, d_h, d_c = (np.zeros((count, width), weight.dtype) for _ in range(4))
+    for number, (start, stop) in enumerate(rows_in_order(sizes, not reverse)):
+        np.copyto(d_h, g_hidden[start:stop])
+        if number:
+            d_h += back_h
+        np.multiply(d_h, to_cells[start:stop], out=d_c)
+        if g_cells is not None:
+            d_c += g_cells[start:stop]
+        if number:
+            d_c += back_c
+        d = d_gates[start:stop]
+        parts = d.reshape(count, 4, width)
+        parts[:, :3] *= d_c[:, None]
+        parts[:, 3] *= d_h
+        np.matmul(d, weight, out=back_h)
+        np.multiply(d_c, f[start:stop], out=back_c)
+    return d_gates, back_h, back_c
+
+
 def slopes(
     g: Any,
     hidden: Any,
@@ -50,17 +102,49 @@ def slopes(
     sizes: Sizes,
     reverse: bool,
 ) -> tuple[Any, ...]:
-    """The gradients of all inputs of `lstm_steps`.
-
-    Going back, the gradients of the gates' inputs are those of a step's h and c times factors,
-    which are made for all steps in advance.
-    """
+    """The gradients of all inputs of `lstm_steps`."""
     g_hidden, g_cells, g_activated = g
     shape, rows = hidden.shape, cells.shape[0]
     hidden = reshape(hidden, (rows, shape[-1]))
     g_hidden = vanishing(hidden) if g_hidden is None else reshape(g_hidden, (rows, shape[-1]))
-    i, f, m, o = quarters(activated)
     squashed, before = tanh(cells), states_before(cells, cx, sizes, reverse)
+    d_projection = None
+    single = isinstance(cells, Tensor) or g_activated is not None or projection is not None
+    if single or sizes[0] != sizes[-1]:
+        d_gates, d_hx, d_cx, outputs = composed(
+            g_hidden, g_cells, g_activated, activated, squashed, before, weight, projection,
+            sizes, reverse,
+        )  # fmt: skip
+        if projection is not None:
+            d_projection = mm(t(outputs), quarters(activated)[3] * squashed)
+    else:
+        d_gates, d_hx, d_cx = sweep_back(
+            g_hidden, g_cells, activated, squashed, before, weight, sizes, reverse
+        )
+    d_weight = mm(t(d_gates), states_before(hidden, hx, sizes, reverse))
+    d_gates = reshape(d_gates, (*shape[:-1], activated.shape[1]))
+    return d_gates, d_hx, d_cx, d_weight, d_projection
+
+
+def composed(
+    g_hidden: Any,
+    g_cells: Any,
+    g_activated: Any,
+    activated: Any,
+    squashed: Any,
+    before: Any,
+    weight: Any,
+    projection: Any,
+    sizes: Sizes,
+    reverse: bool,
+) -> tuple[Any, Any, Any, Any]:
+    """The gradients of gates, hx and cx, from operations; and those of h before projection.
+
+    Going back, the gradients of the gates' inputs are those of a step's h and c times factors,
+    which are made for all steps in advance.
+    """
+    i, f, m, o = quarters(activated)
+    width = i.shape[1]
     to_cells = o * (1.0 - squashed * squashed)
     of_i, of_f = m * (i * (1.0 - i)), before * (f * (1.0 - f))
     of_m, of_o = i * (1.0 - m * m), squashed * (o * (1.0 - o))
@@ -68,12 +152,11 @@ def slopes(
     own = None
     if g_activated is not None:  # in the derivative of a derivative
         own = g_activated * cat_along((i * (1.0 - i), f * (1.0 - f), 1.0 - m * m, o * (1.0 - o)), 1)
-    width = i.shape[1]
     back_h, back_c, steps, outputs = Returning(), Returning(), [], []
     for start, stop in rows_in_order(sizes, not reverse):
         d_h = back_h.added_to(g_hidden[start:stop])
+        outputs.append(d_h)
         if projection is not None:
-            outputs.append(d_h)
             d_h = mm(d_h, projection)
         d_c = d_h * to_cells[start:stop]
         d_c = back_c.added_to(d_c if g_cells is None else d_c + g_cells[start:stop])
@@ -85,12 +168,7 @@ def slopes(
         steps.append(d)
         back_h.held, back_c.held = mm(d, weight), d_c * f[start:stop]
     d_gates = cat_along(in_time(steps, reverse), 0)
-    d_weight = mm(t(d_gates), states_before(hidden, hx, sizes, reverse))
-    d_projection = None
-    if projection is not None:
-        d_projection = mm(t(cat_along(in_time(outputs, reverse), 0)), o * squashed)
-    d_gates = reshape(d_gates, (*shape[:-1], 4 * width))
-    return d_gates, back_h.initial(), back_c.initial(), d_weight, d_projection
+    return d_gates, back_h.initial(), back_c.initial(), cat_along(in_time(outputs, reverse), 0)
 
 
 @op(
