@@ -76,7 +76,7 @@ class ForwardGraph(Nodes):
             inputs,
             node._outputs,
             nanoseconds=0 if measured is None else measured.nanoseconds,
-            shared=bool(getattr(getattr(node, "op", None), "view", False)),
+            shared=is_view(node),
             **attributes,
         )
 
@@ -136,16 +136,18 @@ class BackwardGraph(Nodes):
                 self._add_end(node, inputs)
 
     def _add_formulas(self, node: Node, nanoseconds: int) -> None:
-        op = visible(node.name())
-        edges = node.next_functions
-        shapes = [((), meta_of(node)) if t is None else t._outputs[k] for t, k in edges]
+        op, forward = visible(node.name()), operation(node)
         scope = self._trace.scopes.at(node._sequence)
+        own = label(forward) if op == forward else f"{label(forward)}_backward"
+        edges = node.next_functions
+        nothing = ((0,), node._outputs[0][1])  # the gradient of what has none
         name = self.add(
-            f"{scope}/{label(op.rstrip('0123456789'))}",
+            f"{scope}/{own}",
             op,
             self._arriving[node],
-            shapes,
+            [nothing if target is None else target._outputs[k] for target, k in edges],
             nanoseconds,
+            shared=is_view(node),
         )
         for position, (target, _) in enumerate(edges):
             if target is not None:
@@ -166,6 +168,6 @@ class BackwardGraph(Nodes):
             self.add(f"{name}.grad", "Gradient", inputs, node._outputs[:1])
 
 
-def meta_of(node: Node) -> object:
-    """The dtype of what a node computes."""
-    return node._outputs[0][1]
+def is_view(node: Node) -> bool:
+    """Whether an operation gives a view, which takes no memory of its own."""
+    return bool(getattr(getattr(node, "op", None), "view", False))

@@ -25,14 +25,17 @@ class OpStats:
 
 
 def run_metadata(stats: Iterable[OpStats], graph: bytes) -> bytes:
-    """Return a serialised `RunMetadata` in which the operations ran one after another.
+    """Return a serialised `RunMetadata` in which the operations run one after another.
+
+    They do so box by box, whatever their true order: TensorBoard takes for the time of a box that
+    from the first start to the last end in it, which so is the sum of its operations' times.
 
     Args:
         graph: the serialised graph whose nodes they are.
     """
     # TensorBoard takes a time of 0 for none, at the start of an operation and in its duration.
     device, start = field(DEVICE, b"/device:CPU:0"), 1
-    for op in stats:
+    for op in sorted(stats, key=lambda op: op.name.split("/")):
         micros = max(1, round(op.nanoseconds / 1000)) if op.nanoseconds else 0
         used = field(ALLOCATOR_NAME, b"cpu") + field(TOTAL_BYTES, op.bytes)
         device += field(

@@ -67,6 +67,7 @@ def trace(model: Module, arguments: Sequence[Any]) -> Trace:
                 _differentiate(list(found.values()), leaves)
         except Exception as error:  # of a function of the user's, which may have no derivative
             result.trouble = error
+            result.measured.backward.clear()
     return result
 
 

@@ -307,7 +307,20 @@ def test_run_metadata_is_tensorflows() -> None:
         (n.node_name, n.all_start_micros, n.all_end_rel_micros, n.memory[0].total_bytes)
         for n in device.node_stats
     ]
-    assert found == [("a/b", 1, 1, 300), ("weight", 2, 0, 8), ("c", 2, 10**6, 2**40)]
+    after = 2 + 10**6
+    assert found == [("a/b", 1, 1, 300), ("c", 2, 10**6, 2**40), ("weight", after, 0, 8)]
+
+
+def test_the_time_of_a_box_is_the_sum_of_its_operations() -> None:
+    """TensorBoard takes for it the time from the first start to the last end."""
+    names = ["Net/a/x", "Net/b/x", "Net/a/y", "loss/x", "Net/add", "Net/a/b/z", "Net/a-c/x"]
+    stats = [OpStats(name, 1000 * (i + 1), 0) for i, name in enumerate(names)]
+    (device,) = RunMetadata.FromString(run_metadata(stats, b"")).step_stats.dev_stats
+    for box in ("Net/", "Net/a/", "Net/b/", "Net/a/b/", "loss/", "Net/a-c/"):
+        inside = [n for n in device.node_stats if n.node_name.startswith(box)]
+        start = min(n.all_start_micros for n in inside)
+        end = max(n.all_start_micros + n.all_end_rel_micros for n in inside)
+        assert end - start == sum(n.all_end_rel_micros for n in inside)
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0, b"\0"), (127, b"\x7f"), (300, b"\xac\x02")])

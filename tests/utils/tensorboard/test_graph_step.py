@@ -1,0 +1,248 @@
+"""Graphs of both directions: of a model, and of training steps as they really ran."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+from nanotorch import nn
+from nanotorch.utils.tensorboard import SummaryWriter
+from nanotorch.utils.tensorboard.scopes import module_paths
+from tests.utils.tensorboard.records import costs_of, nodes_of, profiles_of
+
+
+class Residual(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(4, 8)
+        self.norm = nn.BatchNorm1d(8)
+        self.drop = nn.Dropout(0.5)
+        self.last = nn.Linear(8, 3)
+
+    def forward(self, x: Any) -> Any:
+        hidden = self.norm(self.first(x)).relu()
+        return self.last(hidden + self.drop(hidden))
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_outputs[0]
+
+
+def sources(node: Any) -> list[str]:
+    return [name.partition(":")[0] for name in node.input]
+
+
+def complete(profile: Any) -> dict[str, Any]:
+    """Fail unless the graph of a profile is whole and its operations have times; its nodes."""
+    nodes = nodes_of(profile)
+    for node in nodes.values():
+        assert set(sources(node)) <= set(nodes), node.name
+        assert "Const" not in node.op
+        assert "_output_shapes" in node.attr
+    assert set(costs_of(profile)) == set(nodes)
+    return nodes
+
+
+def behind(nodes: dict[str, Any], name: str) -> set[str]:
+    """The nodes that lead to one."""
+    found: set[str] = set()
+    queue = [name]
+    while queue:
+        if (next_one := queue.pop()) not in found:
+            found.add(next_one)
+            queue += sources(nodes[next_one])
+    return found
+
+
+def check_both(directory: Path, model: nn.Module, prefix: str = "") -> None:
+    """Both graphs are whole, lie in the modules' boxes and lead to every parameter."""
+    profiles = profiles_of(directory)
+    forward, backward = (complete(profiles[prefix + d]) for d in ("forward", "backward"))
+    paths = module_paths(model)
+    boxes = {*paths.values(), "input", "output", "gradient", "step"}
+    for name in {*forward, *backward}:
+        assert name.rpartition("/")[0] in boxes, name
+    costs = costs_of(profiles[prefix + "backward"])
+    (root, *others) = [name for name in backward if name.startswith("gradient/")]
+    for dotted, parameter in model.named_parameters():
+        owner, _, attribute = dotted.rpartition(".")
+        name = f"{paths[model.get_submodule(owner)]}/{attribute}"
+        assert forward[name].op == "Parameter"
+        assert {root, *others} & behind(backward, f"{name}.grad"), name
+        assert costs[f"{name}.grad"][1] == parameter.numel() * 4
+    untimed = {n for n, (micros, _) in costs.items() if not micros}
+    assert all(n.startswith("gradient/") or n.endswith(".grad") for n in untimed), untimed
+
+
+def layers() -> dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]]:
+    convolution = lambda: nn.Sequential(  # noqa: E731 - a table of makers
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Linear(36, 2),
+    )  # fmt: skip
+    return {
+        "residual": (Residual, (5, 4)),
+        "convolution": (convolution, (2, 3, 8, 8)),
+        "recurrent": (lambda: nn.LSTM(4, 5, num_layers=2, batch_first=True), (2, 6, 4)),
+        "attention": (lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (2, 5, 8)),
+        "groups": (lambda: nn.Sequential(nn.GroupNorm(2, 4), nn.GELU()), (2, 4, 3)),
+    }
+
+
+LAYERS = layers()
+
+
+def first(output: Any) -> Any:
+    return output[0] if isinstance(output, tuple) else output
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_both_directions_of_a_model(tmp_path: Path, name: str) -> None:
+    make, shape = LAYERS[name]
+    model = make()
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(model, torch.rand(*shape))
+    check_both(tmp_path, model)
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_step_is_shown_and_computes_the_same(tmp_path: Path, name: str) -> None:
+    make, shape = LAYERS[name]
+    results = []
+    for watched in (False, True):
+        torch.manual_seed(0)
+        model, x = make(), torch.rand(*shape)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+        def step(model: Any = model, x: Any = x, optimizer: Any = optimizer) -> Any:
+            loss = first(model(x)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step()  # the first step is not like the others
+        if watched:
+            with SummaryWriter(tmp_path) as writer, writer.trace_step(model, 7):
+                loss = step()
+            check_both(tmp_path, model, "step_7/")
+        else:
+            loss = step()
+        results.append([loss, torch.get_rng_state(), *model.state_dict().values()])
+        assert not any(module._forward_hooks for module in model.modules())
+    assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+
+
+def test_losses_stand_outside_of_the_model(tmp_path: Path) -> None:
+    model, criterion = Residual(), nn.CrossEntropyLoss()
+    with SummaryWriter(tmp_path) as writer, writer.trace_step(model):
+        criterion(model(torch.rand(5, 4)), torch.tensor([0, 1, 2, 0, 1])).backward()
+    nodes = complete(profiles_of(tmp_path)["forward"])
+    assert {"step/log_softmax", "step/nll_loss", "output/loss", "input/x"} <= set(nodes)
+    assert sources(nodes["output/loss"]) == ["step/nll_loss"]
+    assert "input/x" in sources(nodes["Residual/first_Linear/addmm"])
+    backward = nodes_of(profiles_of(tmp_path)["backward"])
+    assert sources(backward["step/nll_loss_backward"]) == ["gradient/loss"]
+    assert backward["step/nll_loss_backward"].op == "NllLossBackward0"
+
+
+def test_shapes_of_gradients(tmp_path: Path) -> None:
+    model = nn.Linear(3, 2)
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(model, torch.rand(4, 3))
+    nodes = complete(profiles_of(tmp_path)["backward"])
+    shapes = {
+        name: [tuple(d.size for d in s.dim) for s in node.attr["_output_shapes"].list.shape]
+        for name, node in nodes.items()
+    }
+    assert shapes["gradient/output"] == [(4, 2)]
+    assert shapes["Linear/addmm_backward"] == [(2,), (4, 3), (3, 2)]
+    assert shapes["Linear/weight.grad"] == [(2, 3)]
+    assert shapes["input/input.grad"] == [(4, 3)]
+    assert list(nodes["input/input.grad"].input) == ["Linear/addmm_backward:1"]
+
+
+def test_a_users_function_is_timed(tmp_path: Path) -> None:
+    class Own(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, x: Any) -> Any:
+            return Square.apply(self.weight * x)
+
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(Own(), torch.rand(3))
+    profiles = profiles_of(tmp_path)
+    assert costs_of(profiles["forward"])["Own/square"][0] > 0
+    assert costs_of(profiles["backward"])["Own/square_backward"][0] > 0
+
+
+def test_times_are_those_of_the_work(tmp_path: Path) -> None:
+    """A product of matrices that are a hundred times as many numbers takes longer."""
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2000), nn.Linear(2000, 4))
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(model, torch.rand(500, 4))
+    costs = costs_of(profiles_of(tmp_path)["forward"])
+    small, large = (costs[f"Sequential/{i}_Linear/addmm"][0] for i in (0, 2))
+    assert large > 3 * small
+
+
+def test_without_derivative_there_is_only_one_direction(tmp_path: Path) -> None:
+    class NoDerivative(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x + 1
+
+    class Own(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return NoDerivative.apply(x)
+
+    with SummaryWriter(tmp_path) as writer:
+        with pytest.warns(UserWarning, match="add_graph shows no backward pass"):
+            writer.add_graph(Own(), torch.rand(2))
+        writer.add_graph(nn.Flatten(), torch.tensor([[1, 2]]))
+    assert set(profiles_of(tmp_path)) == {"forward"}
+
+
+def test_a_step_without_operations_is_told(tmp_path: Path) -> None:
+    model = nn.Linear(2, 2)
+    with SummaryWriter(tmp_path) as writer:
+        with (
+            pytest.raises(RuntimeError, match="no operation was recorded"),
+            writer.trace_step(model),
+            torch.no_grad(),
+        ):
+            model(torch.rand(1, 2))
+        with pytest.raises(ZeroDivisionError), writer.trace_step(model):
+            raise ZeroDivisionError
+    assert profiles_of(tmp_path) == {}
+    assert not model._forward_pre_hooks
+
+
+def test_a_forward_pass_alone(tmp_path: Path) -> None:
+    model = nn.Linear(2, 2)
+    with SummaryWriter(tmp_path) as writer, writer.trace_step(model, 1):
+        model(torch.rand(1, 2))
+    assert set(profiles_of(tmp_path)) == {"step_1/forward"}
+
+
+def test_gradients_of_shared_parameters_and_several_losses(tmp_path: Path) -> None:
+    model = nn.Linear(3, 3, bias=False)
+    x = torch.rand(2, 3)
+    with SummaryWriter(tmp_path) as writer, writer.trace_step(model):
+        model(model(x)).sum().backward()
+        model(x).exp().sum().backward()
+    nodes = complete(profiles_of(tmp_path)["backward"])
+    assert len(nodes["Linear/weight.grad"].input) == 3
+    assert {"gradient/loss_0", "gradient/loss_1"} <= set(nodes)
