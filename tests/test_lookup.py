@@ -19,6 +19,14 @@ def test_a_name_out_of_scope() -> None:
     assert getattr(torch, "sparse", None) is None
 
 
+def test_a_method_out_of_scope() -> None:
+    with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'to_sparse': out"):
+        torch.zeros(2).to_sparse()
+    with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'nope'$"):
+        torch.zeros(2).nope()
+    assert not hasattr(torch.nn.Parameter(torch.zeros(2)), "is_quantized_by")
+
+
 def test_a_name_that_nobody_has() -> None:
     with pytest.raises(AttributeError, match=r"^module 'torch' has no attribute 'jti'$"):
         _ = torch.jti

@@ -14,6 +14,7 @@ from nanotorch._core.graph import AccumulateGrad, Edge, Node
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.layout import Layout
 from nanotorch._core.views import Step, View, edge_of, view_edge
+from nanotorch.names.lookup import missing_attribute
 
 NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
@@ -78,6 +79,10 @@ class Tensor(Layout, Exchange):
         def __ge__(self, other: Any) -> "Tensor": ...
         def __getitem__(self, index: Any) -> "Tensor": ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
+    else:
+
+        def __getattr__(self, name):
+            raise missing_attribute(self, "Tensor", name)
 
     # Its place in the graph
 
@@ -198,6 +203,8 @@ class Tensor(Layout, Exchange):
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
             )
+        if value._array.dtype is not self._array.dtype:
+            self._accumulator_ref = None  # that of the former type
         self._array = value._array
 
     def detach(self) -> "Tensor":

@@ -56,6 +56,18 @@ def missing(module: str, name: str) -> Exception:
     return AttributeError(f"module '{shown}' has no attribute '{name}': {told(why)}", name=name)
 
 
+def missing_attribute(value: object, place: str, name: str) -> AttributeError:
+    """The error for an attribute that an object lacks, with the reason if there is one.
+
+    Args:
+        place: where the object's type stands, as `why_not` has it.
+    """
+    why = None if name.startswith("_") else why_not(place, name)
+    reason = "" if why is None else f": {told(why)}"
+    text = f"'{type(value).__name__}' object has no attribute '{name}'{reason}"
+    return AttributeError(text, name=name, obj=value)
+
+
 def told(why: str) -> str:
     """A reason as the end of an error's text."""
     return f"out of scope. {why[0].upper()}{why[1:]}."
