@@ -200,7 +200,7 @@ def accumulate_into(variable: Any, g: Any, mine: bool) -> None:
     if array.ndim < 2 or g.strides == array.strides:
         copy = np.array(g)
     else:
-        copy = np.empty_like(array)
+        copy = np.empty_like(array, g.dtype)
         copy[...] = g
     variable._grad = variable._lift(copy)
 
@@ -212,7 +212,9 @@ def add_reshaped(variable: Any, grad: Any) -> None:
         RuntimeError: if the shapes do not fit.
     """
     if variable._grad is None:
-        variable._grad = variable._lift(np.empty_like(variable._array)).copy_(grad)
+        variable._grad = variable._lift(np.empty_like(variable._array, grad._array.dtype)).copy_(
+            grad
+        )
     else:
         variable._grad.add_(grad)
 

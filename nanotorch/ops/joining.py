@@ -8,7 +8,7 @@ import numpy as np
 from nanotorch._core.arguments import as_int, as_ints, named
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, Arrays, method, op, public
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import given_tensors, need_tensor_list
 from nanotorch.ops.shape import ints, reshape, unsqueeze
 from nanotorch.ops.slicing import slice_along
@@ -59,7 +59,11 @@ def shares(g: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
     """The part of ``g`` that belongs to each of the tensors joined along ``dim``."""
     dim, start, parts = dim % g.ndim, 0, []
     for shape in shapes:
-        if len(shape) == g.ndim:
+        if shape == (0,):  # it may stand beside tensors of any shape, and has no part in them
+            recorded = isinstance(g, Tensor)
+            nothing = np.zeros(0, (g._array if recorded else g).dtype)
+            parts.append(wrap(nothing) if recorded else nothing)
+        elif len(shape) == g.ndim:
             parts.append(slice_along(g, dim, start, start + shape[dim]))
             start += shape[dim]
         else:

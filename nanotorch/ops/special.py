@@ -12,6 +12,7 @@ from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.elementwise import cos, exp, sin
 from nanotorch.ops.erf import ratio
+from nanotorch.ops.power import square
 
 # Angles
 
@@ -131,7 +132,9 @@ TAIL_Q = (2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.8463183175100
 
 
 @op(
-    input=lambda g, out: g * (0.5 * math.sqrt(math.pi) * exp(out * out)), cast="float", inplace=True
+    input=lambda g, input: g * (0.5 * math.sqrt(math.pi) * exp(square(erfinv(input)))),
+    cast="float",
+    inplace=True,
 )
 def erfinv(input: Array) -> Array:
     """The inverse of `erf`: infinite at 1 and -1, nan beyond.

@@ -178,7 +178,8 @@ def why(statements: Sequence[str], theirs: str | None, ours: str | None) -> str 
     for their_pattern, our_pattern, reason in ACCEPTED:
         if matches(their_pattern, theirs) and matches(our_pattern, ours):
             return reason
-    stale = any(matches(p, theirs) for p in REFUSALS[:3]) and ours is not None
+    both = theirs is not None and ours is not None
+    stale = both and any(matches(p, error) for p in REFUSALS[:3] for error in (theirs, ours))
     if stale or all(any(matches(p, error) for p in REFUSALS) for error in (theirs, ours)):
         return "refused for several reasons, of which another is told"
     modified = (theirs or "").startswith("RuntimeError: one of the variables needed for gradient")

@@ -311,4 +311,41 @@ CASES: dict[str, tuple[str, ...]] = {
         "t6, = torch.autograd.grad(t0.var(1, correction=4).sum(), t0, create_graph=True)",
         "t7, = torch.autograd.grad(t0.var(correction=6), t0, create_graph=True)",
     ),
+    "a leaf moved into the graph gets no gradient": (
+        "with torch.no_grad(): t2 = t0[:]",
+        "t3 = t0.flip(0)",
+        "t0.detach_()",
+        "t2.add_(t3)",
+        "t3.backward(torch.ones_like(t3))",
+    ),
+    "powers of two are computed in their own type": (
+        "t2 = t1.ldexp(torch.tensor([0.25, 0.5, 3.0]))",
+        "t3 = torch.tensor([1.0])",
+        "t3.ldexp_(t3.view(()))",
+    ),
+    "bools have no distance": ("t2 = (t0 > 0).dist(t0 > 1)",),
+    "what digamma is near its poles": (
+        "t2 = torch.tensor([-1.0, -2.0, 0.0], dtype=torch.float64, requires_grad=True)",
+        "torch.digamma(t2).sum().backward()",
+    ),
+    "the result of erfinv is not needed": ("t2 = t1.erfinv()", "t2.tanh_()", "t2.sum().backward()"),
+    "an empty vector joined has no part in the graph of its gradient": (
+        "t2 = torch.zeros((0,), dtype=torch.float64, requires_grad=True)",
+        "t3 = torch.cat([t2, t1], 0)",
+        "(t3 * t3).sum().backward(create_graph=True)",
+    ),
+    "a loss broadcasts only what is of another size": (
+        "t2 = torch.nn.functional.mse_loss(t0, t0[0])",
+        "h1 = t2.grad_fn.next_functions[0][0].register_hook(see(1))",
+        "(t0 * 2).sum().backward()",
+    ),
+    "another dtype by .data is another leaf to graphs made before": (
+        "t2 = torch.ones((2, 3), dtype=torch.float64, requires_grad=True)",
+        "t3 = t2 * 2",
+        "t2.data = torch.zeros(2, 3)",
+        "t4, = copies(torch.autograd.grad(t3.sum(), t2, retain_graph=True, allow_unused=True))",
+        "t3.sum().backward(retain_graph=True)",
+        "t2.grad = None",
+        "t3.sum().backward(create_graph=True)",
+    ),
 }

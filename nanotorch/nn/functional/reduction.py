@@ -5,7 +5,7 @@ from typing import Any
 
 from nanotorch._core.origins import about_operands
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.expanding import common_shape
+from nanotorch.ops.expanding import broadcast_tensors
 
 REDUCTIONS = {"none", "mean", "sum"}
 
@@ -71,11 +71,11 @@ def matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         stacklevel=3,
     )
     try:
-        shape = common_shape(tuple(input.shape), tuple(target.shape))
+        input, target = broadcast_tensors(input, target)
     except RuntimeError as error:
         error.args = (str(error) + about_operands({"input": input, "target": target}),)
         raise
-    return input.expand(shape), target.expand(shape)
+    return input, target
 
 
 def weighted(errors: Tensor, weight: Tensor, input: Tensor, reduction: str) -> Tensor:
