@@ -1,7 +1,10 @@
 """`Module`, the base class of all layers and models."""
 
+import mmap
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
+
+import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.device import absent, device, require_cpu
@@ -9,7 +12,7 @@ from nanotorch._core.dtypes import dtype
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.hooks import HookDict
 from nanotorch._core.origins import wrote
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.module_state import ModuleState
 
@@ -52,6 +55,8 @@ class Module(ModuleCall, ModuleState):
 
     training: bool
     call_super_init = False
+    dump_patches = False
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         name = type(self).__name__
@@ -180,9 +185,39 @@ class Module(ModuleCall, ModuleState):
         """
         raise absent("cuda")
 
+    def xpu(self, device: int | device | None = None) -> Self:
+        """Always an error, as `cuda`."""
+        raise absent("xpu")
+
+    def mtia(self, device: int | device | None = None) -> Self:
+        """Always an error, as `cuda`."""
+        raise absent("mtia")
+
+    def ipu(self, device: int | device | None = None) -> Self:
+        """Always an error, as `cuda`."""
+        raise absent("ipu")
+
     def cpu(self) -> Self:
         """The module itself: it is on the CPU."""
         return self
+
+    def to_empty(self, *, device: int | str | device | None, recurse: bool = True) -> Self:
+        """Give all parameters and buffers new memory with arbitrary values; returns the module.
+
+        Args:
+            device: the CPU, or None.
+            recurse: those of the modules below too. Default: True.
+        """
+        require_cpu(device)
+        return self._apply(lambda t: wrap(np.empty_like(t._array)), recurse)
+
+    def share_memory(self) -> Self:
+        """Move parameters and buffers to memory that processes share; returns the module.
+
+        What a process that is forked later writes there, all others see. It is shared by forking
+        only: a module that is pickled for a process is copied.
+        """
+        return self._apply(shared)
 
     def _to_float(self, kind: dtype) -> Self:
         return self._apply(lambda t: t.to(kind) if t.is_floating_point() else t)
@@ -205,6 +240,15 @@ class Module(ModuleCall, ModuleState):
             lines.append(f"({name}): {module!r}".replace("\n", "\n  "))
         inner = "\n  ".join(lines)
         return f"{self._get_name()}(\n  {inner}\n)"
+
+
+def shared(tensor: Tensor) -> Tensor:
+    """A copy in memory that forked processes share."""
+    array = tensor._array
+    memory = np.frombuffer(mmap.mmap(-1, max(array.nbytes, 1)), np.uint8)
+    copy = memory[: array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return wrap(copy)
 
 
 def clear(grad: Tensor) -> None:

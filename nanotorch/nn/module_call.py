@@ -14,6 +14,7 @@ from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.origins import climb, ours
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import CUSTOM, View, edge_of
+from nanotorch.nn import former_hooks
 
 getframe = sys._getframe
 NO_INPUT_GRAD = (
@@ -40,6 +41,7 @@ class ModuleCall:
     _forward_hooks_with_kwargs: set[int]
     _forward_hooks_always_called: set[int]
     _forward_pre_hooks_with_kwargs: set[int]
+    _is_full_backward_hook: bool | None = None  # of which kind they are
     _is_ours = False  # whether `forward` is the framework's own
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -94,7 +96,8 @@ class ModuleCall:
         called: set[int] = set()
         result = None
         try:
-            backward = tuple(self._backward_hooks.values())
+            hooks = tuple(self._backward_hooks.values())
+            former, backward = ((), hooks) if self._is_full_backward_hook else (hooks, ())
             backward_pre = tuple(self._backward_pre_hooks.values())
             for number, hook in list(self._forward_pre_hooks.items()):
                 args, kwargs = self._call_pre_hook(number, hook, args, kwargs)
@@ -106,7 +109,11 @@ class ModuleCall:
                 called.add(number)
                 replaced = self._call_forward_hook(number, hook, args, kwargs, result)
                 result = result if replaced is None else replaced
-            return result if passage is None else passage.leave(result)
+            if passage is not None:
+                result = passage.leave(result)
+            if former:
+                former_hooks.attach(self, former, args, result)
+            return result
         except Exception:
             for number, hook in list(self._forward_hooks.items()):
                 if number in self._forward_hooks_always_called and number not in called:
@@ -197,8 +204,25 @@ class ModuleCall:
 
         Args:
             prepend: put it before the hooks that are there. Default: after them.
+
+        Raises:
+            RuntimeError: if there are hooks of `register_backward_hook`.
         """
+        if self._is_full_backward_hook is False:
+            raise RuntimeError(former_hooks.BOTH)
+        self._is_full_backward_hook = True
         return add_hook(self._backward_hooks, hook, first=prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` with the gradients of the last node only.
+
+        Raises:
+            RuntimeError: if there are hooks of `register_full_backward_hook`.
+        """
+        if self._is_full_backward_hook is True:
+            raise RuntimeError(former_hooks.BOTH)
+        self._is_full_backward_hook = False
+        return add_hook(self._backward_hooks, hook)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False

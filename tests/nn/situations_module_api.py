@@ -1,0 +1,120 @@
+"""The rest of what modules and initializers can do."""
+
+import warnings
+from typing import Any
+
+from tests.answers import bits, raised, warned
+
+
+def sparse_and_dirac(torch: Any) -> Any:
+    init = torch.nn.init
+    g = torch.Generator().manual_seed(5)
+    return [
+        *[bits(init.sparse_(torch.empty(*shape), share, std)) for shape, share, std in
+          (((5, 4), 0.5, 0.01), ((30, 7), 0.1, 2.0), ((3, 3), 0.0, 1.0), ((3, 3), 1.0, 1.0))],
+        bits(init.sparse_(torch.empty(6, 5).double(), 0.3, generator=g)), bits(torch.rand(2)),
+        *[init.dirac_(torch.empty(*shape), groups) for shape, groups in
+          (((4, 2, 3), 1), ((2, 4, 3, 3), 1), ((4, 2, 1, 1, 1), 2), ((4, 2, 4), 2))],
+        raised(init.sparse_, torch.empty(5), 0.1), raised(init.dirac_, torch.empty(4, 2)),
+        raised(init.dirac_, torch.empty(5, 2, 3), 2),
+        tuple(init.sparse_(torch.empty(5, 0), 1).shape),
+    ]  # fmt: skip
+
+
+def former_initializers(torch: Any) -> Any:
+    init = torch.nn.init
+    names = ["uniform", "normal", "constant", "eye", "xavier_uniform", "xavier_normal",
+             "kaiming_uniform", "kaiming_normal", "orthogonal", "sparse", "dirac"]  # fmt: skip
+    more = {"constant": (0.5,), "sparse": (0.5,)}
+    answers = []
+    for name in names:
+        t = torch.empty(2, 2, 3) if name == "dirac" else torch.empty(3, 2)
+        answers.append(warned(lambda: getattr(init, name)(t, *more.get(name, ()))))
+    return answers
+
+
+def empty(torch: Any) -> Any:
+    layer = torch.nn.Linear(2, 3)
+    weight, memory = layer.weight, layer.weight.data_ptr()
+    layer.weight.grad = torch.ones(3, 2)
+    same = layer.to_empty(device="cpu") is layer
+    shared = layer.share_memory() is layer
+    return [
+        same, shared, layer.weight is weight, weight.data_ptr() != memory, weight.requires_grad,
+        tuple(layer.weight.grad.shape), layer.weight.dtype, raised(layer.to_empty),
+        raised(layer.xpu), layer.dump_patches,
+    ]  # fmt: skip
+
+
+def shared_values(torch: Any) -> Any:
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))
+    before = {name: bits(t) for name, t in model.state_dict().items()}
+    model.share_memory()
+    after = {name: bits(t) for name, t in model.state_dict().items()}
+    return [before == after, list(after), model(torch.ones(4, 2)).shape]
+
+
+def former_hooks(torch: Any) -> Any:
+    nn = torch.nn
+    seen: list[Any] = []
+
+    def note(module: Any, given: Any, of: Any) -> None:
+        shapes = [[None if g is None else tuple(g.shape) for g in part] for part in (given, of)]
+        seen.append([type(module).__name__, *shapes])
+
+    class Pair(nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any) -> Any:
+            return x * 2, x * 3
+
+    class Named(nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any, n: int = 2) -> Any:
+            return {"out": x * n}
+
+    class Scaled(nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any, n: int) -> Any:
+            return x * n
+
+    x = torch.ones(3, 2, requires_grad=True)
+    texts = []
+
+    def run(module: Any, call: Any) -> None:
+        module.register_backward_hook(note)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call(module).sum().backward()
+        texts.append([f"{w.category.__name__}: {w.message}" for w in caught])
+
+    run(nn.Linear(2, 2), lambda m: m(x))
+    run(nn.Tanh(), lambda m: m(x * 2))
+    run(nn.Sequential(nn.Linear(2, 2), nn.ReLU()), lambda m: m(x))
+    run(Pair(), lambda m: sum(m(x)))
+    run(Named(), lambda m: m(x)["out"])
+    run(Scaled(), lambda m: m(x, 3))
+    with torch.no_grad():
+        layer = nn.Linear(2, 2)
+        layer.register_backward_hook(note)
+        quiet = tuple(layer(x).shape)
+    return [seen, texts, quiet]
+
+
+def replaced_and_removed(torch: Any) -> Any:
+    layer = torch.nn.Tanh()
+    handle = layer.register_backward_hook(lambda m, given, of: (given[0] * 10,))
+    x = torch.ones(2, requires_grad=True)
+    layer(x).sum().backward()
+    changed = x.grad.clone()
+    handle.remove()
+    x.grad = None
+    layer(x).sum().backward()
+    return [changed / x.grad]
+
+
+def one_kind_of_hooks(torch: Any) -> Any:
+    nn = torch.nn
+    first, second = nn.Linear(1, 1), nn.Linear(1, 1)
+    first.register_backward_hook(lambda *a: None)
+    second.register_full_backward_hook(lambda *a: None)
+    return [
+        raised(first.register_full_backward_hook, lambda *a: None),
+        raised(second.register_backward_hook, lambda *a: None),
+    ]
