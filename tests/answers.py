@@ -52,6 +52,7 @@ FILES = {
     "buffers": "tests.core.situations_buffers",
     "func": "tests.func.situations_func",
     "data_workers": "tests.utils.data.situations_workers",
+    "tensorboard": "tests.utils.tensorboard.situations_writer",
 }
 # Where a class stands differs; its name does not.
 QUALIFIED = re.compile(r"\b(?:nano)?torch\.(?:nn|optim|utils|_core|autograd|ops)[\w.]*\.(\w+)")

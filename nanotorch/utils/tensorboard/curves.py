@@ -247,7 +247,12 @@ class Curves(Output):
         Args:
             tags: of the curve, of the lower and of the upper end of the margin.
             category, title: of the chart.
+
+        Raises:
+            AssertionError: for another number of tags.
         """
+        if len(tags) != 3:
+            raise AssertionError(f"Expected 3 tags, got {len(tags)}.")
         self.add_custom_scalars({category: {title: ["Margin", list(tags)]}})
 
 

@@ -166,7 +166,7 @@ class Media(Output):
         """
         sound = array_of(snd_tensor).squeeze()
         if sound.ndim != 1:
-            raise AssertionError(f"input tensor should be 1 dimensional. Got {sound.shape}")
+            raise AssertionError("input tensor should be 1 dimensional.")
         if sound.size and abs(sound).max() > 1:
             warnings.warn("audio amplitude out of range, auto clipped.", stacklevel=2)
             sound = sound.clip(-1, 1)
