@@ -1,5 +1,6 @@
 """Modules: layers, containers and losses, and the functions and initializers behind them."""
 
+import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from nanotorch.names.lookup import on_demand as _on_demand
@@ -25,10 +26,30 @@ from nanotorch.nn.activation import Tanh as Tanh
 from nanotorch.nn.activation import Tanhshrink as Tanhshrink
 from nanotorch.nn.attention import MultiheadAttention as MultiheadAttention
 from nanotorch.nn.batchnorm import BatchNorm1d as BatchNorm1d
+from nanotorch.nn.batchnorm import BatchNorm2d as BatchNorm2d
+from nanotorch.nn.batchnorm import BatchNorm3d as BatchNorm3d
+from nanotorch.nn.blocks import ChannelShuffle as ChannelShuffle
+from nanotorch.nn.blocks import Fold as Fold
+from nanotorch.nn.blocks import PixelShuffle as PixelShuffle
+from nanotorch.nn.blocks import PixelUnshuffle as PixelUnshuffle
+from nanotorch.nn.blocks import Unfold as Unfold
 from nanotorch.nn.container import ModuleDict as ModuleDict
 from nanotorch.nn.container import ModuleList as ModuleList
 from nanotorch.nn.container import Sequential as Sequential
+from nanotorch.nn.conv import Conv1d as Conv1d
+from nanotorch.nn.conv import Conv2d as Conv2d
+from nanotorch.nn.conv import Conv3d as Conv3d
+from nanotorch.nn.conv import ConvTranspose1d as ConvTranspose1d
+from nanotorch.nn.conv import ConvTranspose2d as ConvTranspose2d
+from nanotorch.nn.conv import ConvTranspose3d as ConvTranspose3d
+from nanotorch.nn.distance import CosineSimilarity as CosineSimilarity
+from nanotorch.nn.distance import PairwiseDistance as PairwiseDistance
+from nanotorch.nn.dropout import AlphaDropout as AlphaDropout
 from nanotorch.nn.dropout import Dropout as Dropout
+from nanotorch.nn.dropout import Dropout1d as Dropout1d
+from nanotorch.nn.dropout import Dropout2d as Dropout2d
+from nanotorch.nn.dropout import Dropout3d as Dropout3d
+from nanotorch.nn.dropout import FeatureAlphaDropout as FeatureAlphaDropout
 from nanotorch.nn.embedding import Embedding as Embedding
 from nanotorch.nn.embedding import EmbeddingBag as EmbeddingBag
 from nanotorch.nn.further_activation import CELU as CELU
@@ -42,61 +63,6 @@ from nanotorch.nn.further_activation import RReLU as RReLU
 from nanotorch.nn.further_activation import Softmax2d as Softmax2d
 from nanotorch.nn.further_activation import Softshrink as Softshrink
 from nanotorch.nn.further_activation import Threshold as Threshold
-from nanotorch.nn.layernorm import LayerNorm as LayerNorm
-from nanotorch.nn.linear import Bilinear as Bilinear
-from nanotorch.nn.linear import Identity as Identity
-from nanotorch.nn.linear import Linear as Linear
-from nanotorch.nn.loss import BCELoss as BCELoss
-from nanotorch.nn.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
-from nanotorch.nn.loss import CrossEntropyLoss as CrossEntropyLoss
-from nanotorch.nn.loss import HuberLoss as HuberLoss
-from nanotorch.nn.loss import L1Loss as L1Loss
-from nanotorch.nn.loss import MSELoss as MSELoss
-from nanotorch.nn.loss import NLLLoss as NLLLoss
-from nanotorch.nn.loss import SmoothL1Loss as SmoothL1Loss
-from nanotorch.nn.module import Module as Module
-from nanotorch.nn.parameter import Buffer as Buffer
-from nanotorch.nn.parameter import Parameter as Parameter
-from nanotorch.nn.parameter_container import ParameterDict as ParameterDict
-from nanotorch.nn.parameter_container import ParameterList as ParameterList
-from nanotorch.nn.recurrent import GRU as GRU
-from nanotorch.nn.recurrent import LSTM as LSTM
-from nanotorch.nn.recurrent import RNN as RNN
-from nanotorch.nn.recurrent_base import RNNBase as RNNBase
-from nanotorch.nn.recurrent_cells import GRUCell as GRUCell
-from nanotorch.nn.recurrent_cells import LSTMCell as LSTMCell
-from nanotorch.nn.recurrent_cells import RNNCell as RNNCell
-from nanotorch.nn.recurrent_cells import RNNCellBase as RNNCellBase
-from nanotorch.nn.shape import Flatten as Flatten
-from nanotorch.nn.shape import Unflatten as Unflatten
-from nanotorch.nn.transformer import Transformer as Transformer
-from nanotorch.nn.transformer import TransformerDecoder as TransformerDecoder
-from nanotorch.nn.transformer import TransformerEncoder as TransformerEncoder
-from nanotorch.nn.transformer_layers import TransformerDecoderLayer as TransformerDecoderLayer
-from nanotorch.nn.transformer_layers import TransformerEncoderLayer as TransformerEncoderLayer
-
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = _on_demand("nanotorch.nn")
-from nanotorch.nn.batchnorm import BatchNorm2d as BatchNorm2d
-from nanotorch.nn.batchnorm import BatchNorm3d as BatchNorm3d
-from nanotorch.nn.blocks import ChannelShuffle as ChannelShuffle
-from nanotorch.nn.blocks import Fold as Fold
-from nanotorch.nn.blocks import PixelShuffle as PixelShuffle
-from nanotorch.nn.blocks import PixelUnshuffle as PixelUnshuffle
-from nanotorch.nn.blocks import Unfold as Unfold
-from nanotorch.nn.conv import Conv1d as Conv1d
-from nanotorch.nn.conv import Conv2d as Conv2d
-from nanotorch.nn.conv import Conv3d as Conv3d
-from nanotorch.nn.conv import ConvTranspose1d as ConvTranspose1d
-from nanotorch.nn.conv import ConvTranspose2d as ConvTranspose2d
-from nanotorch.nn.conv import ConvTranspose3d as ConvTranspose3d
-from nanotorch.nn.distance import CosineSimilarity as CosineSimilarity
-from nanotorch.nn.distance import PairwiseDistance as PairwiseDistance
-from nanotorch.nn.dropout import AlphaDropout as AlphaDropout
-from nanotorch.nn.dropout import Dropout1d as Dropout1d
-from nanotorch.nn.dropout import Dropout2d as Dropout2d
-from nanotorch.nn.dropout import Dropout3d as Dropout3d
-from nanotorch.nn.dropout import FeatureAlphaDropout as FeatureAlphaDropout
 from nanotorch.nn.further_loss import CosineEmbeddingLoss as CosineEmbeddingLoss
 from nanotorch.nn.further_loss import CTCLoss as CTCLoss
 from nanotorch.nn.further_loss import GaussianNLLLoss as GaussianNLLLoss
@@ -116,6 +82,19 @@ from nanotorch.nn.groupnorm import RMSNorm as RMSNorm
 from nanotorch.nn.instancenorm import InstanceNorm1d as InstanceNorm1d
 from nanotorch.nn.instancenorm import InstanceNorm2d as InstanceNorm2d
 from nanotorch.nn.instancenorm import InstanceNorm3d as InstanceNorm3d
+from nanotorch.nn.layernorm import LayerNorm as LayerNorm
+from nanotorch.nn.linear import Bilinear as Bilinear
+from nanotorch.nn.linear import Identity as Identity
+from nanotorch.nn.linear import Linear as Linear
+from nanotorch.nn.loss import BCELoss as BCELoss
+from nanotorch.nn.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
+from nanotorch.nn.loss import CrossEntropyLoss as CrossEntropyLoss
+from nanotorch.nn.loss import HuberLoss as HuberLoss
+from nanotorch.nn.loss import L1Loss as L1Loss
+from nanotorch.nn.loss import MSELoss as MSELoss
+from nanotorch.nn.loss import NLLLoss as NLLLoss
+from nanotorch.nn.loss import SmoothL1Loss as SmoothL1Loss
+from nanotorch.nn.module import Module as Module
 from nanotorch.nn.padding import CircularPad1d as CircularPad1d
 from nanotorch.nn.padding import CircularPad2d as CircularPad2d
 from nanotorch.nn.padding import CircularPad3d as CircularPad3d
@@ -131,6 +110,10 @@ from nanotorch.nn.padding import ReplicationPad3d as ReplicationPad3d
 from nanotorch.nn.padding import ZeroPad1d as ZeroPad1d
 from nanotorch.nn.padding import ZeroPad2d as ZeroPad2d
 from nanotorch.nn.padding import ZeroPad3d as ZeroPad3d
+from nanotorch.nn.parameter import Buffer as Buffer
+from nanotorch.nn.parameter import Parameter as Parameter
+from nanotorch.nn.parameter_container import ParameterDict as ParameterDict
+from nanotorch.nn.parameter_container import ParameterList as ParameterList
 from nanotorch.nn.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from nanotorch.nn.pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
 from nanotorch.nn.pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d
@@ -149,6 +132,26 @@ from nanotorch.nn.pooling import MaxPool3d as MaxPool3d
 from nanotorch.nn.pooling import MaxUnpool1d as MaxUnpool1d
 from nanotorch.nn.pooling import MaxUnpool2d as MaxUnpool2d
 from nanotorch.nn.pooling import MaxUnpool3d as MaxUnpool3d
+from nanotorch.nn.recurrent import GRU as GRU
+from nanotorch.nn.recurrent import LSTM as LSTM
+from nanotorch.nn.recurrent import RNN as RNN
+from nanotorch.nn.recurrent_base import RNNBase as RNNBase
+from nanotorch.nn.recurrent_cells import GRUCell as GRUCell
+from nanotorch.nn.recurrent_cells import LSTMCell as LSTMCell
+from nanotorch.nn.recurrent_cells import RNNCell as RNNCell
+from nanotorch.nn.recurrent_cells import RNNCellBase as RNNCellBase
+from nanotorch.nn.shape import Flatten as Flatten
+from nanotorch.nn.shape import Unflatten as Unflatten
+from nanotorch.nn.transformer import Transformer as Transformer
+from nanotorch.nn.transformer import TransformerDecoder as TransformerDecoder
+from nanotorch.nn.transformer import TransformerEncoder as TransformerEncoder
+from nanotorch.nn.transformer_layers import TransformerDecoderLayer as TransformerDecoderLayer
+from nanotorch.nn.transformer_layers import TransformerEncoderLayer as TransformerEncoderLayer
 from nanotorch.nn.upsampling import Upsample as Upsample
 from nanotorch.nn.upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
 from nanotorch.nn.upsampling import UpsamplingNearest2d as UpsamplingNearest2d
+
+modules = _sys.modules[__name__]  # PyTorch has its layers in a package `nn.modules`
+
+if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = _on_demand("nanotorch.nn")

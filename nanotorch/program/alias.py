@@ -19,6 +19,7 @@ PATH = str(Path(__file__).parent / "path")
 ELSEWHERE = {
     "functional": "nanotorch",
     "nn.modules": "nanotorch.nn",
+    "nn.modules.utils": "nanotorch.nn.tuples",
     "autograd.grad_mode": "nanotorch._core.grad_mode",
     "_tensor": "nanotorch._core.tensor",
 }

@@ -105,8 +105,10 @@ import torch.backends.cudnn as cudnn
 from torch import nn as again, save
 from torch.autograd import Function, Variable
 from torch.cuda.amp import GradScaler
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.loss import MSELoss
 from torch.nn.modules.nothing_of_ours import Linear
+from torch.nn.modules.utils import _pair
 from torch.nn.parameter import Parameter
 from torch.optim.lr_scheduler import StepLR
 from torch.utils.data import DataLoader, TensorDataset
@@ -118,6 +120,7 @@ assert MSELoss is nn.MSELoss and Linear is nn.Linear and Parameter is nanotorch.
 assert StepLR is torch.optim.lr_scheduler.StepLR and issubclass(TensorDataset, Dataset)
 assert isinstance(nanotorch.zeros(2), torch.Tensor)
 assert nn.__spec__.name == nn.__package__ == "nanotorch.nn"
+assert issubclass(nn.BatchNorm2d, nn.modules.batchnorm._BatchNorm) and _pair(3) == (3, 3)
 assert torch.__name__ == "torch" and torch.__version__.startswith("2.15.0+nanotorch.")
 assert nanotorch.as_torch() is torch
 print("same")

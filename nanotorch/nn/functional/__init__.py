@@ -28,6 +28,11 @@ from nanotorch.nn.functional.activation import tanhshrink as tanhshrink
 from nanotorch.nn.functional.attention import (
     scaled_dot_product_attention as scaled_dot_product_attention,
 )
+from nanotorch.nn.functional.blocks import channel_shuffle as channel_shuffle
+from nanotorch.nn.functional.blocks import fold as fold
+from nanotorch.nn.functional.blocks import pixel_shuffle as pixel_shuffle
+from nanotorch.nn.functional.blocks import pixel_unshuffle as pixel_unshuffle
+from nanotorch.nn.functional.blocks import unfold as unfold
 from nanotorch.nn.functional.classes import cross_entropy as cross_entropy
 from nanotorch.nn.functional.classes import nll_loss as nll_loss
 from nanotorch.nn.functional.convolution import conv1d as conv1d
@@ -36,7 +41,13 @@ from nanotorch.nn.functional.convolution import conv3d as conv3d
 from nanotorch.nn.functional.convolution import conv_transpose1d as conv_transpose1d
 from nanotorch.nn.functional.convolution import conv_transpose2d as conv_transpose2d
 from nanotorch.nn.functional.convolution import conv_transpose3d as conv_transpose3d
+from nanotorch.nn.functional.ctc import ctc_loss as ctc_loss
+from nanotorch.nn.functional.dropout import alpha_dropout as alpha_dropout
 from nanotorch.nn.functional.dropout import dropout as dropout
+from nanotorch.nn.functional.dropout import dropout1d as dropout1d
+from nanotorch.nn.functional.dropout import dropout2d as dropout2d
+from nanotorch.nn.functional.dropout import dropout3d as dropout3d
+from nanotorch.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
 from nanotorch.nn.functional.embedding import embedding as embedding
 from nanotorch.nn.functional.embedding import embedding_bag as embedding_bag
 from nanotorch.nn.functional.embedding import one_hot as one_hot
@@ -57,6 +68,9 @@ from nanotorch.nn.functional.further_activation import threshold_ as threshold_
 from nanotorch.nn.functional.heads import (
     multi_head_attention_forward as multi_head_attention_forward,
 )
+from nanotorch.nn.functional.likelihood import gaussian_nll_loss as gaussian_nll_loss
+from nanotorch.nn.functional.likelihood import kl_div as kl_div
+from nanotorch.nn.functional.likelihood import poisson_nll_loss as poisson_nll_loss
 from nanotorch.nn.functional.linear import bilinear as bilinear
 from nanotorch.nn.functional.linear import linear as linear
 from nanotorch.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
@@ -67,8 +81,17 @@ from nanotorch.nn.functional.loss import huber_loss as huber_loss
 from nanotorch.nn.functional.loss import l1_loss as l1_loss
 from nanotorch.nn.functional.loss import mse_loss as mse_loss
 from nanotorch.nn.functional.loss import smooth_l1_loss as smooth_l1_loss
+from nanotorch.nn.functional.margin_loss import multi_margin_loss as multi_margin_loss
+from nanotorch.nn.functional.margin_loss import multilabel_margin_loss as multilabel_margin_loss
+from nanotorch.nn.functional.margin_loss import (
+    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
+)
+from nanotorch.nn.functional.margin_loss import soft_margin_loss as soft_margin_loss
 from nanotorch.nn.functional.normalization import batch_norm as batch_norm
+from nanotorch.nn.functional.normalization import group_norm as group_norm
+from nanotorch.nn.functional.normalization import instance_norm as instance_norm
 from nanotorch.nn.functional.normalization import layer_norm as layer_norm
+from nanotorch.nn.functional.normalization import rms_norm as rms_norm
 from nanotorch.nn.functional.padding import pad as pad
 from nanotorch.nn.functional.pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
 from nanotorch.nn.functional.pooling import adaptive_avg_pool2d as adaptive_avg_pool2d
@@ -97,32 +120,6 @@ from nanotorch.nn.functional.pooling import max_pool2d as max_pool2d
 from nanotorch.nn.functional.pooling import max_pool2d_with_indices as max_pool2d_with_indices
 from nanotorch.nn.functional.pooling import max_pool3d as max_pool3d
 from nanotorch.nn.functional.pooling import max_pool3d_with_indices as max_pool3d_with_indices
-
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = _on_demand("nanotorch.nn.functional")
-from nanotorch.nn.functional.blocks import channel_shuffle as channel_shuffle
-from nanotorch.nn.functional.blocks import fold as fold
-from nanotorch.nn.functional.blocks import pixel_shuffle as pixel_shuffle
-from nanotorch.nn.functional.blocks import pixel_unshuffle as pixel_unshuffle
-from nanotorch.nn.functional.blocks import unfold as unfold
-from nanotorch.nn.functional.ctc import ctc_loss as ctc_loss
-from nanotorch.nn.functional.dropout import alpha_dropout as alpha_dropout
-from nanotorch.nn.functional.dropout import dropout1d as dropout1d
-from nanotorch.nn.functional.dropout import dropout2d as dropout2d
-from nanotorch.nn.functional.dropout import dropout3d as dropout3d
-from nanotorch.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
-from nanotorch.nn.functional.likelihood import gaussian_nll_loss as gaussian_nll_loss
-from nanotorch.nn.functional.likelihood import kl_div as kl_div
-from nanotorch.nn.functional.likelihood import poisson_nll_loss as poisson_nll_loss
-from nanotorch.nn.functional.margin_loss import multi_margin_loss as multi_margin_loss
-from nanotorch.nn.functional.margin_loss import multilabel_margin_loss as multilabel_margin_loss
-from nanotorch.nn.functional.margin_loss import (
-    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
-)
-from nanotorch.nn.functional.margin_loss import soft_margin_loss as soft_margin_loss
-from nanotorch.nn.functional.normalization import group_norm as group_norm
-from nanotorch.nn.functional.normalization import instance_norm as instance_norm
-from nanotorch.nn.functional.normalization import rms_norm as rms_norm
 from nanotorch.nn.functional.ranking import cosine_embedding_loss as cosine_embedding_loss
 from nanotorch.nn.functional.ranking import hinge_embedding_loss as hinge_embedding_loss
 from nanotorch.nn.functional.ranking import margin_ranking_loss as margin_ranking_loss
@@ -142,3 +139,6 @@ from nanotorch.nn.functional.unpooling import max_unpool3d as max_unpool3d
 from nanotorch.ops.distance import cosine_similarity as cosine_similarity
 from nanotorch.ops.distance import pairwise_distance as pairwise_distance
 from nanotorch.ops.distance import pdist as pdist
+
+if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = _on_demand("nanotorch.nn.functional")
