@@ -35,6 +35,7 @@ from nanotorch.ops import extremum as extremum
 from nanotorch.ops import factoring as factoring
 from nanotorch.ops import gamma as gamma
 from nanotorch.ops import gathering as gathering
+from nanotorch.ops import gelu as gelu
 from nanotorch.ops import generator as generator
 from nanotorch.ops import gru as gru
 from nanotorch.ops import indexing as indexing

@@ -9,13 +9,10 @@ from nanotorch._core.op import Array, op
 from nanotorch.ops.activation import float_only, sigmoid, softplus, tanh
 from nanotorch.ops.comparison import vanishing, zero_where
 from nanotorch.ops.elementwise import exp
-from nanotorch.ops.erf import erf
 from nanotorch.ops.hidden import inplace_form
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.limits import clamp
 from nanotorch.ops.slicing import slice_along
-
-ROOT_1_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 
 
 def require_float(name: str, input: Array) -> None:
@@ -112,30 +109,13 @@ def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) ->
 
 
 @op(
-    input=lambda g, input: g * (phi(input) + input * exp(-0.5 * input * input) * ROOT_1_2PI),
-    method=False,
-    public=False,
-    node="GeluBackward0",
-)
-def gelu_exact(input: Array) -> Array:
-    """``input`` times the normal distribution function at ``input``."""
-    require_float("GeluKernelImpl", input)
-    return input * phi(input).astype(input.dtype, copy=False)
-
-
-def phi(input: Any) -> Any:
-    """The normal distribution function."""
-    return 0.5 * (1 + erf(input * math.sqrt(0.5)))
-
-
-@op(
     input=lambda g, input: g * gelu_tanh_slope(input),
     method=False,
     public=False,
     node="GeluBackward0",
 )
 def gelu_tanh(input: Array) -> Array:
-    """`gelu_exact` with the distribution function approximated by a hyperbolic tangent."""
+    """`gelu.gelu_exact` with the distribution function approximated by a hyperbolic tangent."""
     require_float("GeluKernelImpl", input)
     return 0.5 * input * (1 + np.tanh(tanh_argument(input)))
 

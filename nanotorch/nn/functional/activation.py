@@ -7,6 +7,7 @@ from nanotorch import ops
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import activation as kernels
 from nanotorch.ops import units
+from nanotorch.ops.gelu import gelu_exact
 from nanotorch.ops.overwriting import elu_ as elu_
 from nanotorch.ops.overwriting import leaky_relu_ as leaky_relu_
 from nanotorch.ops.units import hardtanh_ as hardtanh_
@@ -77,7 +78,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    result: Tensor = (units.gelu_tanh if approximate == "tanh" else units.gelu_exact)(input)
+    result: Tensor = units.gelu_tanh(input) if approximate == "tanh" else gelu_exact(input)[0]
     return result
 
 

@@ -1,0 +1,87 @@
+"""The unit of a Gaussian's distribution function: ``x Φ(x)``.
+
+Reference:
+    Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.op import Array, op
+from nanotorch.ops.elementwise import exp
+from nanotorch.ops.erf import erf
+from nanotorch.ops.units import require_float
+
+ROOT_1_2, ROOT_1_2PI = math.sqrt(0.5), 1.0 / math.sqrt(2.0 * math.pi)
+BLOCK = 1 << 14  # elements that stay in the cache for all the steps of erf
+
+
+def distribution(x: Array) -> Array:
+    """Φ(x)."""
+    out: Array = erf(x * x.dtype.type(ROOT_1_2))
+    out += 1
+    out *= x.dtype.type(0.5)
+    return out
+
+
+def distribution_by_blocks(x: Array) -> Array:
+    """Φ(x), many elements at a time."""
+    # While a step is traced, which `type` alone sees, one call for all makes a shorter tape.
+    if x.size <= BLOCK or type(x) is not np.ndarray or not x.flags.c_contiguous:
+        return distribution(x)
+    out = np.empty_like(x)
+    flat, target = x.reshape(-1), out.reshape(-1)
+    for start in range(0, x.size, BLOCK):
+        target[start : start + BLOCK] = distribution(flat[start : start + BLOCK])
+    return out
+
+
+def density(x: Any) -> Any:
+    """Φ'(x)."""
+    return exp(x * x * -0.5) * ROOT_1_2PI
+
+
+def slope(g: Any, input: Any, share: Any) -> Any:
+    """The gradient of `gelu_exact`."""
+    g_out, g_share = g
+    total = None if g_out is None else gelu_backward(g_out, input, share)
+    if g_share is None:
+        return total
+    own = g_share * density(input)
+    return own if total is None else total + own
+
+
+@op(
+    input=slope,
+    results=("out", "share"),
+    method=False,
+    public=False,
+    node="GeluBackward0",
+)
+def gelu_exact(input: Array) -> tuple[Array, Array]:
+    """``input`` times the normal distribution function at ``input``; and that alone."""
+    require_float("GeluKernelImpl", input)
+    share = distribution_by_blocks(input)
+    return input * share, share
+
+
+@op(
+    grad=lambda g, input, share: gelu_backward(g, input, share),
+    input=lambda g, grad, input: g * grad * density(input) * (1.0 - input * input),
+    share=lambda g, grad: g * grad,
+    method=False,
+    public=False,
+    node="GeluBackwardBackward0",
+)
+def gelu_backward(grad: Array, input: Array, share: Array) -> Array:
+    """``grad * (share + input * Φ'(input))``: the gradient of `gelu_exact`, given ``share`` = Φ."""
+    kind = input.dtype.type
+    out = np.multiply(input, input, out=...)
+    np.multiply(out, kind(-0.5), out=out)
+    np.exp(out, out=out)
+    np.multiply(out, kind(ROOT_1_2PI), out=out)
+    np.multiply(out, input, out=out)
+    np.add(out, share, out=out)
+    return np.multiply(out, grad, out=out)
