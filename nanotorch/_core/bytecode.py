@@ -1,8 +1,12 @@
 """What is read off the code of kernels and formulas."""
 
-from typing import Any
+from inspect import Parameter, Signature
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
+
+EMPTY: Any = Parameter.empty
 
 
 def one(a: Any) -> Any:
@@ -27,3 +31,44 @@ def parameters(formula: Any) -> list[str]:
     """The names of a formula's parameters; `inspect` would take a tenth of the import for it."""
     code = formula.__code__
     return list(code.co_varnames[: code.co_argcount])
+
+
+class Argument(NamedTuple):
+    """One argument of a kernel."""
+
+    annotation: Any
+    default: Any  # EMPTY if it has none
+    keyword_only: bool
+
+
+def arguments_of(kernel: Any) -> dict[str, Argument]:
+    """The arguments of a kernel, by name."""
+    code, annotations = kernel.__code__, kernel.__annotations__
+    count, total = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    names, by_name = code.co_varnames[:total], kernel.__kwdefaults__ or {}
+    by_place = kernel.__defaults__ or ()
+    defaults = dict(zip(names[count - len(by_place) : count], by_place, strict=True)) | by_name
+    return {
+        name: Argument(annotations.get(name, EMPTY), defaults.get(name, EMPTY), place >= count)
+        for place, name in enumerate(names)
+    }
+
+
+class LazySignature(Signature):
+    """The signature of an operation, put together when it is asked for."""
+
+    __slots__ = ("arguments",)
+    _return_annotation = EMPTY
+
+    def __init__(self, arguments: dict[str, Argument]) -> None:
+        self.arguments = arguments
+
+    @property
+    def _parameters(self) -> MappingProxyType[str, Parameter]:
+        kinds = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+        return MappingProxyType(
+            {
+                name: Parameter(name, kinds[a.keyword_only], default=a.default)
+                for name, a in self.arguments.items()
+            }
+        )

@@ -16,11 +16,9 @@ the node class, whose name is PyTorch's. Each is a small function whose source i
 `op_source`; `help`, tracebacks and debuggers show it.
 """
 
-import inspect
 import linecache
 import re
 from collections.abc import Callable, Sequence
-from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any, TypeVar, overload
 
@@ -28,7 +26,13 @@ import numpy as np
 
 from nanotorch._core import op_source
 from nanotorch._core.arguments import METHOD
-from nanotorch._core.bytecode import parameters, without_wrapper
+from nanotorch._core.bytecode import (
+    Argument,
+    LazySignature,
+    arguments_of,
+    parameters,
+    without_wrapper,
+)
 from nanotorch._core.graph import Node
 from nanotorch._core.op_runtime import RUNTIME, unpack_input, unpack_out
 from nanotorch._core.out import Out
@@ -43,7 +47,7 @@ F = TypeVar("F")
 
 OPS: dict[str, "Op"] = {}  # every declared operation, by the name of its kernel
 PUBLIC: dict[str, Callable[..., Any]] = {}  # what `nanotorch` exports of them
-OUT = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
+OUT = Argument(annotation=None, default=None, keyword_only=True)
 OPERANDS = (Tensor, bool, int, float, np.generic)  # what operators accept beside a tensor
 
 
@@ -108,8 +112,8 @@ class Op:
     ) -> None:
         self.kernel, self.called = kernel, without_wrapper(kernel)
         self.name = kernel.__name__
-        self.signature = inspect.signature(kernel)
-        kinds = {n: p.annotation for n, p in self.signature.parameters.items()}
+        self.arguments = arguments_of(kernel)
+        kinds = {n: a.annotation for n, a in self.arguments.items()}
         self.variadic = next((n for n, kind in kinds.items() if kind == Arrays), None)
         self.optional = {n for n, kind in kinds.items() if kind == Array | None}
         self.inputs = [n for n, kind in kinds.items() if kind in (Array, Arrays, Array | None)]
@@ -138,8 +142,7 @@ class Op:
             raise TypeError(f"op {self.name}: unknown options {sorted(options)}")
         self.functions: dict[str, Any] = {}
         self.out: Out | None = None
-        plain = [p.replace(annotation=p.empty) for p in self.signature.parameters.values()]
-        self.plain_signature = Signature(plain)
+        self.signature = LazySignature(self.arguments)
         self.needs = {n: parameters(f) for n, f in self.formulas.items()}
         self.recipe = self._read_recipe()
         self.keeps_values = any(
@@ -150,9 +153,7 @@ class Op:
     def accept_out(self, rule: Out) -> None:
         """Give the public function the argument ``out``; it must not have been called yet."""
         self.out = rule
-        parameters = [*self.plain_signature.parameters.values(), OUT]
-        signature = Signature(parameters, __validate_parameters__=False)
-        self.functions[self.name].__signature__ = signature
+        self.functions[self.name].__signature__ = LazySignature(self.arguments | {"out": OUT})
 
     @property
     def known_as(self) -> str:
@@ -301,7 +302,7 @@ def build(o: Op) -> Callable[..., Any]:
         "NewNode": kind,
         "NewNodeInPlace": inplace_kind,
         **{f"grad_{n}": f for n, f in o.formulas.items()},
-        **{f"default_{n}": p.default for n, p in o.signature.parameters.items()},
+        **{f"default_{n}": a.default for n, a in o.arguments.items()},
     }
     o.namespace = namespace
     equip(o)
@@ -342,7 +343,7 @@ def generated(o: Op, name: str) -> Any:
     function.__qualname__ = function.__name__
     function.__kwdefaults__ = {"which": (o, name)}
     function.__module__, function.__doc__ = o.kernel.__module__, o.kernel.__doc__
-    function.__signature__ = o.plain_signature  # type: ignore[attr-defined]
+    function.__signature__ = o.signature  # type: ignore[attr-defined]
     if name.startswith(METHOD):
         function.__qualname__, function.__module__ = name, Tensor.__module__
     if name.endswith("_") and not name.startswith("__"):

@@ -23,6 +23,7 @@ For `mul` it reads, in short:
 
 from typing import TYPE_CHECKING
 
+from nanotorch._core.bytecode import EMPTY
 from nanotorch._core.formula_source import apply
 
 if TYPE_CHECKING:
@@ -46,9 +47,8 @@ def source(o: "Op", name: str, *, out: bool = False) -> str:
 
 def accepting_out(o: "Op", source: str) -> str:
     """The operation with the further argument ``out``."""
-    parameters = o.signature.parameters.values()
-    by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-    args = "".join(f"{p.name}, " for p in parameters if p.name not in by_name)
+    by_name = [n for n, a in o.arguments.items() if a.keyword_only]
+    args = "".join(f"{n}, " for n in o.arguments if n not in by_name)
     named = ", ".join(f"{n!r}: {n}" for n in by_name)
     head, _, body = source.partition("):\n")
     return (
@@ -140,20 +140,20 @@ def signature(o: "Op") -> str:
     """The kernel's parameters, with their defaults by name."""
     parts = []
     keyword = False
-    for name, p in o.signature.parameters.items():
-        if p.kind is p.KEYWORD_ONLY and not keyword:
+    for name, a in o.arguments.items():
+        if a.keyword_only and not keyword:
             parts.append("*")
             keyword = True
-        parts.append(name if p.default is p.empty else f"{name}=default_{name}")
+        parts.append(name if a.default is EMPTY else f"{name}=default_{name}")
     return ", ".join(parts)
 
 
 def call_arguments(o: "Op", inputs: str) -> list[str]:
     """Arguments of the kernel: inputs by the given pattern, statics by their names."""
     parts = []
-    for name, p in o.signature.parameters.items():
+    for name, a in o.arguments.items():
         value = inputs.format(name) if name in o.inputs else name
-        parts.append(f"{name}={value}" if p.kind is p.KEYWORD_ONLY else value)
+        parts.append(f"{name}={value}" if a.keyword_only else value)
     return parts
 
 

@@ -167,9 +167,9 @@ def watched_write(o: "Op") -> Callable[..., Any]:
 
 def passed_to(o: "Op", args: Sequence[Any], named: dict[str, Any]) -> Inputs:
     """The arguments of a kernel with their names, without numbers that are the default."""
-    arguments = dict(zip(o.signature.parameters, args, strict=False)) | named
+    arguments = dict(zip(o.arguments, args, strict=False)) | named
     for name, value in arguments.items():
-        if type(value) not in (int, float) or value != o.signature.parameters[name].default:
+        if type(value) not in (int, float) or value != o.arguments[name].default:
             yield name, value
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from fuzzing.scene import Scene
+from nanotorch._core.bytecode import EMPTY
 from nanotorch._core.op import OPS, Op
 
 Rule = Callable[[Scene], str]
@@ -10,8 +11,8 @@ Rule = Callable[[Scene], str]
 
 def callable_as(o: Op) -> str | None:
     """Whether an operation is a method of the tensor alone, or of it with another operand."""
-    statics = [p for n, p in o.signature.parameters.items() if n in o.statics]
-    if not o.method or o.variadic or o.multi or any(p.default is p.empty for p in statics):
+    statics = [a for n, a in o.arguments.items() if n in o.statics]
+    if not o.method or o.variadic or o.multi or any(a.default is EMPTY for a in statics):
         return None
     return {1: "unary", 2: "binary" if o.cast else None}.get(len(o.inputs))
 
