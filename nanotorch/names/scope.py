@@ -25,7 +25,7 @@ REASONS = (
     Reason(
         "TorchScript is a language of its own, compiled by PyTorch; nanotorch runs Python as it "
         "is. Remove the decorator, or use torch.compile for training steps",
-        r"""jit Script\w+ script_method \w+Type CompilationUnit AliasDb Argument ArgumentSpec
+        r"""jit Script\w+ script_method torch.\w+Type CompilationUnit AliasDb Argument ArgumentSpec
         Block Capsule Code CallStack CompleteArgumentSpec ConcreteModuleTypeBuilder
         DeepCopyMemoTable ErrorReport ExecutionPlan FileCheck FunctionSchema Gradient Graph
         GraphExecutorState IODescriptor JITException LiteScriptModule LockingLogger LoggerBase
@@ -42,7 +42,7 @@ REASONS = (
         r"""mps xpu mtia hip ipu vulkan is_vulkan_available cudnn_\w+ miopen_\w+ Stream Event
         StreamObjType AcceleratorError OutOfMemoryError DeviceObjType get_device_module
         record_stream to_mkldnn mkldnn_\w+ fbgemm_\w+ cpp cpu has_mkl has_openmp has_lapack
-        has_spectral compiled_with_cxx11_abi USE_\w+ PRIVATE_OPS
+        has_spectral autograd.DeviceType compiled_with_cxx11_abi USE_\w+ PRIVATE_OPS
         profiler_allow_cudagraph\w+ backends.(?!cuda|cudnn|mps)\w+ accelerator.\w+ cuda.\w+ windows
         share_memory_ convert_conv[23]d_weight_memory_format nn.utils.memory_format""",
     ),
@@ -65,7 +65,7 @@ REASONS = (
     Reason(
         "nanotorch has dense tensors only, as NumPy has. Use a dense tensor, or a mask",
         r"""sparse sparse_\w+ \w*_sparse_?\w* to_sparse\w* to_dense smm hsmm dsmm hspmm sspaddmm
-        spmm saddmm coalesce is_coalesced indices values \w+_indices dense_dim
+        spmm saddmm coalesce is_coalesced indices values (crow|ccol|col|row)_indices dense_dim
         \w+_indices_copy indices_copy values_copy crow_indices\w* col_indices\w* SparseAdam nested
         jagged masked to_padded_tensor""",
     ),
@@ -79,7 +79,8 @@ REASONS = (
         r"""fx export compiler library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+ sym_\w+
         cond while_loop hash_tensor foreach overrides DisableTorchFunction\w* has_torch_function\w*
         handle_torch_function is_tensor_like torch_version classproperty classes nn.utils.stateless
-        functional_datapipe get_file_path const_data_ptr is_set_to as_subclass grad_dtype
+        func.debug_unwrap func.functionalize functional_datapipe get_file_path const_data_ptr
+        is_set_to as_subclass grad_dtype
         Tensor.module_load set_multithreading_enabled is_multithreading_enabled
         is_view_replay_enabled enforce_grad_layout_policy NestedIOFunction SavedTensor
         swap_in_optimizer_params_and_state optim.functional factory_kwargs common_types
@@ -122,7 +123,7 @@ REASONS = (
     Reason(
         "PyTorch has removed or deprecated it itself. Use what stands in torch.linalg, torch.optim "
         "or torch.nn under the present name",
-        r"""symeig Tensor.eig torch.eig eig lstsq solve matrix_rank lu_solve torch.qr qr volatile
+        r"""(torch|Tensor).(eig|lstsq|solve|matrix_rank|lu_solve|qr) symeig volatile
         reinforce ger_ triangular_solve nn.Container NLLLoss2d legacy_contiguous_format
         nn.init.(constant|dirac|eye|kaiming_normal|kaiming_uniform|normal|orthogonal|sparse)
         nn.init.(uniform|xavier_normal|xavier_uniform) autograd.variable_ range
@@ -131,9 +132,19 @@ REASONS = (
         \w+_autocast_(ipu|xla|gpu|cpu)\w* is_autocast_(xla|cpu)\w*""",
     ),
     Reason(
+        "tensors keep their dtypes here, so that there is nothing to switch. Use "
+        "torch.autocast(enabled=False)",
+        r"""autocast_\w+ (set|get|clear)_autocast_\w+ is_autocast_cache_enabled""",
+    ),
+    Reason(
+        "forward-mode differentiation as such is not there. Use torch.func.jvp, jacfwd or "
+        "linearize, which give its results",
+        r"autograd.forward_ad",
+    ),
+    Reason(
         "data pipes have left PyTorch. Use Dataset, IterableDataset and DataLoader",
-        r"""\w*DataPipe DataChunk datapipes guaranteed_datapipes_determinism non_deterministic
-        argument_validation runtime_validation\w*""",
+        r"""\w*DataPipe DataChunk datapipes utils.data.graph\w*
+        guaranteed_datapipes_determinism non_deterministic argument_validation runtime_validation\w*""",
     ),
     Reason(
         "it is no name of PyTorch's, but one that its source imports. Import it from where it is "
