@@ -144,7 +144,8 @@ REASONS = (
     Reason(
         "data pipes have left PyTorch. Use Dataset, IterableDataset and DataLoader",
         r"""\w*DataPipe DataChunk datapipes utils.data.graph\w*
-        guaranteed_datapipes_determinism non_deterministic argument_validation runtime_validation\w*""",
+        guaranteed_datapipes_determinism non_deterministic argument_validation
+        runtime_validation\w*""",
     ),
     Reason(
         "it is no name of PyTorch's, but one that its source imports. Import it from where it is "
