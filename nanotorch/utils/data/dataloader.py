@@ -35,6 +35,10 @@ REPLICAS = (
     "IterableDataset replica at each worker. Please see "
     "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
 )
+NO_DEVICE = (
+    "pin_memory_device is deprecated, the current accelerator will be used as the device,ignore "
+    "pin_memory_device='{}'."
+)
 
 
 class _Endless(Sampler[None]):
@@ -176,6 +180,8 @@ class DataLoader:
         return Plan(self.dataset, self.collate_fn, batched, self.drop_last)
 
     def __iter__(self) -> Iterator[Any]:
+        if self.pin_memory and self.pin_memory_device:
+            warnings.warn(NO_DEVICE.format(self.pin_memory_device), stacklevel=2)
         if self.pin_memory:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device "

@@ -1,5 +1,6 @@
 """Datasets, collation and loaders: values, types, refusals."""
 
+import inspect
 from collections import OrderedDict, UserDict, UserList, namedtuple
 from typing import Any
 
@@ -177,6 +178,7 @@ def loader_arguments(torch: Any) -> Any:
         raised(list, d.DataLoader(whole, 2, sampler=[9])),
         raised(list, d.DataLoader(d.Subset(whole, [0, 9]), 2)),
         warned(lambda: list(d.DataLoader(whole, pin_memory=True))), d.get_worker_info(),
+        warned(lambda: list(d.DataLoader(whole, pin_memory=True, pin_memory_device="cuda"))),
         raised(list, d.DataLoader(whole, 2, sampler=["a"])).split(":")[0],
         raised(list, d.DataLoader(whole, batch_sampler=[[0, 7]])),
     ]  # fmt: skip
@@ -212,3 +214,23 @@ def splitting(torch: Any) -> Any:
          ([0.5, 0.5], [0.3, 0.3, 0.4], [0.1] * 10, [1.0], [0.25, 0.75])],
         [len(p) for p in split(range(5), [5, 0])], type(split(range(2), [1, 1])[0]).__name__,
     ]  # fmt: skip
+
+
+def signatures(torch: Any) -> Any:
+    """The arguments, with their defaults where those are no objects of the library's own."""
+    d = torch.utils.data
+    kinds = [
+        d.DataLoader, d.DistributedSampler, d.RandomSampler, d.SubsetRandomSampler, d.BatchSampler,
+        d.WeightedRandomSampler, d.SequentialSampler, d.Subset, d.ConcatDataset, d.ChainDataset,
+        d.StackDataset, d.TensorDataset, d.random_split, d.default_collate, d.default_convert,
+        d.get_worker_info,
+    ]  # fmt: skip
+    answers = []
+    for kind in kinds:
+        parameters = inspect.signature(kind).parameters.values()
+        plain = (bool, int, float, str, type(None))
+        answers.append([
+            [p.name, p.kind.name, p.default if isinstance(p.default, plain) else ""]
+            for p in parameters
+        ])  # fmt: skip
+    return answers

@@ -1,6 +1,7 @@
 """What a writer writes of each kind, as TensorBoard's messages, and what it refuses."""
 
 import importlib
+import inspect
 import io
 import tempfile
 import warnings
@@ -170,6 +171,22 @@ def embeddings(torch: Any) -> Any:
         names = [str(path.relative_to(directory)) for path in files if "tfevents" not in path.name]
         config = Path(directory, "projector_config.pbtxt").read_text("utf-8")
     return [texts, names, sorted(line.strip() for line in config.splitlines())]
+
+
+def signatures(torch: Any) -> Any:
+    writer = importlib.import_module(f"{torch.__name__}.utils.tensorboard").SummaryWriter
+    names = ["__init__", "flush", "close", "get_logdir"]
+    names += ["add_" + kind for kind in (
+        "scalar", "scalars", "tensor", "histogram", "histogram_raw", "image", "images",
+        "image_with_boxes", "figure", "video", "audio", "text", "graph", "embedding", "pr_curve",
+        "pr_curve_raw", "custom_scalars", "custom_scalars_multilinechart",
+        "custom_scalars_marginchart", "mesh", "hparams",
+    )]  # fmt: skip
+    return {
+        name: [[p.name, p.default if p.default is not p.empty else ""] for p in parameters]
+        for name in names
+        if (parameters := inspect.signature(getattr(writer, name)).parameters.values())
+    }
 
 
 def refusals(torch: Any) -> Any:

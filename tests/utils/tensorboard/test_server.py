@@ -60,16 +60,22 @@ def test_the_server_shows_graph_and_curves(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 1))
     with SummaryWriter(tmp_path / "run") as writer:
         writer.add_graph(model, torch.rand(2, 3))
+        with writer.trace_step(model, 7):
+            model(torch.rand(2, 3)).sum().backward()
         for step in range(20):
             writer.add_scalar("train/loss", 1 / (1 + step), step)
     with tensorboard(tmp_path) as data:
-        info = wait_for(f"{data}/graphs/info", lambda runs: runs["run"]["run_graph"])
-        assert info["run"]["tags"]["forward"]["profile"] is True
+        info = wait_for(f"{data}/graphs/info", lambda runs: len(runs["run"]["tags"]) == 4)
+        for tag in ("forward", "backward", "step_7/forward", "step_7/backward"):
+            assert info["run"]["tags"][tag]["profile"] is True
+            assert info["run"]["tags"][tag]["op_graph"] is True
         text = fetch(f"{data}/graphs/graph?run=run")
         assert 'name: "Sequential/0_Linear/weight"' in text
         assert 'name: "Sequential/1_Tanh/tanh"' in text
         profile = fetch(f"{data}/graphs/run_metadata?run=run&tag=forward")
         assert 'node_name: "Sequential/1_Tanh/tanh"' in profile
+        text = fetch(f"{data}/graphs/graph?run=run&tag=step_7%2Fbackward")
+        assert 'name: "Sequential/0_Linear/weight.grad"' in text
         points = wait_for(
             f"{data}/scalars/scalars?run=run&tag=train%2Floss", lambda found: len(found) == 20
         )
