@@ -38,12 +38,17 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     samples, outputs = g.shape[:2]
     channels = weight.shape[1] * groups
     matrix = in_groups(weight, groups).swapaxes(1, 2)
-    values = at.among(g).reshape(samples, groups, outputs // groups, at.count)
+    values = at.among(g, groups)
     places = math.prod(at.kernel)
     out = np.zeros((samples, channels, *at.size), g.dtype)
     for part in chunks(samples, channels * places * at.count * g.itemsize):
-        columns = np.matmul(matrix, values[part])
-        at.add(columns.reshape(-1, channels, places, at.count), out[part])
+        if outputs == groups:  # no sums, at which alone BLAS is good
+            each = weight.reshape(groups, -1, places, 1)
+            rows = (each[:, :, k] * values[part] for k in range(places))
+            at.add_each((row.reshape(-1, channels, at.count) for row in rows), out[part])
+        else:
+            columns = np.matmul(matrix, values[part])
+            at.add(columns.reshape(-1, channels, places, at.count), out[part])
     out = cropped(out, at.padding)
     if bias is not None:
         out += bias.reshape((-1,) + (1,) * len(at.out))
@@ -55,17 +60,18 @@ def correlated(g: Array, input: Array, at: Windows, groups: int) -> Array:
     samples, outputs = g.shape[:2]
     rows = input.shape[1] // groups * math.prod(at.kernel)
     source, out = padded(input, at.padding), outputs // groups
-    values = at.among(g).reshape(samples, groups, out, at.count)
-    total = np.zeros((groups, out, rows), g.dtype)
+    values = at.among(g, groups, True)
+    total = np.zeros((groups, rows, out), g.dtype)
     for part in chunks(samples, groups * rows * max(at.count, out) * g.itemsize):
         columns, among = at.columns(source[part], groups), values[part]
         if at.count >= rows:  # the products of samples are small beside their columns
-            total += np.matmul(among, columns.swapaxes(2, 3)).sum(0)
+            total += np.matmul(columns, among).sum(0)
         else:
-            left = among.transpose(1, 2, 0, 3).reshape(groups, out, -1)
-            right = columns.transpose(1, 2, 0, 3).reshape(groups, rows, -1)
-            total += np.matmul(left, right.swapaxes(1, 2))
-    return total.reshape(outputs, input.shape[1] // groups, *at.kernel)
+            left = columns.transpose(1, 2, 0, 3).reshape(groups, rows, -1)
+            total += np.matmul(left, among.swapaxes(0, 1).reshape(groups, -1, out))
+    return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(
+        outputs, input.shape[1] // groups, *at.kernel
+    )
 
 
 def plain(*arrays: Array | None) -> Any:

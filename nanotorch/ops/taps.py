@@ -13,6 +13,9 @@ from nanotorch._core.op import Array, op
 HALF = np.dtype(np.float16)
 
 
+Place = slice | Array  # of elements along a dimension
+
+
 class Taps:
     """For each element along a dimension the elements that it is made of.
 
@@ -23,51 +26,83 @@ class Taps:
     """
 
     def __init__(self, size: int, index: Array, weights: Array | None = None) -> None:
-        self.size = size
-        self.index = np.atleast_2d(index)
-        self.weights = weights
-        self.ways_back = [way_back(row) for row in self.index]
-
-    def weighted(self, k: int, part: Array, dim: int) -> Array:
-        """The k-th elements times their weights."""
-        if self.weights is None:
-            return part
-        row = self.weights[k].astype(part.dtype)
-        return part * row.reshape((-1,) + (1,) * (part.ndim - dim - 1))
+        rows = np.atleast_2d(index)
+        self.size, self.out = size, rows.shape[1]
+        every = np.arange(self.out)
+        self.steps = [
+            Step(every, row, None if weights is None else weights[k]) for k, row in enumerate(rows)
+        ]
+        self.steps_back = ways_back(rows, weights)
 
     def apply(self, input: Array, dim: int) -> Array:
         """The new elements along ``dim``."""
-        out = self.weighted(0, input.take(self.index[0], dim), dim)
-        for k, row in enumerate(self.index[1:], 1):
-            out += self.weighted(k, input.take(row, dim), dim)
-        return out
+        return gathered(self.steps, self.out, input, dim)
 
     def back(self, g: Array, dim: int) -> Array:
         """The adjoint of `apply`."""
-        shape = list(g.shape)
-        shape[dim] = self.size
-        out = np.zeros(shape, g.dtype)
-        if not g.size:
-            return out
-        before: tuple[Any, ...] = (slice(None),) * dim
-        for k, (order, starts, places) in enumerate(self.ways_back):
-            part = self.weighted(k, g, dim)
-            if order is not None:
-                part = part.take(order, dim)
-            out[(*before, places)] += np.add.reduceat(part, starts, dim)
-        return out
+        return gathered(self.steps_back, self.size, g, dim)
 
 
-def way_back(row: Array) -> tuple[Array | None, Array, Array]:
-    """How to add up what came from the same place.
+class Step:
+    """Elements that are added, times weights, at places of which no two are the same."""
 
-    Returns:
-        The order in which places ascend, if they do not; where each place begins; the places.
-    """
-    order = None if (row[1:] >= row[:-1]).all() else np.argsort(row, kind="stable")
-    ascending = row if order is None else row[order]
-    places, starts = np.unique(ascending, return_index=True)
-    return order, starts, places
+    def __init__(self, target: Array, source: Array, weights: Array | None) -> None:
+        self.count = len(target)
+        self.target, self.source = place(target), place(source)
+        self.weights = weights
+
+    def part(self, input: Array, dim: int) -> Array:
+        """What is added; perhaps a view."""
+        if isinstance(self.source, slice):
+            part = input[(*(slice(None),) * dim, self.source)]
+        else:
+            part = input.take(self.source, dim)
+        if self.weights is None:
+            return part
+        row = self.weights.astype(part.dtype)
+        return part * row.reshape((-1,) + (1,) * (part.ndim - dim - 1))
+
+
+def place(index: Array) -> Place:
+    """Places at equal distances as a slice, which is faster."""
+    if len(index) == 1:
+        return slice(int(index[0]), int(index[0]) + 1)
+    steps = set((index[1:] - index[:-1]).tolist())
+    if len(steps) == 1 and min(steps) > 0:
+        return slice(int(index[0]), int(index[-1]) + 1, steps.pop())
+    return index
+
+
+def ways_back(rows: Array, weights: Array | None) -> list[Step]:
+    """The adjoint: in step k, to each place comes what was made of it for the k-th time."""
+    places = rows.reshape(-1)
+    origins = np.tile(np.arange(rows.shape[1]), len(rows))
+    shares = None if weights is None else weights.reshape(-1)
+    if shares is not None:
+        used = shares != 0
+        places, origins, shares = places[used], origins[used], shares[used]
+    order = np.argsort(places, kind="stable")
+    ascending = places[order]
+    turn = np.arange(len(order)) - np.searchsorted(ascending, ascending)
+    steps = []
+    for k in range(int(turn.max(initial=-1)) + 1):
+        now = order[turn == k]
+        steps.append(Step(places[now], origins[now], None if shares is None else shares[now]))
+    return steps
+
+
+def gathered(steps: Sequence[Step], size: int, input: Array, dim: int) -> Array:
+    """The sum of all steps, along a dimension of the new ``size``."""
+    first = steps[0] if steps else None
+    if first is not None and first.count == size and isinstance(first.target, slice):
+        part = first.part(input, dim)
+        out = np.ascontiguousarray(part) if first.weights is not None else part.copy()
+        steps = steps[1:]
+    else:
+        out = np.zeros((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
+    for step in steps:
+        out[(*(slice(None),) * dim, step.target)] += step.part(input, dim)
+    return out
 
 
 Maps = Sequence[Taps | None]  # of the last dimensions; None for one that stays as it is

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.heap import keep_freed_memory
 from nanotorch._core.op import Array
 
 Ints = tuple[int, ...]
 MOST_WASTE = 1.5  # of windows over rows in one piece: computed for each that is wanted
 CHUNK = 1 << 22  # bytes of columns that are made at once
+
+keep_freed_memory()  # such columns come and go in every step
 
 
 def last(parts: Iterable[Any]) -> tuple[Any, ...]:
@@ -125,14 +128,29 @@ class Windows:
         rows = channels // groups * math.prod(self.kernel)
         return self.of(input).reshape(n, groups, rows, self.count)
 
-    def among(self, values: Array) -> Array:
-        """Values of the windows ``(N, C, *out)`` as ``(N, C, count)``, zeros between rows."""
+    def among(self, values: Array, groups: int, turned: bool = False) -> Array:
+        """Values of the windows ``(N, C, *out)`` as ``(N, groups, C / groups, count)``.
+
+        Windows between rows get zeros.
+
+        Args:
+            turned: as ``(N, groups, count, C / groups)``.
+        """
         n, channels = values.shape[:2]
-        if self.whole == self.out:
-            return values.reshape(n, channels, self.count)
-        wide = np.zeros((n, channels, *self.whole), values.dtype)
-        wide[last(map(slice, self.out))] = values
-        return wide.reshape(n, channels, math.prod(self.whole))[:, :, : self.count]
+        each = channels // groups
+        values = values.reshape(n, groups, each, *self.out)
+        if turned:
+            values = values.transpose(0, 1, *range(3, values.ndim), 2)
+        if self.whole != self.out:
+            ends = ((), (each,)) if turned else ((each,), ())
+            wide = np.zeros((n, groups, *ends[0], *self.whole, *ends[1]), values.dtype)
+            rows = tuple(map(slice, self.out))
+            wide[last((*rows, slice(None)) if turned else rows)] = values
+            values = wide
+        total = math.prod(self.whole)
+        if turned:
+            return values.reshape(n, groups, total, each)[:, :, : self.count]
+        return values.reshape(n, groups, each, total)[..., : self.count]
 
     def add(self, columns: Array, out: Array) -> None:
         """Add columns ``(N, C, kernel, count)`` to where their elements came from.
@@ -147,17 +165,21 @@ class Windows:
             order = [m for k in range(d) for m in (2 + d + k, 2 + k)]
             parts = columns.reshape(n, channels, *self.kernel, *self.out)
             out.reshape(n, channels, *pairs)[...] = parts.transpose(0, 1, *order)
-        elif self.flat:
-            line, count = out.reshape(n, channels, math.prod(self.size)), self.count
-            for k, place in enumerate(self.offsets()):
-                start = sum(p * s for p, s in zip(place, self.steps, strict=True))
-                piece = line[:, :, start : start + count]
-                np.add(piece, columns[:, :, k], piece)
         else:
-            parts = columns.reshape(n, channels, -1, *self.out)
-            for k, place in enumerate(self.offsets()):
+            self.add_each((columns[:, :, k] for k in range(columns.shape[2])), out)
+
+    def add_each(self, rows: Iterable[Array], out: Array) -> None:
+        """`add`, of the rows ``(N, C, count)`` for one element of the kernel after the other."""
+        n, channels = out.shape[:2]
+        line = out.reshape(n, channels, math.prod(self.size))
+        for place, row in zip(self.offsets(), rows, strict=True):
+            if self.flat:
+                start = sum(p * s for p, s in zip(place, self.steps, strict=True))
+                piece = line[:, :, start : start + self.count]
+            else:
+                row = row.reshape(n, channels, *self.out)
                 piece = out[last(self.at(place))]
-                np.add(piece, parts[:, :, k], piece)
+            np.add(piece, row, piece)
 
     def at(self, place: Ints) -> tuple[slice, ...]:
         """The elements of all windows at one place."""
