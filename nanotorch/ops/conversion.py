@@ -150,3 +150,12 @@ def result_type(tensor1: Any, tensor2: Any) -> DType:
     """The dtype of arithmetic between two tensors or numbers."""
     held = [t._array if isinstance(t, Tensor) else t for t in (tensor1, tensor2)]
     return dtypes.result_type(held)
+
+
+@public
+def can_cast(from_: DType, to: DType) -> bool:
+    """Whether PyTorch's rules allow values of one dtype to be stored as another.
+
+    They allow what stays in its category or goes to a higher one: bools, integers, floats.
+    """
+    return dtypes.can_cast(dtypes.as_dtype(from_), dtypes.as_dtype(to))

@@ -87,6 +87,15 @@ def promote_types(torch: Any) -> Any:
     }
 
 
+def casts(torch: Any) -> Any:
+    kinds = [getattr(torch, name) for name in NAMES]
+    return [
+        [[torch.can_cast(a, b) for b in kinds] for a in kinds], torch.can_cast(float, int),
+        torch.can_cast(from_=torch.int32, to=torch.bool),
+        raised(torch.can_cast, torch.ones(1), torch.float32),
+    ]  # fmt: skip
+
+
 def names(torch: Any) -> Any:
     kinds = [getattr(torch, name) for name in NAMES]
     return [

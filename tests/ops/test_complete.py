@@ -80,7 +80,8 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(["asarray", "from_dlpack", "from_numpy", "frombuffer", "to_dlpack"], NUMPY),
     **dict.fromkeys(["empty", "empty_like"], NO_VALUES),
     **dict.fromkeys(
-        ["contiguous_format", "is_tensor", "memory_format", "preserve_format"], NO_FUNCTION
+        ["can_cast", "contiguous_format", "is_tensor", "memory_format", "preserve_format"],
+        NO_FUNCTION,
     ),
     **dict.fromkeys(["UntypedStorage", "layout", "strided"], NO_FUNCTION),
     **dict.fromkeys(["conj", "conj_physical", "real", "resolve_conj", "resolve_neg"], ITSELF),
