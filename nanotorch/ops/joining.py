@@ -8,8 +8,9 @@ import numpy as np
 from nanotorch._core.arguments import as_int, as_ints, named
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, Arrays, method, op, public
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import given_tensors, need_tensor_list
+from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.shape import ints, reshape, unsqueeze
 from nanotorch.ops.slicing import slice_along
 
@@ -60,14 +61,10 @@ def shares(g: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
     dim, start, parts = dim % g.ndim, 0, []
     for shape in shapes:
         if shape == (0,):  # it may stand beside tensors of any shape, and has no part in them
-            recorded = isinstance(g, Tensor)
-            nothing = np.zeros(0, (g._array if recorded else g).dtype)
-            parts.append(wrap(nothing) if recorded else nothing)
-        elif len(shape) == g.ndim:
+            parts.append(vanishing(reshape(slice_along(g, dim, 0, 0), shape)))
+        else:
             parts.append(slice_along(g, dim, start, start + shape[dim]))
             start += shape[dim]
-        else:
-            parts.append(reshape(slice_along(g, dim, 0, 0), shape))
     return parts
 
 
