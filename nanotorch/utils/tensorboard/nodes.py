@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 from nanotorch._core.graph import Node
@@ -12,6 +13,12 @@ from nanotorch.utils.tensorboard.scopes import safe
 TYPES = {"float16": "DT_HALF", "float32": "DT_FLOAT", "float64": "DT_DOUBLE"}
 
 
+# TensorBoard stacks nodes of one box and kind whose names differ in the number at their end, from 5
+# on, and takes them out of the flow: good for an unrolled loop, bad for five views of an attention.
+STACKED = 5
+LOOP = 12
+
+
 class Nodes:
     """A graph to which nodes are added."""
 
@@ -19,14 +26,38 @@ class Nodes:
         self.nodes: list[Any] = []
         self.stats: list[OpStats] = []
         self._taken: set[str] = set()
+        # By name: the numbers of those that have got one, as the name was taken.
+        self._numbers: dict[str, list[int]] = {}
 
     def graph_def(self) -> Any:
         """Return the graph."""
-        return protos().GraphDef(node=self.nodes, versions=protos().VersionDef(producer=22))
+        p, names = protos(), self._apart()
+
+        def settled(node: Any) -> Any:
+            inputs = []
+            for source in node.input:
+                name, colon, number = source.partition(":")
+                inputs.append(names.get(name, name) + colon + number)
+            name = names.get(node.name, node.name)
+            return p.NodeDef(name=name, op=node.op, input=inputs, attr=node.attr)
+
+        nodes = [settled(node) for node in self.nodes] if names else self.nodes
+        return p.GraphDef(node=nodes, versions=p.VersionDef(producer=22))
 
     def profile(self) -> bytes:
         """Return the graph with the time and memory of its nodes, as a serialised `RunMetadata`."""
-        return run_metadata(self.stats, self.graph_def().SerializeToString())
+        names = self._apart()
+        stats = [replace(one, name=names.get(one.name, one.name)) for one in self.stats]
+        return run_metadata(stats, self.graph_def().SerializeToString())
+
+    def _apart(self) -> dict[str, str]:
+        """Names of nodes that are not to be stacked, by those they were added under."""
+        return {
+            f"{name}_{number}": f"{name}[{number}]"
+            for name, numbers in self._numbers.items()
+            if STACKED <= len(numbers) < LOOP
+            for number in numbers
+        }
 
     def add(
         self,
@@ -46,10 +77,11 @@ class Nodes:
             attributes: shown beside the graph when the node is selected.
         """
         p = protos()
-        unique, count = name, 0
+        unique = name
         while unique in self._taken:
-            count += 1
-            unique = f"{name}_{count}"
+            numbers = self._numbers.setdefault(name, [])
+            numbers.append(numbers[-1] + 1 if numbers else 1)
+            unique = f"{name}_{numbers[-1]}"
         self._taken.add(unique)
         shapes = [p.TensorShapeProto(dim=[_dim(size) for size in shape]) for shape, _ in outputs]
         attr = {"_output_shapes": p.AttrValue(list=p.AttrValue.ListValue(shape=shapes))}
@@ -76,8 +108,8 @@ def visible(op: str) -> str:
 
 
 def label(op: str) -> str:
-    """`LogSoftmax` -> `log_softmax`."""
-    return safe(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", op).lower())
+    """`LogSoftmax` -> `log_softmax`, `MaxPool2DWithIndices` -> `max_pool2d_with_indices`."""
+    return safe(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", op).lower())
 
 
 def _dim(size: int) -> Any:

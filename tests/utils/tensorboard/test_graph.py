@@ -274,6 +274,22 @@ def test_names_lose_the_word_that_tensorboard_draws_as_a_dot() -> None:
         assert operation(node) == expected
 
 
+@pytest.mark.parametrize(("count", "last"), [(5, "add_4"), (6, "add[5]"), (40, "add_39")])
+def test_only_loops_are_stacked(tmp_path: Path, count: int, last: str) -> None:
+    """TensorBoard stacks nodes from five on whose names differ in the number at their end."""
+
+    class Adds(nn.Module):
+        def forward(self, x: Any) -> Any:
+            for _ in range(count):
+                x = x + 1
+            return x
+
+    nodes = check(graph(tmp_path, Adds(), torch.zeros(2)), Adds())
+    assert list(nodes["output/output"].input) == [f"Adds/{last}"]
+    assert set(costs_of(profiles_of(tmp_path)["forward"])) == set(nodes)
+    assert len(nodes) == count + 2
+
+
 def test_models_without_modules_or_inputs(tmp_path: Path) -> None:
     class Point(nn.Module):
         def __init__(self) -> None:
