@@ -23,8 +23,20 @@ Tensors = Iterable[tuple[str, torch.Tensor]]
 class Sink(Protocol):
     """Keeps measured values."""
 
-    def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
-        """Keep what was measured after `step`."""
+    def write(
+        self,
+        step: int,
+        epoch: int,
+        values: Mapping[str, float],
+        passing: Mapping[str, float] | None = None,
+    ) -> None:
+        """Keep what was measured after `step`.
+
+        Args:
+            step, epoch: when.
+            values: what.
+            passing: what differs between two equal runs: it is shown, but no part of the record.
+        """
 
 
 class StopWhenNotFinite(Callback):
@@ -126,7 +138,7 @@ def sign_of(monitor: str, mode: Mode | None) -> int:
 
 
 class RecordSteps(Callback):
-    """Records the training loss every few steps.
+    """Records the training loss every few steps, and shows how fast the steps are.
 
     Args:
         sink: where to.
@@ -140,11 +152,24 @@ class RecordSteps(Callback):
         self._sink = sink
         self._every = every
         self._details = details
+        self._samples = 0
+        self._since = 0.0
+
+    def on_start(self, loop: Loop) -> None:
+        self._since = time.perf_counter()
 
     def on_step(self, loop: Loop) -> None:
+        self._samples += loop.samples
         if loop.step % self._every == 0 or loop.complete:
+            now = time.perf_counter()
+            speed = {"train/samples_per_second": self._samples / (now - self._since)}
+            self._samples, self._since = 0, now
             values = {"train/loss": loop.loss, **self._details()}
-            self._sink.write(loop.step, loop.epoch, values)
+            self._sink.write(loop.step, loop.epoch, values, speed)
+
+    def on_epoch(self, loop: Loop) -> None:
+        # What is measured between two epochs is no training.
+        self._samples, self._since = 0, time.perf_counter()
 
 
 class RecordEpochs(Callback):
@@ -172,39 +197,6 @@ class RecordEpochs(Callback):
 
     def load_state(self, state: Any) -> None:
         self._mean = WeightedMean(*state)
-
-
-class Speed(Callback):
-    """Shows TensorBoard how many samples a second go through the steps.
-
-    That differs between two equal runs, so that it is no part of the metrics.
-
-    Args:
-        write: takes a step and the values after it.
-        every: how many steps are between two values.
-    """
-
-    def __init__(self, write: Callable[[int, Mapping[str, float]], None], every: int) -> None:
-        self._write = write
-        self._every = every
-        self._samples = 0
-        self._since = 0.0
-
-    def on_start(self, loop: Loop) -> None:
-        self._since = time.perf_counter()
-
-    def on_step(self, loop: Loop) -> None:
-        self._samples += loop.samples
-        if loop.step % self._every == 0:
-            now = time.perf_counter()
-            self._write(
-                loop.step, {"train/samples_per_second": self._samples / (now - self._since)}
-            )
-            self._samples, self._since = 0, now
-
-    def on_epoch(self, loop: Loop) -> None:
-        # What is measured between two epochs is no training.
-        self._samples, self._since = 0, time.perf_counter()
 
 
 class RecordTensors(Callback):

@@ -13,7 +13,7 @@ from nanotorch.autograd.anomaly_mode import first_nonfinite
 
 from .loop import Callback, Loop
 
-EVERY = 200
+EVERY = 500
 """Steps between two states that are remembered: so many are taken again at most."""
 
 

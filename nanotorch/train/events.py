@@ -1,5 +1,6 @@
 """A run in TensorBoard: everything here is derived from what is recorded elsewhere, or is seen."""
 
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch.serialization.files import naming
 from nanotorch.utils.tensorboard import SummaryWriter
+from nanotorch.utils.tensorboard.protos import protos
 
 from .reading import Component, Section
 
 PATTERN = "events.out.tfevents.*"
 BINS = 60
+MOST_WAITING, LONGEST_WAIT = 200, 2.0
+"""How many points, and for how many seconds, are kept from the file."""
 # What does not tell one run's outcome from another's.
 NOT_HYPERPARAMETERS = ("log", "checkpoint")
 
@@ -32,6 +36,8 @@ class TensorBoardEvents:
         purge = None if resumed_at is None else resumed_at + 1
         with naming(directory):
             self._writer = SummaryWriter(str(directory), purge_step=purge)
+        self._waiting: list[tuple[int, float, Mapping[str, float]]] = []
+        """Step, time and values of points that are not in the file yet."""
 
     def describe(self, config: str, graph: tuple[nn.Module, torch.Tensor] | None) -> None:
         """Add the configuration's text and the graph of a model at an input."""
@@ -42,11 +48,24 @@ class TensorBoardEvents:
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
         """Add a point to each curve; of the final measurements, only the test part has none yet."""
+        now = time.time()
+        self._waiting.append((step, now, values))
+        # One after the other at once they take a fifth of the time that they take between steps.
+        if len(self._waiting) >= MOST_WAITING or now > self._waiting[0][1] + LONGEST_WAIT:
+            self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        p = protos()
         with naming(self._directory):
-            for tag, value in values.items():
-                curve = tag.removeprefix("final/")
-                if curve == tag or curve.startswith("test/"):
-                    self._writer.add_scalar(curve, value, step)
+            for step, now, values in self._waiting:
+                points = [
+                    p.Summary.Value(tag=tag.removeprefix("final/"), simple_value=value)
+                    for tag, value in values.items()
+                    if not tag.startswith("final/") or tag.startswith("final/test/")
+                ]
+                if points:  # in one event: `add_scalar` for each takes twice as long
+                    self._writer._file().add(p.Event(summary=p.Summary(value=points)), step, now)
+        self._waiting.clear()
 
     def histograms(self, step: int, named: Iterable[tuple[str, torch.Tensor]]) -> None:
         """Add the distribution of each tensor that has a finite element."""
@@ -84,17 +103,22 @@ class TensorBoardEvents:
         with naming(self._directory):
             # The curves may have been drawn before the run was resumed, by another writer.
             self._writer._scalar_tags.update(metrics)
-            self._writer.add_hparams(dict(hyperparameters(config)), metrics, global_step=step)
+            row = dict(hyperparameters(config))
+            self._writer.add_hparams(row, metrics, run_name=".", global_step=step)
 
     def flush(self) -> None:
         """Return when everything is on the disk."""
+        self._write_waiting()
         with naming(self._directory):
             self._writer.flush()
 
     def close(self) -> None:
         """Bring everything to the disk."""
-        with naming(self._directory):
-            self._writer.close()
+        try:
+            self._write_waiting()
+        finally:
+            with naming(self._directory):
+                self._writer.close()
 
 
 def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tuple[str, Any]]:

@@ -1,7 +1,7 @@
 """Fitting a model: the steps of a training, everything they depend on, and what listens to them."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import nanotorch as torch
@@ -9,7 +9,7 @@ from nanotorch import nn, optim
 from nanotorch.utils.data import DataLoader, TensorDataset
 
 from .averaging import Average
-from .callbacks import RecordEpochs, RecordSteps, RecordTensors, Speed, StopEarly, StopInTime
+from .callbacks import RecordEpochs, RecordSteps, RecordTensors, StopEarly, StopInTime
 from .dataset import Samples
 from .loop import Callback
 from .problems import Origins, did_you_mean, quoted
@@ -49,8 +49,10 @@ class Fitting:
         origins: Origins,
     ) -> None:
         self.config, self.model, self.loss, self.optimizer = config, model, loss, optimizer
+        self._parameters = list(model.parameters())
         train = config.train
         self._batch_size = min(train.batch_size or len(samples), len(samples))
+        self._tensors, self._samples = 2 * train.accumulate, train.accumulate * self._batch_size
         if train.overfit_batches is not None:
             count = train.overfit_batches * self._batch_size
             samples = Samples(samples.x[:count], samples.y[:count])
@@ -122,14 +124,20 @@ class Fitting:
 
     def step(self, batch: list[torch.Tensor]) -> tuple[float, int]:
         """Fit the samples; return the loss before the step and their number."""
-        full = len(batch) == 2 * self.config.train.accumulate and len(batch[-1]) == self._batch_size
+        full = len(batch) == self._tensors and len(batch[-1]) == self._batch_size
+        samples = self._samples if full else sum(len(y) for y in batch[1::2])
         if self._profile.wanted:
             with self._profile.recording():
                 result = self._fit.plain(*batch)
         else:
             result = self._fit.call(*batch) if full else self._fit.plain(*batch)
         loss, self._norm = result if self._clip else (result, None)
-        return loss.item(), sum(len(y) for y in batch[1::2])
+        return loss.item(), samples
+
+    @property
+    def training_step(self) -> Callable[..., Any]:
+        """The step as a function, compiled where that was asked for and saves time."""
+        return self._fit.call
 
     def plain_step(self, batch: list[torch.Tensor]) -> None:
         """Fit the samples by the step as it is written, uncompiled."""
@@ -137,9 +145,10 @@ class Fitting:
 
     def details(self) -> dict[str, float]:
         """Return the learning rate and the norm of the gradients of the latest step."""
-        norm = gradient_norm(list(self.model.parameters())) if self._norm is None else self._norm
+        clipped = self._norm
+        norm = gradient_norm(self._parameters) if clipped is None else clipped.item()
         rate = self.optimizer.param_groups[0]["lr"]
-        return {"train/lr": float(rate), "train/gradient_norm": norm.item()}
+        return {"train/lr": float(rate), "train/gradient_norm": norm}
 
     def compilation(self) -> Mapping[str, Any]:
         """Return what became of compiling the step."""
@@ -154,7 +163,6 @@ class Fitting:
         listening: list[Callback | None] = [
             StopInTime(train.time_limit) if train.time_limit is not None else None,
             RecordSteps(recorder, log.every, self.details),
-            Speed(events.write, log.every) if events else None,
             self._average,
             RecordEpochs(recorder, lambda: self.measure("validation"), train.validate_every),
             self._schedule,

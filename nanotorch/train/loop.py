@@ -58,6 +58,11 @@ class Loop:
         self.task = task
         self.steps = steps
         self.callbacks = callbacks
+        # Nobody is called for what he does not listen to.
+        self._on_step = [c.on_step for c in callbacks if type(c).on_step is not Callback.on_step]
+        self._on_settled = [
+            c.on_settled for c in callbacks if type(c).on_settled is not Callback.on_settled
+        ]
         self.epoch = 0
         """The epoch under way or just ended, counted from 1."""
         self.step = 0
@@ -102,7 +107,7 @@ class Loop:
                 stack.callback(callback.on_end, self)
                 callback.on_start(self)
             while not self.done or self.last_epoch_is_open:
-                self._run_epoch()
+                self.run_epoch()
             if self.pause_reason is not None:  # perhaps since the last event
                 self._settle()
 
@@ -134,7 +139,8 @@ class Loop:
         """Whether all steps are taken, but the end of their epoch has not been told."""
         return self.stop_reason is None and self.step >= self.steps and self.position is not None
 
-    def _run_epoch(self) -> None:
+    def run_epoch(self) -> None:
+        """Take the steps of an epoch, or what is left of them, and tell of its end."""
         if self.position is None:
             self.epoch += 1
             self.position = 0
@@ -156,12 +162,12 @@ class Loop:
             self.position = position
             if self.step == 1:
                 self.first_loss = self.loss
-            for callback in self.callbacks:
-                callback.on_step(self)
+            for on_step in self._on_step:
+                on_step(self)
             self._settle()
             if self.done:
                 break
 
     def _settle(self) -> None:
-        for callback in self.callbacks:
-            callback.on_settled(self)
+        for on_settled in self._on_settled:
+            on_settled(self)

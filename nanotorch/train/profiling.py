@@ -64,7 +64,7 @@ class OperationProfile:
     @property
     def wanted(self) -> bool:
         """Whether the next step is to be timed."""
-        return self._left > 0 and sys.getprofile() is None
+        return bool(self._left) and sys.getprofile() is None
 
     @contextmanager
     def recording(self) -> Iterator[None]:

@@ -67,11 +67,17 @@ class Recorder:
             step = None if resumed is None else resumed[1]
             self.events = TensorBoardEvents(directory, step)
 
-    def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
-        """Keep what was measured after `step`."""
+    def write(
+        self,
+        step: int,
+        epoch: int,
+        values: Mapping[str, float],
+        passing: Mapping[str, float] | None = None,
+    ) -> None:
+        """Keep what was measured after `step`; only TensorBoard shows what is `passing`."""
         self.lines.write(step, epoch, values)
         if self.events is not None:
-            self.events.write(step, values)
+            self.events.write(step, {**values, **passing} if passing else values)
 
     def position(self) -> dict[str, Any]:
         """Bring everything to the disk; return how long the files are."""

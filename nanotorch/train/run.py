@@ -149,7 +149,7 @@ class Run:
         with ExitStack() as stack:
             recorder = self._open_recorder()
             stack.callback(recorder.close)
-            loop = self._make_loop(recorder)
+            loop = self.make_loop(recorder)
             with readable_warnings():
                 loop.run()
             if loop.complete:
@@ -165,7 +165,9 @@ class Run:
             recorder.events.describe(self._text, self._experiment.graph())
         return recorder
 
-    def _make_loop(self, recorder: Recorder) -> Loop:
+    def make_loop(self, recorder: Recorder) -> Loop:
+        """Return the loop with everything that listens to it."""
+
         def gather(loop: Loop) -> dict[str, Any]:
             return {
                 "run": self._record.values["id"],

@@ -39,7 +39,9 @@ class Kept:
     def __init__(self) -> None:
         self.records: list[tuple[int, int, dict[str, float]]] = []
 
-    def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
+    def write(
+        self, step: int, epoch: int, values: Mapping[str, float], passing: Any = None
+    ) -> None:
         self.records.append((step, epoch, dict(values)))
 
 

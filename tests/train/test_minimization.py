@@ -35,7 +35,7 @@ class Kept:
     def __init__(self) -> None:
         self.records: list[tuple[int, int, dict[str, float]]] = []
 
-    def write(self, step: int, epoch: int, values: Any) -> None:
+    def write(self, step: int, epoch: int, values: Any, passing: Any = None) -> None:
         self.records.append((step, epoch, dict(values)))
 
 

@@ -276,7 +276,7 @@ def test_other_files_are_no_checkpoints() -> None:
 
 def test_a_changed_model_is_refused() -> None:
     whole = finished(CLASSIFICATION, [])
-    with pytest.raises(CheckpointError, match="does not fit this configuration: [^^]*0.weight"):
+    with pytest.raises(CheckpointError, match=r"does not fit this configuration: [^^]*0\.weight"):
         resume(whole.directory, ["model.layers[0].out_features=9", "train.steps=50"])
 
 
