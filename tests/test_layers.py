@@ -34,6 +34,8 @@ LAYERS = (
     "nanotorch.backends",
     "nanotorch.amp",
     "nanotorch.cuda",
+    "nanotorch.mps",
+    "nanotorch.xpu",
     "nanotorch.settings",
     "nanotorch.version",
     "nanotorch",

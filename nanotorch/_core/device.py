@@ -71,6 +71,18 @@ class device:  # noqa: N801 - PyTorch's name
     def __reduce__(self) -> tuple[Any, ...]:
         return (device, (self.type, self.index))
 
+    def __enter__(self) -> "device":
+        """A block whose tensors are made on this device, which must be the CPU.
+
+        Raises:
+            AssertionError, RuntimeError: for another device.
+        """
+        require_cpu(self)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        pass
+
 
 def parsed(text: str) -> tuple[str, int | None]:
     """The type and the index in a text such as ``cuda:1``.

@@ -39,18 +39,20 @@ REASONS = (
     Reason(
         "nanotorch runs on the CPU only. Use torch.device('cpu'), or choose the device by "
         "torch.cuda.is_available()",
-        r"""mps xpu mtia hip ipu vulkan is_vulkan_available cudnn_\w+ miopen_\w+ Stream Event
+        r"""mtia hip ipu vulkan is_vulkan_available cudnn_\w+ miopen_\w+ Stream Event
         StreamObjType AcceleratorError OutOfMemoryError DeviceObjType get_device_module
-        record_stream to_mkldnn mkldnn_\w+ fbgemm_\w+ cpp cpu has_mkl has_openmp has_lapack
-        has_spectral autograd.DeviceType compiled_with_cxx11_abi USE_\w+ PRIVATE_OPS
-        profiler_allow_cudagraph\w+ backends.(?!cuda|cudnn|mps)\w+ accelerator.\w+ cuda.\w+ windows
+        pin_memory record_stream to_mkldnn mkldnn_\w+ fbgemm_\w+ cpp cpu has_mkl has_openmp
+        has_lapack has_spectral autograd.DeviceType compiled_with_cxx11_abi USE_\w+ PRIVATE_OPS
+        profiler_allow_cudagraph\w+ backends.(?!cuda|cudnn|mps)\w+ accelerator.\w+
+        (cuda|mps|xpu).\w+ windows
         share_memory_ convert_conv[23]d_weight_memory_format nn.utils.memory_format""",
     ),
     Reason(
         "nanotorch trains in one process. Run the program without torch.distributed; the result "
         "is that of the whole batch",
-        r"""distributed rpc futures Future fork wait RRefType is_distributed DataParallel
-        SyncBatchNorm DistributedSampler nn.parallel prepare_multiprocessing_environment
+        r"""distributed rpc futures Future fork wait RRefType is_distributed
+        DistributedDataParallel\w* SyncBatchNorm DistributedSampler
+        prepare_multiprocessing_environment
         thread_safe_generator InterfaceType sync""",
     ),
     Reason(
@@ -127,7 +129,7 @@ REASONS = (
         reinforce ger_ triangular_solve nn.Container NLLLoss2d legacy_contiguous_format
         nn.init.(constant|dirac|eye|kaiming_normal|kaiming_uniform|normal|orthogonal|sparse)
         nn.init.(uniform|xavier_normal|xavier_uniform) autograd.variable_ range
-        upsample_(bilinear|nearest) Tensor.new Tensor.resize Tensor.resize_as
+        upsample_(bilinear|nearest) Tensor.resize Tensor.resize_as
         CrossMapLRN2d nuclear_norm frobenius_norm profiler_legacy is_autocast_ipu\w*
         \w+_autocast_(ipu|xla|gpu|cpu)\w* is_autocast_(xla|cpu)\w*""",
     ),

@@ -154,4 +154,6 @@ from nanotorch.nn.upsampling import UpsamplingNearest2d as UpsamplingNearest2d
 modules = _sys.modules[__name__]  # PyTorch has its layers in a package `nn.modules`
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = _on_demand("nanotorch.nn")
+    __getattr__, __dir__ = _on_demand(
+        "nanotorch.nn", {"nanotorch.nn": "parallel", "nanotorch.nn.parallel": "DataParallel"}
+    )

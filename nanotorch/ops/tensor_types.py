@@ -7,6 +7,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import integer, kind_of
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.constructor import sizes_from
 from nanotorch.ops.values import array_of, is_sequence
@@ -68,3 +69,14 @@ def dtype_of(kind: Any) -> DType:
             raise ValueError(f"invalid type: '{kind}'")
         return found.dtype
     return kind.dtype if isinstance(kind, tensortype) else dtypes.as_dtype(kind)
+
+
+@method(public=False)
+def new(self: Tensor, *given: Any) -> Tensor:
+    """A tensor of this one's dtype, made as its type makes them: `torch.FloatTensor(*given)`.
+
+    Raises:
+        TypeError: see there.
+    """
+    made: Tensor = TYPES[f"{self.dtype.char}Tensor"](*given)
+    return made

@@ -156,3 +156,29 @@ def scaler_on(torch: Any) -> Any:
 def constants(torch: Any) -> Any:
     values = [torch.pi, torch.e, torch.inf, -torch.inf, str(torch.nan), torch.newaxis]
     return [values, torch.zeros(2)[torch.newaxis].shape, torch.backends.cudnn.deterministic]
+
+
+def one_device(torch: Any) -> Any:
+    model = torch.nn.Linear(2, 2)
+    wrapped = torch.nn.DataParallel(model)
+    x = torch.ones(2)
+    with torch.device("cpu") as device:
+        made = torch.zeros(2)
+
+    return [
+        [wrapped, list(wrapped.state_dict()), wrapped.device_ids],
+        torch.equal(wrapped(x), model(x)),
+        raised(torch.nn.parallel.DistributedDataParallel, model).partition(" (")[0],
+        [device, made.device],
+        [torch.distributed.is_initialized(), torch.xpu.is_available(), torch.mps.device_count()],
+        torch.cuda.get_rng_state_all(),
+    ]
+
+
+def new(torch: Any) -> Any:
+    x = torch.ones(2)
+    return [
+        [x.new(2, 3).shape, x.new([1, 2]), x.new(), x.new(torch.Size([2])).shape],
+        [x.long().new([1.5]), x.new(x).data_ptr() == x.data_ptr()],
+        raised(x.new, 3.5),
+    ]
