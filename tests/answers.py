@@ -40,6 +40,7 @@ FILES = {
     "nn_dropout": "tests.nn.situations_dropout",
     "nn_further_loss": "tests.nn.situations_further_loss",
     "nn_module_api": "tests.nn.situations_module_api",
+    "nn_parametrize": "tests.nn.situations_parametrize",
     "optim": "tests.optim.situations_optim",
     "optim_state": "tests.optim.situations_state",
     "optim_elementwise": "tests.optim.situations_elementwise",

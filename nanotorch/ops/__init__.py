@@ -37,6 +37,7 @@ from nanotorch.ops import gamma as gamma
 from nanotorch.ops import gathering as gathering
 from nanotorch.ops import gelu as gelu
 from nanotorch.ops import generator as generator
+from nanotorch.ops import grids as grids
 from nanotorch.ops import gru as gru
 from nanotorch.ops import indexing as indexing
 from nanotorch.ops import inplace as inplace
@@ -92,6 +93,7 @@ from nanotorch.ops import taps as taps
 from nanotorch.ops import units as units
 from nanotorch.ops import unpooling as unpooling
 from nanotorch.ops import variance as variance
+from nanotorch.ops import weight_norm as weight_norm
 
 for _name, _function in PUBLIC.items():
     if vars(Tensor).get(_name) is _function:

@@ -1,0 +1,380 @@
+"""Parameters that are functions of other parameters.
+
+A parametrized tensor is a property of a class made for the module, `ParametrizedLinear` for a
+`Linear`. Every time it is read, it is computed anew from the `original`.
+"""
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from nanotorch._core.grad_mode import no_grad
+from nanotorch._core.tensor import Tensor
+from nanotorch.nn.container import ModuleDict, ModuleList
+from nanotorch.nn.module import Module
+from nanotorch.nn.parameter import Parameter
+
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]
+
+
+class _Cache:
+    """What was computed within `cached`, by module and name; `depth` counts its blocks."""
+
+    depth = 0
+    values: dict[tuple[int, str], Any] = {}  # noqa: RUF012 - one for the whole program
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """A block in which every parametrized tensor is computed once at most."""
+    _Cache.depth += 1
+    try:
+        yield
+    finally:
+        _Cache.depth -= 1
+        if not _Cache.depth:
+            _Cache.values = {}
+
+
+def _put(module: Module, name: str, tensor: Tensor) -> None:
+    """Register a tensor as what it is: a parameter or a buffer."""
+    if isinstance(tensor, Parameter):
+        module.register_parameter(name, tensor)
+    else:
+        module.register_buffer(name, tensor)
+
+
+def _need_same(what: str, first: tuple[str, Any], second: tuple[str, Any]) -> None:
+    """Refuse another dtype or shape, with the names and values of both tensors."""
+    for attribute in ("dtype", "shape"):
+        one, other = getattr(first[1], attribute), getattr(second[1], attribute)
+        if one != other:
+            raise ValueError(
+                f"{what.format(attribute)}\n{first[0]}{attribute}: {one}\n"
+                f"{second[0]}{attribute}: {other}"
+            )
+
+
+def _need_same_result(before: dict[str, Any], after: Any) -> None:
+    """Refuse a parametrization that changes dtype or shape."""
+    _need_tensor(after)
+    for attribute, one in before.items():
+        other = getattr(after, attribute)
+        if one != other:
+            raise ValueError(
+                f"Registering a parametrization may not change the {attribute} of the tensor, "
+                f"unless `unsafe` flag is enabled.\nunparametrized {attribute}: {one}\n"
+                f"parametrized {attribute}: {other}"
+            )
+
+
+def _need_tensor(result: Any) -> None:
+    if not isinstance(result, Tensor):
+        raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
+
+
+class ParametrizationList(ModuleList):
+    """The parametrizations of one tensor, and what they are applied to.
+
+    Args:
+        modules: the parametrizations, the first applied first.
+        original: the tensor before.
+        unsafe: allow other shapes and dtypes. Default: False.
+
+    Attributes:
+        original: the tensor that the first is applied to; or ``original0``, ``original1``, ... if
+            its `right_inverse` gives several.
+        is_tensor: whether it is one.
+    """
+
+    def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
+        if not modules:
+            raise ValueError("ParametrizationList requires one or more modules.")
+        super().__init__(modules)
+        self.unsafe = unsafe
+        before = {"dtype": original.dtype, "shape": original.shape}
+        with no_grad():
+            new = self._inverted(original, missing_is_identity=True)
+        if not isinstance(new, Tensor) and not isinstance(new, Sequence):
+            raise ValueError(
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
+                f"Got {type(new).__name__}"
+            )
+        self.is_tensor = isinstance(new, Tensor)
+        self.ntensors = 1 if isinstance(new, Tensor) else len(new)
+        if isinstance(new, Tensor):
+            if new.dtype is not original.dtype:
+                raise ValueError(
+                    "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
+                    f"original.dtype: {original.dtype}\n"
+                    f"right_inverse(original).dtype: {new.dtype}"
+                )
+            with no_grad():
+                original.data = new
+            _put(self, "original", original)
+        else:
+            for number, part in enumerate(new):
+                if not isinstance(part, Tensor):
+                    raise ValueError(
+                        "When `right_inverse` outputs a Sequence of tensors, it must only contain "
+                        f"tensors. Got element {number} of type {type(part).__name__}."
+                    )
+                if isinstance(original, Parameter):
+                    part = Parameter(part, original.requires_grad)
+                _put(self, f"original{number}", part)
+        if not unsafe:
+            _need_same_result(before, self())
+
+    def _originals(self) -> list[Any]:
+        if self.is_tensor:
+            return [self.original]
+        return [getattr(self, f"original{number}") for number in range(self.ntensors)]
+
+    def _inverted(self, value: Any, missing_is_identity: bool = False) -> Any:
+        for module in reversed(list(self)):
+            if hasattr(module, "right_inverse"):
+                try:
+                    value = module.right_inverse(value)
+                except NotImplementedError:
+                    if not missing_is_identity:
+                        raise
+            elif not missing_is_identity:
+                raise RuntimeError(
+                    f"parametrization {type(module).__name__} does not implement right_inverse."
+                )
+        return value
+
+    def right_inverse(self, value: Tensor) -> None:
+        """Set the original so that the parametrized tensor becomes ``value``, as far as may be.
+
+        Raises:
+            RuntimeError: if a parametrization has no `right_inverse`.
+            ValueError: for what it should not return.
+        """
+        with no_grad():
+            new = self._inverted(value)
+            parts = [new] if self.is_tensor else new
+            if self.is_tensor and not isinstance(new, Tensor):
+                raise ValueError(
+                    f"`right_inverse` should return a tensor. Got {type(new).__name__}"
+                )
+            if len(parts) != self.ntensors:
+                raise ValueError(
+                    "'right_inverse' must return a sequence of tensors of length "
+                    f"{self.ntensors}. Got a sequence of length {len(parts)}."
+                )
+            for number, (original, part) in enumerate(zip(self._originals(), parts, strict=True)):
+                if part.dtype is not original.dtype:
+                    place = "" if self.is_tensor else f" {number}"
+                    raise ValueError(
+                        f"The tensor{place} returned by `right_inverse` has dtype {part.dtype} "
+                        f"while `original{place.strip()}` has dtype {original.dtype}"
+                    )
+                original.data = part
+
+    def forward(self) -> Tensor:
+        """The parametrized tensor."""
+        first, *others = list(self)
+        result: Tensor = first(*self._originals())
+        for module in others:
+            result = module(result)
+        return result
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether the tensor of that name, or any of the module, is parametrized."""
+    found = getattr(module, "parametrizations", None)
+    if not isinstance(found, ModuleDict):
+        return False
+    return len(found) > 0 if tensor_name is None else tensor_name in found
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class of the module, not the one made for its parametrizations."""
+    kind = type(module)
+    return kind.__bases__[0] if is_parametrized(module) else kind
+
+
+def _copied(self: Any, memo: dict[int, Any]) -> Any:
+    if id(self) not in memo:
+        kind: Any = type(self)
+        twin = memo[id(self)] = kind.__new__(kind)
+        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return memo[id(self)]
+
+
+def _not_pickled(self: Any) -> Any:
+    raise RuntimeError(
+        "Serialization of parametrized modules is only supported through state_dict(). See:\n"
+        "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
+        "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
+    )
+
+
+def _give_class(module: Module) -> None:
+    """Give the module a class of its own, in which properties can stand."""
+    kind = type(module)
+    members: dict[str, Any] = {"__getstate__": _not_pickled, "__module__": __name__}
+    if not hasattr(kind, "__deepcopy__"):
+        members["__deepcopy__"] = _copied
+    module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), members)
+
+
+def _give_property(module: Any, name: str) -> None:
+    """Let the tensor be computed when it is read, and inverted when it is set."""
+
+    def get(self: Any) -> Tensor:
+        compute = self.parametrizations[name]
+        if not _Cache.depth:
+            tensor: Tensor = compute()
+            return tensor
+        key = id(self), name
+        if key not in _Cache.values:
+            _Cache.values[key] = compute()
+        held: Tensor = _Cache.values[key]
+        return held
+
+    def put(self: Any, value: Tensor) -> None:
+        self.parametrizations[name].right_inverse(value)
+
+    setattr(type(module), name, property(get, put))
+
+
+def register_parametrization(
+    module: Any, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Any:
+    """Let a parameter or buffer be ``parametrization(original)``; returns the module.
+
+    If it is parametrized already, the new one is applied after the others.
+
+    Args:
+        parametrization: may have a `right_inverse`, which finds the original for a value: at once
+            for the present one, and when the tensor is assigned to.
+        unsafe: allow other shapes and dtypes. Default: False.
+
+    Raises:
+        ValueError: for a name that is not there; for a parametrization that changes shape or
+            dtype, or returns no tensor.
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        if not unsafe:
+            _check_next(module, tensor_name, parametrization)
+        listed = module.parametrizations[tensor_name]
+        listed.append(parametrization)
+        listed.unsafe |= unsafe
+    elif tensor_name in module._buffers or tensor_name in module._parameters:
+        original = getattr(module, tensor_name)
+        listed = ParametrizationList([parametrization], original, unsafe=unsafe)
+        delattr(module, tensor_name)
+        if not is_parametrized(module):
+            _give_class(module)
+            module.parametrizations = ModuleDict()
+        _give_property(module, tensor_name)
+        module.parametrizations[tensor_name] = listed
+    else:
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
+            f"with name '{tensor_name}'"
+        )
+    return module
+
+
+def _check_next(module: Any, name: str, parametrization: Any) -> None:
+    """Refuse a further parametrization that changes shape or dtype."""
+    before = getattr(module, name)
+    after = parametrization(before)
+    _need_tensor(after)
+    what = (
+        "Registering a parametrization may not change the {} of the tensor, unless the `unsafe` "
+        "flag is enabled."
+    )
+    given = f"module.{name}.", before
+    _need_same(what, given, (f"parametrization(module.{name}).", after))
+    if hasattr(parametrization, "right_inverse"):
+        try:
+            back = parametrization.right_inverse(after)
+        except NotImplementedError:
+            return
+        if not isinstance(back, Tensor):
+            raise ValueError(
+                f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}"
+            )
+        what = (
+            "The tensor returned by parametrization.right_inverse must have the same {} as "
+            f"module.{name}, unless the `unsafe` flag is enabled."
+        )
+        _need_same(what, given, ("returned ", back))
+
+
+def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
+    """Make a parametrized tensor an ordinary one again; returns the module.
+
+    Args:
+        leave_parametrized: with its present value; otherwise with that of the original.
+
+    Raises:
+        ValueError: if it is not parametrized, or is a function of several tensors and should get
+            the value of "the" original.
+    """
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+    listed = module.parametrizations[tensor_name]
+    if leave_parametrized:
+        with no_grad():
+            value = getattr(module, tensor_name).detach()
+        if listed.is_tensor:
+            original = listed.original
+            original.data = value
+        else:
+            needs_grad = any(t.requires_grad for t in listed._originals())
+            original = Parameter(value) if needs_grad else value
+    elif listed.is_tensor:
+        original = listed.original
+    else:
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
+            "parametrized in terms of a sequence of tensors."
+        )
+    delattr(type(module), tensor_name)
+    del module.parametrizations[tensor_name]
+    _put(module, tensor_name, original)
+    if not is_parametrized(module):
+        del module.parametrizations
+        module.__class__ = type(module).__bases__[0]
+    return module
+
+
+def transfer_parametrizations_and_params(
+    from_module: Any, to_module: Any, tensor_name: str | None = None
+) -> Any:
+    """Parametrize another module alike, with copies of the originals; returns it.
+
+    Args:
+        tensor_name: of the one tensor. Default: all that are parametrized.
+    """
+    if not is_parametrized(from_module):
+        return to_module
+    names = list(from_module.parametrizations) if tensor_name is None else [tensor_name]
+    for name in names:
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name).detach().clone()))
+        for parametrization in from_module.parametrizations[name]:
+            register_parametrization(to_module, name, parametrization)
+        pairs = zip(
+            from_module.parametrizations[name]._originals(),
+            to_module.parametrizations[name]._originals(),
+            strict=True,
+        )
+        for source, target in pairs:
+            target.data = source.detach().clone()
+    return to_module

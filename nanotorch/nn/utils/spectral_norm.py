@@ -1,0 +1,146 @@
+"""Spectral normalization of the former kind: the weight is computed by a hook."""
+
+from typing import Any
+
+from nanotorch import ops
+from nanotorch._core.grad_mode import no_grad
+from nanotorch._core.tensor import Tensor
+from nanotorch.nn.functional.response import normalize
+from nanotorch.nn.parameter import Parameter
+
+
+def as_matrix(weight: Tensor, dim: int) -> Tensor:
+    """The weight as a matrix whose rows lie along ``dim``."""
+    if dim % weight.ndim:
+        weight = weight.permute(dim, *[d for d in range(weight.ndim) if d != dim % weight.ndim])
+    matrix: Tensor = weight.flatten(1) if weight.ndim > 1 else weight.reshape((-1, 1))
+    return matrix
+
+
+def iterate(matrix: Tensor, u: Tensor, v: Tensor, times: int, eps: float, u_first: bool) -> None:
+    """Power iterations, in place, towards the greatest singular vectors.
+
+    Args:
+        u_first: which of the two is computed from the other first.
+    """
+    with no_grad():
+        for _ in range(times):
+            for left in (u_first, not u_first):
+                if left:
+                    u.copy_(normalize(ops.mv(matrix, v), dim=0, eps=eps))
+                else:
+                    v.copy_(normalize(ops.mv(matrix.t(), u), dim=0, eps=eps))
+
+
+class SpectralNorm:
+    """The hook that computes a weight before each call of the module.
+
+    Args:
+        name: of the weight.
+        n_power_iterations: at each call in training.
+        dim: along which the rows of the matrix lie.
+        eps: norms are held above it.
+    """
+
+    _version = 1
+
+    def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
+        if n_power_iterations <= 0:
+            raise ValueError(
+                "Expected n_power_iterations to be positive, but got "
+                f"n_power_iterations={n_power_iterations}"
+            )
+        self.name, self.n_power_iterations = name, n_power_iterations
+        self.dim, self.eps = dim, eps
+
+    def compute_weight(self, module: Any, do_power_iteration: bool) -> Tensor:
+        """The weight divided by its greatest singular value."""
+        weight = getattr(module, f"{self.name}_orig")
+        u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
+        matrix = as_matrix(weight, self.dim)
+        if do_power_iteration:
+            iterate(matrix, u, v, self.n_power_iterations, self.eps, u_first=False)
+            u, v = u.clone(), v.clone()  # the next iterations write to them
+        result: Tensor = weight / ops.dot(u, ops.mv(matrix, v))
+        return result
+
+    def remove(self, module: Any) -> None:
+        """Make the weight a parameter again."""
+        with no_grad():
+            weight = self.compute_weight(module, do_power_iteration=False)
+        delattr(module, self.name)
+        for part in ("u", "v", "orig"):
+            delattr(module, f"{self.name}_{part}")
+        module.register_parameter(self.name, Parameter(weight.detach()))
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module, module.training))
+
+    def note_version(self, module: Any, state: Any, prefix: str, metadata: dict[str, Any]) -> None:
+        """Leave in a state dict of which version this is."""
+        metadata.setdefault("spectral_norm", {})[f"{self.name}.version"] = self._version
+
+
+def spectral_norm(
+    module: Any,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    dim: int | None = None,
+) -> Any:
+    """Divide a weight by its greatest singular value before each call; returns the module.
+
+    Args:
+        n_power_iterations: at each call in training. Default: 1.
+        eps: norms are held above it. Default: 1e-12.
+        dim: along which the rows of the matrix lie. Default: 0; 1 for transposed convolutions.
+
+    Raises:
+        RuntimeError: if that was done before.
+        ValueError: for a number of iterations that is not positive.
+
+    Reference:
+        Miyato et al., Spectral Normalization for Generative Adversarial Networks, ICLR 2018,
+        algorithm 1.
+    """
+    if dim is None:
+        dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
+    for hook in module._forward_pre_hooks.values():
+        if isinstance(hook, SpectralNorm) and hook.name == name:
+            raise RuntimeError(
+                f"Cannot register two spectral_norm hooks on the same parameter {name}"
+            )
+    made = SpectralNorm(name, n_power_iterations, dim, eps)
+    weight = module._parameters[name]
+    matrix = as_matrix(weight.detach(), dim)
+    u = normalize(ops.empty(matrix.size(0), dtype=weight.dtype).normal_(0, 1), dim=0, eps=eps)
+    v = normalize(ops.empty(matrix.size(1), dtype=weight.dtype).normal_(0, 1), dim=0, eps=eps)
+    delattr(module, name)
+    module.register_parameter(f"{name}_orig", weight)
+    setattr(module, name, weight.data)
+    module.register_buffer(f"{name}_u", u)
+    module.register_buffer(f"{name}_v", v)
+    module.register_forward_pre_hook(made)
+    module._register_state_dict_hook(made.note_version)
+    return module
+
+
+def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
+    """Undo `spectral_norm`; returns the module.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    for number, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, SpectralNorm) and hook.name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[number]
+            break
+    else:
+        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    for number, noted in module._state_dict_hooks.items():
+        owner = getattr(noted, "__self__", None)
+        if isinstance(owner, SpectralNorm) and owner.name == name:
+            del module._state_dict_hooks[number]
+            break
+    return module

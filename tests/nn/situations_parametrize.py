@@ -1,0 +1,289 @@
+"""Parameters that are functions of others: registered, read, set, removed; norms of weights."""
+
+import copy
+import pickle
+from typing import Any
+
+from tests.answers import bits, numbers, raised, warned
+
+
+def _kinds(torch: Any) -> Any:
+    """Parametrizations, right and wrong, by name."""
+    import importlib
+
+    nn = torch.nn
+    library = "torch" if torch.__name__ == "torch" else torch.__name__
+    P = importlib.import_module(f"{library}.nn.utils.parametrize")
+
+    def made(name: str, forward: Any, inverse: Any = None) -> Any:
+        members: dict[str, Any] = {"forward": forward}
+        if inverse is not None:
+            members["right_inverse"] = inverse
+        return type(name, (nn.Module,), members)
+
+    return P, {
+        "Symmetric": made("Symmetric", lambda s, x: x.triu() + x.triu(1).mT, lambda s, x: x.triu()),
+        "Twice": made("Twice", lambda s, x: x * 2),
+        "Sum": made("Sum", lambda s, a, b: a + b, lambda s, x: (x, torch.zeros_like(x))),
+        "Row": made("Row", lambda s, x: x[0]),
+        "Number": made("Number", lambda s, x: 3),
+        "Double": made("Double", lambda s, x: x.double()),
+        "NoTensor": made("NoTensor", lambda s, x: x, lambda s, x: 3),
+        "RowBack": made("RowBack", lambda s, x: x, lambda s, x: x[0]),
+        "DoubleBack": made("DoubleBack", lambda s, x: x, lambda s, x: x.double()),
+    }
+
+
+def square(torch: Any, n: int = 3) -> Any:
+    torch.manual_seed(2)
+    return torch.nn.Linear(n, n)
+
+
+def registered(torch: Any) -> Any:
+    P, k = _kinds(torch)
+    layer = square(torch)
+    same = P.register_parametrization(layer, "weight", k["Symmetric"]()) is layer
+    out = layer(torch.ones(1, 3))
+    out.sum().backward()
+    answers = [
+        same, repr(layer), list(layer.state_dict()), [n for n, _ in layer.named_parameters()],
+        [n for n, _ in layer.named_modules()], numbers(layer.weight), numbers(out),
+        numbers(layer.parametrizations.weight.original.grad), type(layer.weight.grad_fn).__name__,
+        P.is_parametrized(layer), P.is_parametrized(layer, "weight"), type(layer).__name__,
+        P.is_parametrized(layer, "bias"), P.is_parametrized(torch.nn.ReLU()),
+        P.type_before_parametrizations(layer).__name__, "weight" in layer._parameters,
+    ]  # fmt: skip
+    layer.weight = torch.arange(9.0).reshape(3, 3)
+    answers += [numbers(layer.weight), numbers(layer.parametrizations.weight.original)]
+    P.register_parametrization(layer, "weight", k["Twice"]())
+    refused = raised(setattr, layer, "weight", torch.ones(3, 3))
+    answers += [repr(layer), numbers(layer.weight), refused]
+    with P.cached():
+        answers.append(layer.weight is layer.weight)
+        with P.cached():
+            first = layer.weight
+        answers.append(first is layer.weight)
+    return [*answers, layer.weight is layer.weight, len(layer.parametrizations.weight)]
+
+
+def removed(torch: Any) -> Any:
+    P, k = _kinds(torch)
+    layer = square(torch)
+    weight = layer.weight
+    P.register_parametrization(layer, "weight", k["Symmetric"]())
+    value = layer.weight.detach().clone()
+    P.register_parametrization(layer, "bias", k["Twice"]())
+    P.remove_parametrizations(layer, "bias")
+    answers = [type(layer).__name__, repr(layer), list(layer.state_dict())]
+    P.remove_parametrizations(layer, "weight")
+    answers += [
+        type(layer).__name__, repr(layer), list(layer.state_dict()), layer.weight is weight,
+        torch.equal(layer.weight, value), layer.weight.requires_grad,
+    ]  # fmt: skip
+    other = square(torch)
+    P.register_parametrization(other, "weight", k["Symmetric"]())
+    original = other.parametrizations.weight.original
+    P.remove_parametrizations(other, "weight", leave_parametrized=False)
+    return [*answers, other.weight is original, numbers(other.weight)]
+
+
+def several_originals(torch: Any) -> Any:
+    P, k = _kinds(torch)
+    layer = square(torch, 2)
+    P.register_parametrization(layer, "weight", k["Sum"]())
+    layer(torch.ones(1, 2)).sum().backward()
+    grads = {n: numbers(p.grad) for n, p in layer.named_parameters()}
+    answers = [repr(layer), list(layer.state_dict()), grads,
+               raised(P.remove_parametrizations, layer, "weight", False)]  # fmt: skip
+    layer.weight = torch.ones(2, 2)
+    P.remove_parametrizations(layer, "weight")
+    return [*answers, list(layer.state_dict()), layer.weight, layer.weight.requires_grad]
+
+
+def of_buffers(torch: Any) -> Any:
+    P, k = _kinds(torch)
+    norm = torch.nn.BatchNorm1d(2)
+    P.register_parametrization(norm, "running_mean", k["Twice"]())
+    answers = [repr(norm), list(norm.state_dict()), [n for n, _ in norm.named_buffers()]]
+    P.remove_parametrizations(norm, "running_mean")
+    return [*answers, list(norm.state_dict())]
+
+
+def copies(torch: Any) -> Any:
+    P, k = _kinds(torch)
+    layer = square(torch)
+    P.register_parametrization(layer, "weight", k["Symmetric"]())
+    twin = copy.deepcopy(layer)
+    other = torch.nn.Linear(3, 3)
+    P.transfer_parametrizations_and_params(layer, other)
+    layer.load_state_dict(layer.state_dict())
+    return [
+        torch.equal(twin.weight, layer.weight), type(twin).__name__, repr(other),
+        torch.equal(other.weight, layer.weight), raised(pickle.dumps, layer),
+        repr(torch.nn.Sequential(layer, torch.nn.ReLU())),
+    ]  # fmt: skip
+
+
+def refusals(torch: Any) -> Any:
+    P, k = _kinds(torch)
+    register = P.register_parametrization
+    names = ["Row", "Number", "Double", "NoTensor", "RowBack", "DoubleBack"]
+    done = register(square(torch), "weight", k["Symmetric"]())
+    unsafe = register(square(torch), "weight", k["Row"](), unsafe=True)
+    return [
+        *[raised(register, square(torch), "weight", k[name]()) for name in names],
+        *[raised(register, done, "weight", k[name]()) for name in names],
+        raised(register, done, "nothing", k["Twice"]()), tuple(unsafe.weight.shape),
+        raised(P.remove_parametrizations, square(torch), "weight"),
+        raised(P.remove_parametrizations, done, "bias"),
+    ]  # fmt: skip
+
+
+def norms_of_weights(torch: Any) -> Any:
+    PS = torch.nn.utils.parametrizations
+    answers = []
+    for dim in (0, 1, None, -1):
+        torch.manual_seed(3)
+        layer = PS.weight_norm(torch.nn.Linear(4, 3), dim=dim)
+        with torch.no_grad():
+            layer.parametrizations.weight.original0.mul_(1.5)
+        layer.double()
+        out = layer(torch.ones(2, 4).double() / 3).sin()
+        out.sum().backward()
+        grads = [numbers(p.grad) for p in layer.parameters()]
+        answers += [repr(layer), list(layer.state_dict()), numbers(out), grads]
+    former = torch.nn.Linear(4, 3).state_dict()
+    state = {"bias": former["bias"], "weight_g": torch.ones(3, 1), "weight_v": former["weight"]}
+    layer = PS.weight_norm(torch.nn.Linear(4, 3))
+    return [*answers, layer.load_state_dict(state), numbers(layer.weight.norm(2, 1))]
+
+
+def spectral(torch: Any) -> Any:
+    PS = torch.nn.utils.parametrizations
+    answers = []
+    for shape in ((4, 3), (3, 5)):
+        torch.manual_seed(3)
+        layer = PS.spectral_norm(torch.nn.Linear(*shape, dtype=torch.float64))
+        x = torch.ones(2, shape[0]).double()
+        for training in (True, True, False):
+            layer.train(training)
+            layer.zero_grad()
+            out = layer(x).sin()
+            out.sum().backward()
+            grads = [numbers(p.grad) for p in layer.parameters()]
+            answers += [numbers(out), grads, [numbers(b) for b in layer.buffers()]]
+    norm = PS.spectral_norm(torch.nn.BatchNorm1d(3))
+    return [
+        *answers, repr(layer), list(layer.state_dict()), numbers(norm.weight),
+        raised(PS.spectral_norm, torch.nn.Linear(3, 4), n_power_iterations=0),
+        raised(PS.spectral_norm, torch.nn.Linear(3, 4), "nothing"),
+        raised(PS.spectral_norm, torch.nn.Linear(3, 4), dim=3),
+        raised(PS.weight_norm, torch.nn.Linear(3, 4), "nothing"),
+    ]  # fmt: skip
+
+
+def orthogonal(torch: Any) -> Any:
+    PS = torch.nn.utils.parametrizations
+    answers = []
+    for shape in ((3, 3), (3, 5), (5, 3)):
+        for how in (None, "matrix_exp", "cayley", "householder"):
+            for trivial in (True, False):
+                torch.manual_seed(1)
+                layer = PS.orthogonal(
+                    torch.nn.Linear(*shape, dtype=torch.float64), orthogonal_map=how,
+                    use_trivialization=trivial,
+                )  # fmt: skip
+                (layer.weight.sin() * torch.arange(15)[: shape[0]]).sum().backward()
+                grad = layer.parametrizations.weight.original.grad
+                answers.append([numbers(layer.weight), numbers(grad), list(layer.state_dict())])
+    q = torch.eye(3).flip(0)
+    layer = PS.orthogonal(torch.nn.Linear(3, 3))
+    layer.weight = q
+    other = PS.orthogonal(torch.nn.Linear(3, 3), orthogonal_map="cayley", use_trivialization=False)
+    return [
+        *answers, numbers(layer.weight), repr(layer), raised(setattr, other, "weight", q),
+        raised(setattr, layer, "weight", torch.eye(2)),
+        raised(PS.orthogonal, torch.nn.Linear(3, 4), "nothing"),
+        raised(PS.orthogonal, torch.nn.Linear(3, 4), "bias"),
+        raised(PS.orthogonal, torch.nn.Linear(3, 4), orthogonal_map="other"),
+    ]  # fmt: skip
+
+
+def former_weight_norm(torch: Any) -> Any:
+    utils = torch.nn.utils
+    answers = []
+    for dim in (0, 1, None):
+        torch.manual_seed(3)
+        layer = utils.weight_norm(torch.nn.Linear(4, 3).double(), "weight", dim)
+        layer.weight_g.data *= 2
+        out = layer(torch.ones(2, 4).double()).sin()
+        out.sum().backward()
+        grads = [numbers(p.grad) for p in layer.parameters()]
+        answers += [repr(layer), list(layer.state_dict()), numbers(out), grads,
+                    isinstance(layer.weight, torch.nn.Parameter)]  # fmt: skip
+    twice = raised(utils.weight_norm, layer)
+    utils.remove_weight_norm(layer)
+    return [
+        *answers, twice, list(layer.state_dict()), numbers(layer.weight),
+        layer._forward_pre_hooks == {},
+        raised(utils.remove_weight_norm, layer),
+        warned(lambda: utils.weight_norm(torch.nn.Linear(2, 2))),
+    ]  # fmt: skip
+
+
+def former_spectral_norm(torch: Any) -> Any:
+    utils = torch.nn.utils
+    torch.manual_seed(3)
+    layer = utils.spectral_norm(torch.nn.Linear(4, 3).double())
+    answers = [repr(layer), list(layer.state_dict()), layer.state_dict()._metadata]
+    for training in (True, True, False):
+        layer.train(training)
+        layer.zero_grad()
+        out = layer(torch.ones(2, 4).double()).sin()
+        out.sum().backward()
+        grads = [numbers(p.grad) for p in layer.parameters()]
+        answers += [numbers(out), grads, [numbers(b) for b in layer.buffers()]]
+    other = torch.nn.Linear(2, 2)
+    answers.append(raised(utils.spectral_norm, layer))
+    answers.append(raised(utils.spectral_norm, other, n_power_iterations=0))
+    utils.remove_spectral_norm(layer)
+    return [
+        *answers, list(layer.state_dict()), numbers(layer.weight), layer.state_dict()._metadata,
+        raised(utils.remove_spectral_norm, layer),
+    ]  # fmt: skip
+
+
+def without_values(torch: Any) -> Any:
+    utils, nn = torch.nn.utils, torch.nn
+    torch.manual_seed(0)
+    layer = utils.skip_init(nn.Linear, 3, 4, bias=False)
+    return [
+        layer, tuple(layer.weight.shape), bits(torch.rand(3)), layer.weight.requires_grad,
+        raised(utils.skip_init, nn.Identity), raised(utils.skip_init, int),
+    ]  # fmt: skip
+
+
+def fused(torch: Any) -> Any:
+    nn, utils = torch.nn, torch.nn.utils
+    answers = []
+    for conv, x in ((nn.Conv1d(2, 3, 2), torch.ones(1, 2, 5)),
+                    (nn.Conv2d(2, 3, 2, bias=False), torch.ones(1, 2, 4, 4)),
+                    (nn.ConvTranspose1d(2, 3, 2), torch.ones(1, 2, 4))):  # fmt: skip
+        bn = (nn.BatchNorm2d if x.ndim == 4 else nn.BatchNorm1d)(3)
+        torch.manual_seed(4)
+        conv.weight.data.uniform_(-1, 1)
+        if conv.bias is not None:
+            conv.bias.data.uniform_(-1, 1)
+        for t in (bn.weight.data, bn.bias.data, bn.running_mean, bn.running_var):
+            t.uniform_(0.5, 2)
+        conv.eval(), bn.eval()
+        one = utils.fuse_conv_bn_eval(conv, bn, transpose=isinstance(conv, nn.ConvTranspose1d))
+        answers += [numbers(one(x)), numbers(bn(conv(x))), repr(one), one.weight.requires_grad]
+    linear, bn = nn.Linear(2, 3).eval(), nn.BatchNorm1d(3).eval()
+    linear.weight.data.fill_(0.5), linear.bias.data.fill_(1.0), bn.running_mean.fill_(2.0)
+    one = utils.fuse_linear_bn_eval(linear, bn)
+    return [
+        *answers, numbers(one(torch.ones(1, 2))),
+        raised(utils.fuse_linear_bn_eval, linear.train(), bn),
+        raised(utils.fuse_linear_bn_eval, linear.eval(), nn.BatchNorm1d(2).eval()),
+    ]  # fmt: skip
