@@ -242,4 +242,41 @@ RESAMPLING: Table = {
         bad(ints(1, 1, 3, 3), 2, mode="bilinear"),
     ),
 }
-WINDOWS: Table = {**CONVOLUTION, **POOLING, **PADDING, **BLOCKS, **RESAMPLING}
+PLACES = x(1, 2, 2, 2, domain="inside one")
+OPTIONS = [
+    (mode, padding, corners)
+    for mode, corners in (("bilinear", False), ("nearest", False), ("bicubic", True))
+    for padding in ("zeros", "border", "reflection")
+]
+GRIDS: Table = {
+    "grid_sample": rows(
+        *[s(x(1, 2, 3, 4), PLACES, *each) for each in OPTIONS],
+        s(x(1, 1, 2, 3), x(1, 2, 1, 2), "bilinear", "reflection", True),
+        s(x(1, 1, 2, 3, 2), x(1, 1, 2, 1, 3, domain="inside one"), align_corners=False),
+        bad(x(1, 2, 3, 4), x(1, 2, 2, 3), align_corners=False),
+        bad(x(2, 2, 3, 4), PLACES, align_corners=False),
+        bad(x(1, 2, 3, 4), PLACES, "cubic"),
+        bad(x(1, 2, 3, 4), PLACES, "bilinear", "mirror"),
+        bad(x(1, 2, 0, 4), PLACES, align_corners=False),
+        bad(ints(1, 2, 3, 4), ints(1, 2, 2, 2), align_corners=False),
+    ),
+    "grid_sampler_2d": rows(s(x(1, 2, 3, 4), PLACES, 0, 1, True)),
+    "grid_sampler_3d": rows(
+        s(x(1, 1, 2, 2, 2), x(1, 1, 1, 2, 3, domain="inside one"), 0, 0, False)
+    ),
+    "affine_grid": rows(
+        s(x(2, 2, 3), (2, 1, 2, 3), False),
+        s(x(1, 2, 3), (1, 1, 1, 3), True),
+        s(x(1, 3, 4), (1, 1, 2, 1, 2), True),
+        bad(x(1, 2, 3), (1, 1, 2), True),
+        bad(x(1, 3, 3), (1, 1, 2, 2), True),
+        bad(x(1, 2, 3), (1, 1, 0, 2), True),
+        bad(ints(1, 2, 3), (1, 1, 2, 2), True),
+    ),
+    "affine_grid_generator": rows(
+        s(x(1, 2, 3), (1, 1, 2, 3), False),
+        bad(x(1, 2, 3), (1, 1, 2), False),
+        bad(x(2, 3, 3), (2, 1, 2, 2), False),
+    ),
+}
+WINDOWS: Table = {**CONVOLUTION, **POOLING, **PADDING, **BLOCKS, **RESAMPLING, **GRIDS}

@@ -142,3 +142,5 @@ from nanotorch.ops.distance import pdist as pdist
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand("nanotorch.nn.functional")
+from nanotorch.nn.functional.grids import affine_grid as affine_grid
+from nanotorch.nn.functional.grids import grid_sample as grid_sample
