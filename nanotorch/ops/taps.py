@@ -120,21 +120,15 @@ def along(input: Array, maps: Maps, back: bool = False) -> Array:
     return out.astype(input.dtype, copy=False)
 
 
-@op(input=lambda g, maps: resample_backward(g, maps), method=False, public=False)
-def resample(input: Array, maps: Maps) -> Array:
-    """The elements that ``maps`` make of the last dimensions."""
-    return along(input, maps)
-
-
-@op(g=lambda g, maps: resample(g, maps), method=False, public=False)
-def resample_backward(g: Array, maps: Maps) -> Array:
-    """The adjoint of `resample`."""
-    return along(g, maps, True)
+@op(input=lambda g, maps, back: resample(g, maps, not back), method=False, public=False)
+def resample(input: Array, maps: Maps, back: bool = False) -> Array:
+    """The elements that ``maps`` make of the last dimensions, or the adjoint of that."""
+    return along(input, maps, back)
 
 
 # How operations are declared that are `resample` by another name, with a node of their own.
 RESAMPLE: dict[str, Any] = {
-    "input": lambda g, maps: resample_backward(g, maps),
+    "input": lambda g, maps: resample(g, maps, True),
     "method": False,
     "public": False,
 }
