@@ -21,7 +21,7 @@ from nanotorch.utils.data.sampler import Sampler as Sampler
 from nanotorch.utils.data.sampler import SequentialSampler as SequentialSampler
 from nanotorch.utils.data.sampler import SubsetRandomSampler as SubsetRandomSampler
 from nanotorch.utils.data.sampler import WeightedRandomSampler as WeightedRandomSampler
-from nanotorch.utils.data.worker import get_worker_info as get_worker_info
+from nanotorch.utils.data.worker_info import get_worker_info as get_worker_info
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand("nanotorch.utils.data")

@@ -8,6 +8,9 @@ import socket
 import time
 import warnings
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NoReturn
@@ -17,12 +20,29 @@ from nanotorch.utils.data.worker import Job, blas, work
 
 # Seconds that a worker gets to finish its batch before it is terminated.
 PATIENCE = 5.0
+HOLDS_BACK = hasattr(signal, "pthread_sigmask")
 NOT_PICKLED = (
     "Got pickle error when attempting to start a worker Process. This might be because the worker "
     "Process arguments are not picklable. Python 3.14+ changed the multiprocessing start method in "
     "non-Mac POSIX platforms to 'forkserver', which requires the worker Process arguments to be "
     "picklable. You can also try multiprocessing.set_start_method('fork')."
 )
+
+
+@contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """A block in which Ctrl-C waits; a process that is started in it lets it in when it is ready.
+
+    Else a worker that is still on its way to `set_up_process` would end with a traceback.
+    """
+    if not HOLDS_BACK:
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Crew:
@@ -40,12 +60,16 @@ class Crew:
         self.ends: list[socket.socket] = []
         self.stop = weakref.finalize(self, stop, self.processes, self.ends, os.getpid())
         blas()
+        if HOLDS_BACK and context.get_start_method() != "fork":
+            # When it is first needed, it lets in the interrupts that are held back.
+            resource_tracker.ensure_running()
         for job in jobs:
             own, other = channel()
             self.ends.append(own)
             process = context.Process(target=work, args=(job, other), daemon=True)
             try:
-                process.start()
+                with interrupts_held_back():
+                    process.start()
             except (TypeError, AttributeError, pickle.PicklingError):
                 warnings.warn(NOT_PICKLED, stacklevel=5)
                 raise

@@ -1,29 +1,28 @@
 """`DataLoader`: batches of a dataset, read in this process or by workers."""
 
 import itertools
-import multiprocessing
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any
 
 from nanotorch.ops.generator import Generator, default_generator
 from nanotorch.utils.data.collate import default_collate, default_convert
-from nanotorch.utils.data.crew import Crew
 from nanotorch.utils.data.dataset import IterableDataset
 from nanotorch.utils.data.options import check_order, check_workers, checked_context, warn_of_many
 from nanotorch.utils.data.position import Position, Sources, dataset_state
-from nanotorch.utils.data.prefetching import WorkerBatches
 from nanotorch.utils.data.reading import Plan, read_all
-from nanotorch.utils.data.roster import Roster
 from nanotorch.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
 )
-from nanotorch.utils.data.worker import Job
-from nanotorch.utils.data.worker import get_worker_info as get_worker_info
+from nanotorch.utils.data.worker_info import get_worker_info as get_worker_info
+
+if TYPE_CHECKING:
+    from nanotorch.utils.data.prefetching import WorkerBatches
 
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 REPORTED = (
@@ -87,6 +86,9 @@ class DataLoader:
         RuntimeError (in a pass): if a worker dies or takes longer than ``timeout``. Exceptions of a
             worker are raised again with its traceback in their message.
     """
+
+    # `DataLoader[int]`, for annotations; what the batches are is not checked anyway.
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def __init__(
         self,
@@ -250,8 +252,16 @@ class DataLoader:
 
     def _hire(
         self, plan: Plan, seed: int, state: dict[str, Any] | None, mid_pass: bool
-    ) -> WorkerBatches:
+    ) -> "WorkerBatches":
         """Start workers."""
+        # What only loaders with workers need takes as long to import as NumPy's own parts.
+        import multiprocessing
+
+        from nanotorch.utils.data.crew import Crew
+        from nanotorch.utils.data.prefetching import WorkerBatches
+        from nanotorch.utils.data.roster import Roster
+        from nanotorch.utils.data.worker import Job
+
         self.check_worker_number_rationality()
         told: list[Any] = [None] * self.num_workers
         if state is not None and mid_pass:

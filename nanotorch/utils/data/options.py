@@ -1,9 +1,7 @@
 """What a `DataLoader` refuses and warns of, in PyTorch's words."""
 
-import multiprocessing
 import os
 import warnings
-from multiprocessing.context import BaseContext
 from typing import Any
 
 
@@ -39,6 +37,9 @@ def checked_context(context: Any, num_workers: int) -> Any:
             "multiprocessing_context can only be used with multi-process loading (num_workers > "
             f"0), but got num_workers={num_workers}"
         )
+    import multiprocessing  # slow, and rarely needed
+    from multiprocessing.context import BaseContext
+
     if isinstance(context, str):
         methods = multiprocessing.get_all_start_methods()
         if context not in methods:

@@ -22,38 +22,10 @@ from nanotorch.ops.generator import manual_seed
 from nanotorch.utils.data.channel import Parts, encode, ends, receive, send
 from nanotorch.utils.data.position import Position, dataset_state, raw_states, set_random_states
 from nanotorch.utils.data.reading import Plan, Reader
+from nanotorch.utils.data.worker_info import WorkerInfo, current
 
 # Seconds after which a worker that hears nothing looks whether the loader's process still is.
 WATCH = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerInfo:
-    """What `get_worker_info` tells.
-
-    Attributes:
-        id: the number of this worker, from 0.
-        num_workers: how many there are.
-        seed: of PyTorch's and Python's random numbers in this worker.
-        dataset: this worker's copy of the dataset.
-        rng: None.
-        worker_method: "multiprocessing".
-    """
-
-    id: int
-    num_workers: int
-    seed: int
-    dataset: Any
-    rng: None = None
-    worker_method: str | None = "multiprocessing"
-
-
-_info: WorkerInfo | None = None
-
-
-def get_worker_info() -> WorkerInfo | None:
-    """Which worker this is; None outside of the workers of a `DataLoader`."""
-    return _info
 
 
 class KeyErrorMessage(str):
@@ -136,7 +108,6 @@ def work(job: Job, end: socket.socket) -> None:
     the batch or what is in its place; the worker's state thereafter. When a pass begins, the second
     is None and the third the state of the random numbers before.
     """
-    global _info
     set_up_process(job)
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     outbox: queue.SimpleQueue[Parts | None] = queue.SimpleQueue()
@@ -147,10 +118,10 @@ def work(job: Job, end: socket.socket) -> None:
     sender.start()
     try:
         seed = job.base_seed + job.id
-        _info = WorkerInfo(job.id, job.count, seed, job.plan.dataset)
+        current.info = WorkerInfo(job.id, job.count, seed, job.plan.dataset)
         answer(job, seed, inbox, outbox)
     finally:
-        _info = None
+        current.info = None
         outbox.put(None)
         sender.join()
 
@@ -170,6 +141,8 @@ def set_up_process(job: Job) -> None:
     # Ctrl-C reaches the whole group of processes. What it means is for the loader's to say, which
     # may well go on loading; programs that the dataset starts still get it, unlike with SIG_IGN.
     signal.signal(signal.SIGINT, lambda number, frame: None)
+    if hasattr(signal, "pthread_sigmask"):  # it was held back when this process was started
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for other in list(ends):
         other.close()
     if (held := blas()) is not None:

@@ -1,5 +1,8 @@
 """Datasets, samplers and loaders answer as PyTorch's."""
 
+import copy as copies
+import pickle
+
 import pytest
 
 import nanotorch as torch
@@ -35,3 +38,16 @@ def test_batches_have_memory_of_their_own() -> None:
         for (batch,) in loader:
             batch.zero_()
     assert torch.equal(x, torch.arange(6.0))
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_loader_can_be_copied_and_named_in_annotations(begun: bool) -> None:
+    loader = DataLoader(TensorDataset(torch.arange(6.0)), 2, shuffle=True)
+    if begun:
+        next(iter(loader))
+    torch.manual_seed(4)
+    expected = [batch.tolist() for (batch,) in loader]
+    for copy in (pickle.loads(pickle.dumps(loader)), copies.deepcopy(loader)):
+        torch.manual_seed(4)
+        assert [batch.tolist() for (batch,) in copy] == expected
+    assert DataLoader[int].__origin__ is DataLoader

@@ -269,6 +269,18 @@ def test_ctrl_c(tmp_path: Path, options: str) -> None:
     assert gone(pids)
 
 
+@pytest.mark.parametrize("options", ["", 'multiprocessing_context="spawn"'])
+def test_ctrl_c_while_workers_start(tmp_path: Path, options: str) -> None:
+    """Workers that are on their way do not end with a traceback of their own."""
+    call = f'print("starting", flush=True); main({options})'
+    program, _ = started(tmp_path, call)
+    time.sleep(0.15)
+    os.killpg(program.pid, signal.SIGINT)
+    _, err = program.communicate(timeout=20)
+    assert err.count("Traceback") == 1
+    assert "KeyboardInterrupt" in err.splitlines()[-1]
+
+
 def test_a_program_that_is_killed_leaves_no_workers(tmp_path: Path) -> None:
     program, pids = started(tmp_path, "main()")
     program.kill()
