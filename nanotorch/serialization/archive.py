@@ -13,6 +13,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.tensor import wrap
+from nanotorch.serialization.files import Parts
 from nanotorch.serialization.foreign import description
 from nanotorch.serialization.memory import laid_out, layouts
 from nanotorch.serialization.structure import RESERVED, Decoder, Encoder
@@ -27,8 +28,8 @@ DTYPES = {
 }  # fmt: skip
 
 
-def packed(obj: Any) -> bytes:
-    """The bytes of a file that holds an object.
+def packed(obj: Any) -> Parts:
+    """The bytes of a file that holds an object, as `in_order` gives them.
 
     Raises:
         TypeError, ValueError: for what cannot be saved.
@@ -55,19 +56,22 @@ def packed(obj: Any) -> bytes:
     return in_order(save({n: np.asarray(a, order="C") for n, a in arrays.items()}, metadata))
 
 
-def in_order(data: bytes) -> bytes:
-    """The file with its texts in the order of their names, which safetensors leaves to chance."""
+def in_order(data: bytes) -> Parts:
+    """The file with its texts in the order of their names, which safetensors leaves to chance.
+
+    In two parts, as the tensors need not be copied.
+    """
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:start])
     header[RESERVED] = dict(sorted(header[RESERVED].items()))
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + data[start:]
+    return len(text).to_bytes(8, "little") + text, memoryview(data)[start:]
 
 
 def checksum(array: np.ndarray) -> int:
     """What tells whether the values have been changed."""
-    return zlib.crc32(np.ascontiguousarray(array).tobytes())
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def unpacked(data: bytes, path: str) -> Any:

@@ -3,9 +3,12 @@
 import contextlib
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+Parts = Sequence[bytes | memoryview]
+"""The bytes of a file in parts, which need not be copied to be one."""
 
 
 @contextlib.contextmanager
@@ -20,20 +23,20 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def write_atomically(
-    path: Path, data: bytes, check: Callable[[Path], object] | None = None
+    path: Path, data: bytes | Parts, check: Callable[[Path], object] | None = None
 ) -> None:
     """Write a file that is either whole or, after a crash, what it was before.
 
     Args:
         path: where to.
-        data: what.
+        data: what, in one part or several.
         check: is called with what was written, before it takes the place of what was there.
     """
     fresh = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     with naming(path):
         try:
             with fresh.open("xb") as file:
-                file.write(data)
+                file.writelines([data] if isinstance(data, bytes) else data)
                 file.flush()
                 os.fsync(file.fileno())
             if check is not None:
@@ -50,8 +53,8 @@ def write_atomically(
             os.close(descriptor)
 
 
-def write(f: Any, data: bytes) -> None:
-    """Write to a path or to an object with a method ``write``.
+def write(f: Any, data: Parts) -> None:
+    """Write parts to a path or to an object with a method ``write``.
 
     Raises:
         AttributeError: for what is neither.
@@ -62,13 +65,15 @@ def write(f: Any, data: bytes) -> None:
             raise AttributeError(
                 "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
             )
-        f.write(data)
+        for part in data:
+            f.write(part)
         return
     path = Path(os.path.realpath(f))  # a link stays one, to the new file
     if not path.parent.is_dir():
         raise RuntimeError(f"Parent directory {Path(os.fspath(f)).parent} does not exist.")
     if path.exists() and not path.is_file():  # a pipe or /dev/null is not to be replaced
-        path.write_bytes(data)
+        with path.open("wb") as file:
+            file.writelines(data)
         return
     write_atomically(path, data)
 
