@@ -172,16 +172,10 @@ class AvgPool1d(_AvgPoolNd):
         )  # fmt: skip
 
 
-class AvgPool2d(_AvgPoolNd):
-    """The mean of each window over the last two dimensions.
+class _AvgPool(_AvgPoolNd):
+    """What layers of means over several dimensions share; see `AvgPool2d`."""
 
-    Args:
-        kernel_size, stride, padding, ceil_mode: see `MaxPool2d`.
-        count_include_pad: whether padding counts as elements that are zero. Default: True.
-        divisor_override: by what sums are divided instead of the number of elements.
-    """
-
-    function: Any = staticmethod(F.avg_pool2d)
+    function: Any
 
     def __init__(
         self,
@@ -208,7 +202,19 @@ class AvgPool2d(_AvgPoolNd):
         return result
 
 
-class AvgPool3d(AvgPool2d):
+class AvgPool2d(_AvgPool):
+    """The mean of each window over the last two dimensions.
+
+    Args:
+        kernel_size, stride, padding, ceil_mode: see `MaxPool2d`.
+        count_include_pad: whether padding counts as elements that are zero. Default: True.
+        divisor_override: by what sums are divided instead of the number of elements.
+    """
+
+    function = staticmethod(F.avg_pool2d)
+
+
+class AvgPool3d(_AvgPool):
     """The means of windows over three dimensions: see `AvgPool2d`."""
 
     function = staticmethod(F.avg_pool3d)
