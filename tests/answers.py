@@ -41,6 +41,8 @@ FILES = {
     "nn_further_loss": "tests.nn.situations_further_loss",
     "nn_module_api": "tests.nn.situations_module_api",
     "nn_parametrize": "tests.nn.situations_parametrize",
+    "nn_prune": "tests.nn.situations_prune",
+    "nn_classes": "tests.nn.situations_classes",
     "optim": "tests.optim.situations_optim",
     "optim_state": "tests.optim.situations_state",
     "optim_elementwise": "tests.optim.situations_elementwise",

@@ -24,6 +24,7 @@ from nanotorch.nn.activation import Softplus as Softplus
 from nanotorch.nn.activation import Softsign as Softsign
 from nanotorch.nn.activation import Tanh as Tanh
 from nanotorch.nn.activation import Tanhshrink as Tanhshrink
+from nanotorch.nn.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
 from nanotorch.nn.attention import MultiheadAttention as MultiheadAttention
 from nanotorch.nn.batchnorm import BatchNorm1d as BatchNorm1d
 from nanotorch.nn.batchnorm import BatchNorm2d as BatchNorm2d

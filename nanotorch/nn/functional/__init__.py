@@ -34,6 +34,7 @@ from nanotorch.nn.functional.blocks import pixel_shuffle as pixel_shuffle
 from nanotorch.nn.functional.blocks import pixel_unshuffle as pixel_unshuffle
 from nanotorch.nn.functional.blocks import unfold as unfold
 from nanotorch.nn.functional.classes import cross_entropy as cross_entropy
+from nanotorch.nn.functional.classes import linear_cross_entropy as linear_cross_entropy
 from nanotorch.nn.functional.classes import nll_loss as nll_loss
 from nanotorch.nn.functional.convolution import conv1d as conv1d
 from nanotorch.nn.functional.convolution import conv2d as conv2d

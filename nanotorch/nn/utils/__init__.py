@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.nn.utils import parametrizations as parametrizations
 from nanotorch.nn.utils import parametrize as parametrize
+from nanotorch.nn.utils import prune as prune
 from nanotorch.nn.utils import rnn as rnn
 from nanotorch.nn.utils.clip_grad import clip_grad_norm as clip_grad_norm
 from nanotorch.nn.utils.clip_grad import clip_grad_norm_ as clip_grad_norm_
