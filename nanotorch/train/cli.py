@@ -10,6 +10,7 @@ from .dump import dump_config
 from .json_schema import schema_text
 from .load import load_config
 from .problems import ConfigError
+from .rate_finder import find_rate, rate_text
 from .rehearsal import rehearse
 from .resume import resume
 from .run import build_experiment, train
@@ -70,6 +71,11 @@ def parser(program: str) -> argparse.ArgumentParser:
         help="check the configuration, the data and one forward and backward pass, write nothing",
     )
     parser.add_argument(
+        "--find-lr",
+        action="store_true",
+        help="show the loss while the learning rate rises, and suggest one; write nothing",
+    )
+    parser.add_argument(
         "--print-config",
         action="store_true",
         help="print every value with where it came from, run nothing",
@@ -128,5 +134,8 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
     if options.check:
         experiment = build_experiment(loaded)
         print(f"{experiment.describe()}\n{rehearse(experiment, loaded.origins)}")
+        return 0
+    if options.find_lr:
+        print(rate_text(find_rate(build_experiment(loaded))))
         return 0
     return train(loaded, command, program).exit_code

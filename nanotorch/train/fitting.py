@@ -72,7 +72,7 @@ class Fitting:
         self._fit = TrainingStep(step, train.compile, full)
         self._norm: torch.Tensor | None = None
         """The norm of the latest gradients, before they were clipped."""
-        self._profile = OperationProfile(model, optimizer, config.log.profile)
+        self._profile = OperationProfile(model, loss, optimizer, config.log.profile)
         self._average = Average(config.averaging, model) if config.averaging else None
         self._schedule: Schedule | None = None
         if config.scheduler is not None:

@@ -16,7 +16,7 @@ from .report import aligned
 
 GENERATED = "<nanotorch op "
 MOST_ROWS = 15
-OUTSIDE = "(outside)"
+OUTSIDE = "-"
 
 
 @dataclass
@@ -42,15 +42,18 @@ class OperationProfile:
     What an operation calls in turn counts as part of it; the hook itself takes some time as well.
 
     Args:
-        model: whose modules are told apart.
+        model, loss: whose modules are told apart.
         optimizer: whose step is timed as one operation.
         steps: how many steps to time.
     """
 
-    def __init__(self, model: nn.Module, optimizer: optim.Optimizer, steps: int) -> None:
+    def __init__(
+        self, model: nn.Module, loss: nn.Module, optimizer: optim.Optimizer, steps: int
+    ) -> None:
         self._optimizer = optimizer
-        self._names = {m: f"{name or 'model'} ({type(m).__name__})"
-                       for name, m in model.named_modules()}  # fmt: skip
+        self._names = {loss: f"loss ({type(loss).__name__})"}
+        for name, module in model.named_modules():
+            self._names[module] = f"{name or 'model'} ({type(module).__name__})"
         self._left = steps
         self._steps = 0
         self._seconds = 0.0
@@ -143,7 +146,7 @@ class OperationProfile:
         spent = sum(cost.seconds for cost in self._costs.values())
         python = Cost(self._steps, self._seconds - spent)
         by_module["Python between the operations"] = python
-        head = f"{self._steps} steps, timed operation by operation"
+        head = f"{self._steps} steps, timed operation by operation, which takes time as well"
         return "\n\n".join(
             [head, self._table(["operation", "module"], ops), self._table(["module"], by_module)]
         )

@@ -1,0 +1,52 @@
+"""Where a loss that is not finite came from."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nanotorch.train import load_config, train
+from tests.train.examples import MINIMIZATION, REGRESSION, write_example
+
+LAYERS = (
+    "model.layers=[{name: Linear, out_features: 4}, {name: Dropout, p: 0.5}, "
+    "{name: Linear, out_features: 1}]"
+)
+
+
+def shown(capsys: pytest.CaptureFixture[str], text: str, *overrides: str) -> str:
+    write_example(Path(), text)
+    assert train(load_config("x.yaml", overrides)).status == "diverged"
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("compiled", ["false", "true"])
+def test_the_operation_the_module_and_the_step_are_named(
+    compiled: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nanotorch.train.step.WORTHWHILE", 0)
+    train_ = f"train={{epochs: 99, batch_size: 4, compile: {compiled}}}"
+    out = shown(capsys, REGRESSION, LAYERS, train_, "optimizer.lr=0.4")
+    taken = int(re.findall(r"^diverged after (\d+) steps", out, re.MULTILINE)[0])
+    found = re.search(
+        r"^the first number that was not finite:\nstep (\d+): (\w+) gave (inf|-inf|nan).*\n"
+        r"(    at .*\n)?    in module (\d \(Linear\)|Sequential|.*Loss)",
+        out,
+        re.MULTILINE,
+    )
+    assert found is not None
+    assert taken - 2 <= int(found[1]) <= taken
+
+
+def test_a_function_that_is_not_defined(capsys: pytest.CaptureFixture[str]) -> None:
+    out = shown(capsys, MINIMIZATION, "function.expression=log(x[0]) + x[1]", "function.start="
+                "[0.1, 1]", "function.iterations=9", "optimizer.lr=0.1")  # fmt: skip
+    assert "step 2: log gave nan, from finite inputs\n" in out
+    assert "    input: -0.9\n" in out
+
+
+def test_the_state_is_left_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    out = shown(capsys, REGRESSION, LAYERS, "train={epochs: 99, batch_size: 4}", "optimizer.lr=0.4")
+    # The report is of the weights at the end, not of those that the search has left.
+    assert re.search(r"^train +14 +(nan|inf|[\d.]+e\+\d+) ", out, re.MULTILINE)
+    assert out.count("the first number that was not finite") == 1

@@ -1,0 +1,176 @@
+"""Plots: which there are, that they show what was measured, and life without matplotlib."""
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from nanotorch.train import RunResult, load_config, plots, train
+from nanotorch.train.plots import figure, loss_curves, scale_values, series
+from nanotorch.train.plots_minimization import contour_levels, shown, trajectory
+from nanotorch.train.plots_supervised import confusion, padded, residuals, roc, roc_curves
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+
+MOONS = {"loss", "roc", "confusion", "boundary"}
+MANY = CLASSIFICATION.replace("moons", "blobs").replace("BCEWithLogitsLoss", "CrossEntropyLoss")
+PLOTS = {
+    "regression": (REGRESSION, [], {"loss", "predictions", "residuals"}),
+    "one feature": (
+        REGRESSION, ["data.features=[a]"], {"loss", "predictions", "residuals", "fit"}
+    ),
+    "two features": (CLASSIFICATION, [], MOONS),
+    "two dimensions": (MINIMIZATION, [], {"value", "trajectory"}),
+    "three dimensions": (
+        MINIMIZATION, ["function={expression: sum(x), start: [1, 2, 3], iterations: 3}"], {"value"}
+    ),
+    "a mean over coordinates": (
+        MINIMIZATION,
+        ["function.expression=mean(x)**2 + x[0]**2"],
+        {"value", "trajectory"},
+    ),
+    "a run that diverged": (
+        MINIMIZATION, ["function.iterations=400", "optimizer.lr=50"], {"value", "trajectory"}
+    ),
+    "no validation part": (
+        CLASSIFICATION, ["data.split={train: 1, validation: 0, test: 0}"], MOONS
+    ),
+}  # fmt: skip
+
+
+def result_of(text: str, *overrides: str) -> RunResult:
+    write_example(Path(), text)
+    return train(load_config("x.yaml", ["log.plots=true", *overrides]))
+
+
+def size(path: Path) -> tuple[int, int]:
+    """The size of a picture."""
+    data = path.read_bytes()
+    if path.suffix == ".gif":
+        assert data[:6] == b"GIF89a"
+        return struct.unpack("<HH", data[6:10])  # type: ignore[return-value]
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    return struct.unpack(">II", data[16:24])  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("case", PLOTS)
+def test_a_run_leaves_its_plots(case: str) -> None:
+    text, overrides, expected = PLOTS[case]
+    result = result_of(text, *overrides, "log.tensorboard=true")
+    paths = list((result.directory / "plots").iterdir())
+    animated = {"trajectory.gif"} if "trajectory" in expected else set()
+    assert {path.name for path in paths} == {f"{name}.png" for name in expected} | animated
+    for path in paths:
+        width, height = size(path)
+        assert min(width, height) > 300
+    events = EventAccumulator(str(result.directory)).Reload()
+    assert set(events.Tags()["images"]) == {f"plots/{name}" for name in expected}
+
+
+def test_many_classes_have_regions() -> None:
+    layers = "model.layers=[{name: Linear, out_features: 3}]"
+    result = result_of(MANY, "data.generator={name: blobs, samples: 60}", layers)
+    names = {path.stem for path in (result.directory / "plots").iterdir()}
+    assert names == {"loss", "roc", "confusion", "boundary"}
+
+
+def test_without_matplotlib_a_line_tells(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(plots.importlib.util, "find_spec", lambda name: None)
+    result = result_of(REGRESSION)
+    assert result.status == "finished"
+    assert not (result.directory / "plots").exists()
+    assert capsys.readouterr().out.count("no plots: they need matplotlib, `pip install") == 1
+
+
+def test_curves_are_those_of_the_metrics() -> None:
+    result = result_of(
+        CLASSIFICATION, "train={epochs: 5}", "scheduler={name: StepLR, step_size: 2}"
+    )
+    lines = (result.directory / "metrics.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    plot = loss_curves(records)
+    assert plot is not None
+    top, bottom = plot.figure.axes
+    drawn = {line.get_label(): line.get_xydata() for line in top.get_lines()}
+    for part, name in (("train", "train/epoch_loss"), ("validation", "validation/loss")):
+        x, y = series(records, name)
+        np.testing.assert_array_equal(drawn[part], np.stack([x, y], axis=1))
+    best = min(r["validation/loss"] for r in records if "validation/loss" in r)
+    assert any(f"best validation loss: {best:.4g} in epoch" in str(label) for label in drawn)
+    assert bottom.get_title() == "Learning rate"
+
+
+def test_what_was_not_finite_leaves_a_gap() -> None:
+    records = [{"epoch": 1, "train/epoch_loss": 2.0}, {"epoch": 2, "train/epoch_loss": None}]
+    np.testing.assert_array_equal(series(records, "train/epoch_loss")[1], [2.0, np.nan])
+    plot = loss_curves(records)
+    assert plot is not None
+    assert plot.figure.axes[0].get_title() == "Loss (ended by numbers that are not finite)"
+    assert loss_curves(records[1:]) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [([1, 2, 3], "linear"), ([0.001, 1], "log"), ([0, 0.001, 1], "log"), ([-1, 1, 50], "linear")],
+)
+def test_values_of_all_sizes_are_seen(values: list[float], scale: str) -> None:
+    _, (axes,) = figure()
+    axes.plot(values)
+    scale_values(axes, np.array(values, dtype=float))
+    assert axes.get_yscale() == scale
+
+
+def test_a_roc_curve_by_hand() -> None:
+    false, true = roc(np.array([0.9, 0.8, 0.8, 0.1]), np.array([True, True, False, False]))
+    assert (false.tolist(), true.tolist()) == ([0, 0, 0.5, 1], [0, 0.5, 1, 1])
+    assert roc_curves({"train": (np.zeros(3), np.ones(3))}, "") is None  # one class only
+
+
+def test_a_confusion_matrix_by_hand() -> None:
+    plot = confusion(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), ["no", "yes"], "test")
+    axes = plot.figure.axes[0]
+    assert [text.get_text() for text in axes.texts] == [
+        "1\n100.0 %", "0\n0.0 %", "1\n33.3 %", "2\n66.7 %",
+    ]  # fmt: skip
+    assert axes.get_title() == "Confusion matrix, test: accuracy 0.750"
+
+
+def test_residuals_are_what_is_missing() -> None:
+    plot = residuals({"test": (np.array([1.0, 2.0]), np.array([1.5, 1.0]))}, "y")
+    offsets: Any = plot.figure.axes[0].collections[0].get_offsets()
+    np.testing.assert_allclose(offsets, [[1, 0.5], [2, -1]])
+
+
+def test_a_trajectory_goes_from_the_start_through_all_points() -> None:
+    records = [{"step": 1, "x/0": 0.5, "x/1": 0.0}, {"step": 2, "x/0": 0.0, "x/1": 0.0}]
+    plot = trajectory(records, np.array([1.0, 0.0]), lambda p: p[0] ** 2 + p[1] ** 2, "f")
+    assert plot is not None
+    path: Any = plot.figure.axes[0].get_lines()[0]
+    np.testing.assert_array_equal(path.get_xydata(), [[1, 0], [0.5, 0], [0, 0]])
+    assert plot.moving is not None
+    move = plot.moving.start(plot.figure.axes[0])
+    line, _ = move(0)
+    assert len(line.get_xydata()) == 1
+    line, _ = move(plot.moving.frames - 1)
+    assert len(line.get_xydata()) == 3
+
+
+def test_points_that_ran_away_are_not_shown() -> None:
+    points = np.array([[1.0, 1], [0, 0], [1, 0], [1e9, 0], [np.nan, 0]])
+    assert shown(points).tolist() == [True, True, True, False, False]
+
+
+def test_levels_of_a_flat_function() -> None:
+    assert contour_levels(np.full((3, 3), 2.0)).tolist() == [0, 1]
+    levels = contour_levels(np.arange(100.0))
+    assert (np.diff(levels) > 0).all()
+
+
+def test_the_range_of_one_value() -> None:
+    assert padded(np.array([2.0])) == (1.5, 2.5)
+    assert padded(np.array([np.nan])) == (-0.08, 1.08)
