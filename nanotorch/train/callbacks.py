@@ -14,7 +14,7 @@ from .loop import Callback, Loop
 from .metrics import WeightedMean
 
 DIVERGED, INTERRUPTED, OUT_OF_TIME = "diverged", "interrupted", "out of time"
-LESS_IS_BETTER = ("loss", "mae", "rmse", "value")
+LESS_IS_BETTER = ("loss", "mae", "rmse", "value", "brier", "log_loss", "distance", "excess")
 
 Mode = Literal["min", "max"]
 Tensors = Iterable[tuple[str, torch.Tensor]]

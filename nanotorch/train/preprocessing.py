@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .csv_file import MISSING, CsvFile
-from .problems import ConfigError, Problem, quoted
+from .problems import ConfigError, Place, Problem, quoted
 
 Array = NDArray[np.float64]
 
@@ -92,8 +92,9 @@ class Preprocessing:
         """
         missing = [column.name for column in self.columns if column.name not in table.header]
         if missing:
-            message = f"{table.source} has no column {', '.join(map(quoted, missing))}"
-            raise ConfigError([Problem(None, "", message)])
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            message = f"has no column {', '.join(map(quoted, missing[:3]))}{more}"
+            raise ConfigError([Problem(Place(source=table.source), "", message)])
         found: list[Array] = []
         problems: list[Problem] = []
         for column in self.columns:

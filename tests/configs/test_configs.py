@@ -18,6 +18,12 @@ CONFIGS = Path(__file__).parents[2] / "configs"
 GOLDEN = Path(__file__).parents[1] / "golden" / "minimization.json"
 WEIGHTS = "weights.safetensors"
 NAMES = sorted(path.stem for path in CONFIGS.glob("*.yaml"))
+# Of those that would take long, what is enough to see them work.
+SHORT = {
+    "characters": ["train={steps: 6, batch_size: 4}", "data.stride=1000"],
+    "digits_cnn": ["train.epochs=1", "train.batch_size=128"],
+    "function_minimization": ["function.iterations=2"],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +38,8 @@ def run(name: str, *overrides: str) -> RunResult:
 def test_all_of_them_are_here() -> None:
     assert NAMES == [
         "bce_classification",
+        "characters",
+        "digits_cnn",
         "function_minimization",
         "linear_regression",
         "synthetic_line",
@@ -41,9 +49,9 @@ def test_all_of_them_are_here() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_runs_from_start_to_end(name: str) -> None:
-    length = "function.iterations=2" if name == "function_minimization" else "train.epochs=2"
+    length = SHORT.get(name, ["train.epochs=2"])
     with contextlib.redirect_stdout(io.StringIO()):
-        assert main(["--config", str(CONFIGS / f"{name}.yaml"), length]) == 0
+        assert main(["--config", str(CONFIGS / f"{name}.yaml"), *length]) == 0
     (directory,) = Path("runs", name).iterdir()
     assert json.loads((directory / "run.json").read_text("utf-8"))["status"] == "finished"
     assert any(path.name.startswith("events.out.tfevents.") for path in directory.iterdir())
@@ -56,9 +64,10 @@ def test_it_learns_the_same_bits_compiled(name: str, monkeypatch: pytest.MonkeyP
     section = "function" if name == "function_minimization" else "train"
     left = []
     for on in (True, False):
-        directory = run(name, f"{section}.compile={str(on).lower()}").directory
+        length = SHORT[name] if name in ("characters", "digits_cnn") else []
+        directory = run(name, *length, f"{section}.compile={str(on).lower()}").directory
         record = json.loads((directory / "run.json").read_text("utf-8"))
-        assert record["step"]["compiled"] is on
+        assert record["step"]["compiled"] is on, record["step"]
         files = [(directory / file).read_bytes() for file in ("metrics.jsonl", WEIGHTS)]
         left.append((record["results"], *files))
     assert left[0] == left[1]
@@ -105,6 +114,21 @@ def test_two_moons_are_told_apart(seed: int) -> None:
     assert run("two_moons", f"seed={seed}").results["test/accuracy"] >= 0.95
 
 
+def test_digits_are_read() -> None:
+    results = run("digits_cnn", "train.epochs=6", "log.plots=false").results
+    assert results["test/accuracy"] >= 0.95
+
+
+def test_the_network_of_digits_and_the_transformer_learn_what_pytorch_s_learn() -> None:
+    golden = json.loads((GOLDEN.parent / "configurations.json").read_text("utf-8"))
+    for name, overrides in golden["overrides"].items():
+        directory = run(name, *overrides, "log.every=1", "log.plots=false").directory
+        lines = (directory / "metrics.jsonl").read_text("utf-8").splitlines()
+        records = [json.loads(line) for line in lines]
+        losses = [record["train/loss"] for record in records if "train/loss" in record]
+        np.testing.assert_allclose(losses, golden["losses"][name], rtol=2e-4)
+
+
 @pytest.mark.parametrize(
     ("name", "rows", "columns"), [("diabetes", 442, 11), ("breast_cancer", 569, 31)]
 )
@@ -122,5 +146,21 @@ def test_tables_are_whole_and_described(name: str, rows: int, columns: int) -> N
 
 def test_every_table_is_used() -> None:
     text = "".join(path.read_text("utf-8") for path in CONFIGS.glob("*.yaml"))
-    for path in (CONFIGS / "data").glob("*.csv"):
-        assert f"csv: data/{path.name}" in text
+    for path in (CONFIGS / "data").iterdir():
+        assert f": data/{path.name}" in text or path.name == "README.md"
+
+
+def test_images_and_the_text_are_whole_and_described() -> None:
+    described = (CONFIGS / "data" / "README.md").read_text("utf-8")
+    digits = np.load(CONFIGS / "data" / "digits.npz", allow_pickle=False)
+    assert digits["images"].shape == (1797, 8, 8)
+    assert digits["images"].max() == 16
+    assert np.bincount(digits["labels"]).tolist() == [
+        *(178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
+    ]
+    sonnets = (CONFIGS / "data" / "sonnets.txt").read_text("utf-8")
+    verses = [len(sonnet.splitlines()) for sonnet in sonnets.strip().split("\n\n")]
+    assert set(verses) == {14}
+    assert "`digits.npz`" in described
+    assert f"`sonnets.txt`: {len(verses)} sonnets" in described
+    assert "public domain" in described

@@ -103,7 +103,7 @@ def test_parts_have_files_of_their_own() -> None:
     only = dataset(REGRESSION, "a,b,y\n" + "1,2,3\n" * 20, "data.parts={test: t.csv}")
     assert [len(only.parts[name]) for name in PARTS] == [16, 4, 2]  # 70 : 15 of the main table
     Path("t.csv").write_text("a,y\n1,2\n", "utf-8")
-    assert "t.csv has no column 'b'" in refusal(REGRESSION, "a,b,y\n" + "1,2,3\n" * 9, parts)
+    assert "t.csv: has no column 'b'" in refusal(REGRESSION, "a,b,y\n" + "1,2,3\n" * 9, parts)
 
 
 def test_classes_by_name_in_their_order() -> None:

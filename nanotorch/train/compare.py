@@ -1,0 +1,121 @@
+"""The command line of comparisons: what several runs were, and what came of them."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nanotorch.serialization.files import naming
+
+from .outcomes import (
+    RECORD,
+    Outcome,
+    chosen_metrics,
+    differing,
+    favourite,
+    ranked,
+    read_outcome,
+    records,
+    table,
+)
+from .plots import NO_PLOTS, available
+from .plots_comparison import comparison
+from .streams import patient_streams
+
+EXAMPLES = """\
+examples:
+  PROGRAM runs/two_moons runs/bce_classification/2026-01-31_12-00-00-abcdef
+  PROGRAM runs/two_moons_sweep/2026-01-31_12-00-00-abcdef --metric validation/accuracy
+  PROGRAM runs/two_moons --plot comparison.png
+
+A directory stands for every run in it. Exit codes: 0 done, 2 a mistake.
+"""
+MOST_SHOWN = 5
+"""Measures that the table has."""
+
+
+def parser(program: str) -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description="Show runs side by side: where they differ, and what came of them.",
+        epilog=EXAMPLES.replace("PROGRAM", program),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or a directory of runs")
+    parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")
+    parser.add_argument("--plot", metavar="FILE", help="where to draw the metric's curves, as PNG")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
+    """Run the command line; return the exit code."""
+    command = list(sys.argv[1:] if arguments is None else arguments)
+    with patient_streams():
+        options = parser(program).parse_args(command)
+        try:
+            return compare(options)
+        except OSError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Do what the options say; return the exit code."""
+    directories = found_runs(options.runs)
+    if isinstance(directories, str):
+        print(f"error: {directories}", file=sys.stderr)
+        return 2
+    outcomes = [read_outcome(directory, str(directory)) for directory in directories]
+    measured = {name for outcome in outcomes for name in outcome.results}
+    if options.metric is not None and options.metric not in measured:
+        known = ", ".join(sorted(measured))
+        print(f"error: no run has measured {options.metric!r}; there are {known}", file=sys.stderr)
+        return 2
+    metric = options.metric or favourite(outcomes)
+    order = ranked(outcomes, metric)
+    print(table(order, differing(order), chosen_metrics(order, metric)[:MOST_SHOWN]), flush=True)
+    if options.plot is None:
+        return 0
+    if not available():
+        print(f"error: {NO_PLOTS}", file=sys.stderr)
+        return 2
+    return draw(order, metric or "", Path(options.plot))
+
+
+def found_runs(names: Sequence[str]) -> list[Path] | str:
+    """Return every run that is meant, or what is wrong."""
+    found: dict[Path, None] = {}
+    for name in names:
+        path = Path(name)
+        inner = [path] if (path / RECORD).is_file() else sorted(path.rglob(RECORD))
+        if not inner:
+            return f"{name}: {'has no runs in it' if path.is_dir() else 'there is no such run'}"
+        found |= dict.fromkeys(one if one == path else one.parent for one in inner)
+    return list(found)
+
+
+def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> int:
+    """Draw the curves of a metric."""
+    curves = []
+    settings = differing(outcomes)
+    for outcome in outcomes:
+        assert outcome.directory is not None  # as every run that was found has one
+        points = [
+            (record["step"], record[metric])
+            for record in records(outcome.directory)
+            if isinstance(record.get(metric), int | float)
+        ]
+        label = ", ".join(f"{key}={outcome.settings.get(key, '')}" for key in settings[:3])
+        if points:
+            steps, values = np.array(points, dtype=np.float64).T
+            curves.append((label or outcome.name, steps, values))
+    if not curves:
+        print(f"error: {metric} has no curve in these runs", file=sys.stderr)
+        return 2
+    with naming(path):
+        comparison(curves, metric).savefig(path)
+    print(f"\n{path}")
+    return 0

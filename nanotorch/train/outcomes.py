@@ -1,0 +1,145 @@
+"""Runs side by side: what each was, what came of it, in a table."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .callbacks import LESS_IS_BETTER
+from .config import parse_yaml, read_config_text
+from .problems import ConfigError, Place
+from .recorder import METRICS
+from .report import aligned
+from .tree import Items, Scalar, Table, Tree, path_text
+
+RECORD = "run.json"
+FAVOURITES = ("validation/loss", "function/value", "test/loss", "train/loss")
+"""Of the measures, which runs are ordered by if nobody says."""
+NOT_COMPARED = ("log", "checkpoint")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One run, seen from outside."""
+
+    name: str
+    status: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Its settings by their dotted names."""
+    results: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = math.nan
+    steps: int | None = None
+    directory: Path | None = None
+
+
+def read_outcome(directory: Path, name: str) -> Outcome:
+    """Return what a run directory holds; a damaged one is an outcome, too."""
+    try:
+        record = json.loads((directory / RECORD).read_text("utf-8"))
+        results = {key: as_number(value) for key, value in record.get("results", {}).items()}
+        status = str(record["status"])
+        seconds, steps = as_number(record.get("seconds")), record.get("steps")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return Outcome(name, f"unreadable: {error}", directory=directory)
+    settings = settings_of(directory / "config.yaml")
+    return Outcome(name, status, settings, results, seconds, steps, directory)
+
+
+def settings_of(path: Path) -> dict[str, str]:
+    """Return the settings of a run by their dotted names."""
+    try:
+        tree = parse_yaml(read_config_text(path, str(path)), Place(source=str(path), line=1))
+    except ConfigError:
+        return {}
+    found = {path_text(steps): value for steps, value in leaves(tree, [])}
+    return {key: value for key, value in found.items() if key.split(".")[0] not in NOT_COMPARED}
+
+
+def leaves(tree: Tree, steps: list[Any]) -> Iterable[tuple[list[Any], str]]:
+    """Yield the single values of a tree, with the steps that lead there."""
+    if isinstance(tree, Scalar):
+        yield steps, "null" if tree.value is None else str(tree.value)
+    elif isinstance(tree, Items):
+        for index, item in enumerate(tree.items):
+            yield from leaves(item, [*steps, index])
+    elif isinstance(tree, Table):
+        for key, entry in tree.entries.items():
+            yield from leaves(entry.value, [*steps, key])
+
+
+def as_number(value: Any) -> float:
+    """Return a number of a record, in which null stands for what is not finite."""
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def differing(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the settings in which runs differ."""
+    keys = dict.fromkeys(key for outcome in outcomes for key in outcome.settings)
+    return [k for k in keys if len({outcome.settings.get(k) for outcome in outcomes}) > 1]
+
+
+def favourite(outcomes: Sequence[Outcome]) -> str | None:
+    """Return the measure that runs are ordered by if nobody says."""
+    measured = {name for outcome in outcomes for name in outcome.results}
+    return next((name for name in FAVOURITES if name in measured), None)
+
+
+def ranked(outcomes: Sequence[Outcome], metric: str | None) -> list[Outcome]:
+    """Return runs, the best first, those without a measure last."""
+    if metric is None:
+        return list(outcomes)
+    sign = 1 if metric.rpartition("/")[2] in LESS_IS_BETTER else -1
+
+    def key(outcome: Outcome) -> tuple[bool, float]:
+        value = outcome.results.get(metric, math.nan)
+        return math.isnan(value), 0.0 if math.isnan(value) else sign * value
+
+    return sorted(outcomes, key=key)
+
+
+def rows(
+    outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequence[str]
+) -> list[list[str]]:
+    """Return a table: a header, and a row for each run."""
+    header = ["run", "status", "steps", "seconds", *settings, *metrics]
+    found = [header]
+    for outcome in outcomes:
+        shown = [f"{outcome.results.get(name, math.nan):.6g}" for name in metrics]
+        given = [outcome.settings.get(key, "") for key in settings]
+        steps = "" if outcome.steps is None else str(outcome.steps)
+        seconds = "" if math.isnan(outcome.seconds) else f"{outcome.seconds:.1f}"
+        found.append([outcome.name, outcome.status, steps, seconds, *given, *shown])
+    return found
+
+
+def chosen_metrics(outcomes: Sequence[Outcome], metric: str | None) -> list[str]:
+    """Return the measures to show: the one that runs are ordered by, and those of its part."""
+    if metric is None:
+        return []
+    part = metric.partition("/")[0]
+    same = {name: None for outcome in outcomes for name in outcome.results}
+    return [metric, *(name for name in same if name != metric and name.startswith(f"{part}/"))]
+
+
+def table(outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequence[str]) -> str:
+    """Return runs as lines for people."""
+    return aligned(rows(outcomes, settings, metrics))
+
+
+def records(directory: Path) -> list[Mapping[str, Any]]:
+    """Return what a run measured, a line of `metrics.jsonl` each; a torn last one is left out."""
+    found: list[Mapping[str, Any]] = []
+    try:
+        lines = (directory / METRICS).read_text("utf-8").splitlines()
+    except (OSError, ValueError):
+        return []
+    for line in lines:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            found.append(record)
+    return found

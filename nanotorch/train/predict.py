@@ -1,0 +1,185 @@
+"""The command line of predictions: a run's directory and new samples in, a table out."""
+
+import argparse
+import csv
+import io
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import nanotorch as torch
+from nanotorch.serialization.files import write_atomically
+
+from .checkpoint import CheckpointError
+from .csv_file import CsvFile, read_csv
+from .kinds import Characters
+from .preprocessing import Column
+from .problems import ConfigError, Place, Problem
+from .streams import patient_streams
+from .trained import Trained, continued, load_trained
+
+EXAMPLES = """\
+examples:
+  PROGRAM latest new_patients.csv --output predictions.csv
+  PROGRAM runs/digits_cnn/2026-01-31_12-00-00-abcdef images.npz
+  PROGRAM runs/characters/2026-01-31_12-00-00-abcdef --prompt "Shall I " --length 300
+
+Rows are prepared as those of the training were. A table needs the columns that the model was
+trained on; where it has the target as well, the metrics are told. Exit codes: 0 done, 2 a mistake.
+"""
+
+
+def parser(program: str) -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description="Let the model of a finished run predict.",
+        epilog=EXAMPLES.replace("PROGRAM", program),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", metavar="RUN", help="the directory of a run, or 'latest'")
+    parser.add_argument("input", nargs="?", metavar="FILE", help="a .csv, .npy or .npz file")
+    parser.add_argument("--output", metavar="FILE", help="where the table goes; shown if left out")
+    parser.add_argument("--prompt", help="of a model of text: how a text begins")
+    parser.add_argument("--length", type=int, default=400, help="characters to add to it")
+    parser.add_argument(
+        "--temperature", type=float, default=0.8, help="0 takes the likeliest, 1 draws as learned"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of what is drawn")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None, program: str = "scripts/predict.py") -> int:
+    """Run the command line; return the exit code."""
+    command = list(sys.argv[1:] if arguments is None else arguments)
+    with patient_streams():
+        options = parser(program).parse_args(command)
+        try:
+            run(options)
+        except ConfigError as error:
+            print(error, file=sys.stderr)
+            return 2
+        except (CheckpointError, OSError) as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2
+        except KeyboardInterrupt:
+            print("\ninterrupted", file=sys.stderr)
+            return 130
+    return 0
+
+
+def run(options: argparse.Namespace) -> None:
+    """Do what the options say."""
+    trained = load_trained(options.run)
+    if isinstance(trained.kind, Characters):
+        tell_text(trained, options)
+        return
+    if options.input is None:
+        raise refusal("needs a file of samples beside the run")
+    path = Path(options.input)
+    rows, targets = read_samples(trained, path)
+    outputs = trained.outputs(trained.preprocessing.inputs(rows))
+    columns = trained.kind.predictions(outputs, trained.dataset)
+    text = table_text(columns)
+    if options.output is None:
+        print(text, end="", flush=True)
+    else:
+        write_atomically(Path(options.output), text.encode())
+        print(f"{len(rows)} predictions in {options.output}", file=sys.stderr)
+    if targets is not None:
+        found = trained.kind.measure(outputs, targets)
+        said = ", ".join(f"{name} {value:.4f}" for name, value in found.items())
+        print(said, file=sys.stderr)
+
+
+def refusal(message: str) -> ConfigError:
+    """Return the error about the command line."""
+    return ConfigError([Problem(Place(source="command line"), "", message)])
+
+
+def tell_text(trained: Trained, options: argparse.Namespace) -> None:
+    """Print a text that the model has written."""
+    if options.prompt is None:
+        raise refusal("a model of text needs --prompt, the beginning of a text")
+    if options.length < 0 or not 0 <= options.temperature < float("inf"):
+        raise refusal("--length and --temperature must not be negative")
+    generator = torch.Generator().manual_seed(options.seed)
+    try:
+        text = continued(trained, options.prompt, options.length, options.temperature, generator)
+    except ValueError as error:
+        raise refusal(f"--prompt: {error}") from None
+    print(text, flush=True)
+
+
+def read_samples(
+    trained: Trained, path: Path
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Return the features of new samples, shape (samples, features), and their targets if known.
+
+    Raises:
+        ConfigError: if they are not what the model was trained on.
+        OSError: if the file cannot be read.
+    """
+    if path.suffix in (".npy", ".npz"):
+        return array_samples(trained, path), None
+    preprocessing = trained.preprocessing
+    if not preprocessing.columns:  # made up, or of arrays: the columns are the features
+        columns = [Column(name) for name in preprocessing.features]
+        preprocessing = replace(preprocessing, columns=columns)
+    table = read_csv(path, preprocessing.delimiter, preprocessing.header)
+    rows = preprocessing.rows(table)
+    known = preprocessing.target in table.header and preprocessing.header
+    return rows, known_targets(trained, table) if known else None
+
+
+def known_targets(trained: Trained, table: CsvFile) -> NDArray[np.float64]:
+    """Return the targets of a table."""
+    target, classes = trained.preprocessing.target, trained.dataset.classes
+    if classes is None:
+        return table.numbers(target)
+    numbers = {name: index for index, name in enumerate(classes)}
+    cells = table.texts(target)
+    problems = [
+        table.problem(row, target, f"{cell!r} is no class of the training")
+        for row, cell in zip(table.rows, cells, strict=True)
+        if cell not in numbers
+    ]
+    if problems:
+        raise ConfigError(problems)
+    return np.array([numbers[cell] for cell in cells], dtype=np.float64)
+
+
+def array_samples(trained: Trained, path: Path) -> NDArray[np.float64]:
+    """Return the features in a file of NumPy: the array that training took, or the only one."""
+    place = Place(source=str(path))
+    try:
+        with path.open("rb") as file:
+            found: Any = np.load(file, allow_pickle=False)
+            if not isinstance(found, np.ndarray):
+                name = getattr(trained.config.data, "inputs", None)
+                name = name if name in found else next(iter(found), "")
+                found = found[name]
+        x = found.astype(np.float64).reshape(len(found), -1)
+    except OSError:
+        raise
+    except Exception as error:
+        raise ConfigError([Problem(place, "", f"holds no numbers: {error}")]) from None
+    features = int(np.prod(trained.preprocessing.shape))
+    if x.shape[1] != features:
+        message = f"has {x.shape[1]} numbers for each sample; the model was trained on {features}"
+        raise ConfigError([Problem(place, "", message)])
+    return x
+
+
+def table_text(columns: Mapping[str, NDArray[Any]]) -> str:
+    """Return columns as comma-separated values; numbers as short as they can be read back."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    return text.getvalue()

@@ -1,0 +1,186 @@
+"""The command line of sweeps: many runs of one configuration, and one table of what came of them.
+
+Each run is a process of its own: what one does, or suffers, changes nothing for the others.
+"""
+
+import argparse
+import csv
+import io
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from nanotorch.serialization.files import write_atomically
+
+from .axes import combinations, parse_axis
+from .load import load_config, run_name
+from .outcomes import Outcome, chosen_metrics, favourite, ranked, read_outcome, rows, table
+from .problems import ConfigError
+from .report import duration
+from .run_directory import create_run_directory
+from .streams import patient_streams
+
+EXAMPLES = """\
+examples:
+  PROGRAM --config configs/two_moons.yaml optimizer.lr=1e-1,1e-2,1e-3 seed=0:3
+  PROGRAM --config configs/two_moons.yaml --random 20 'optimizer.lr=log(1e-4, 1e-1)' seed=0:9
+  PROGRAM --config configs/bce_classification.yaml --jobs 4 'optimizer={name: SGD, lr: 0.1},Adam'
+
+Values stand between commas; a:b are the whole numbers from a to before b. With --random they may
+be drawn: log(a, b), uniform(a, b), integers(a, b). Runs are kept in
+runs/<config name>_sweep/<time>/, with a log of each and sweep.csv; TensorBoard's HPARAMS
+page shows them all:
+  tensorboard --logdir runs/<config name>_sweep/<time>
+Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in what was asked for.
+"""
+MOST_SHOWN = 5
+"""Measures that the printed table has."""
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def parser(program: str) -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description="Train what a YAML file describes, over and over with other settings.",
+        epilog=EXAMPLES.replace("PROGRAM", program),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--config", metavar="FILE", required=True, help="the YAML file")
+    parser.add_argument("settings", nargs="+", metavar="key=values", help="what is varied, and how")
+    parser.add_argument("--random", type=positive, metavar="N", help="N random runs, not all")
+    parser.add_argument("--seed", type=int, default=0, help="of what is random; 0 by default")
+    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="runs at a time")
+    parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")
+    parser.add_argument("--dir", default="runs", help="where sweeps are kept; `runs` by default")
+    return parser
+
+
+def positive(text: str) -> int:
+    """Return a whole number from 1 on."""
+    if not text.isascii() or not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
+    return int(text)
+
+
+def main(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
+    """Run the command line; return the exit code."""
+    command = list(sys.argv[1:] if arguments is None else arguments)
+    with patient_streams():
+        options = parser(program).parse_intermixed_args(command)
+        try:
+            return sweep(options)
+        except ConfigError as error:
+            print(error, file=sys.stderr)
+            return 2
+        except KeyboardInterrupt:
+            print("\ninterrupted", file=sys.stderr)
+            return 130
+        except OSError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+
+
+def sweep(options: argparse.Namespace) -> int:
+    """Run what the options ask for; return the exit code."""
+    axes = [parse_axis(argument) for argument in options.settings]
+    chosen = combinations(axes, options.random, options.seed)
+    for overrides in chosen:
+        load_config(options.config, overrides)  # every mistake is told before anything runs
+    name = run_name(Path(options.config).stem)
+    directory = create_run_directory(Path(options.dir), f"{name}_sweep")
+    print(f"{len(chosen)} runs, {options.jobs} at a time, in {directory}", flush=True)
+    runs = Runs(options.config, directory, len(str(len(chosen))), options.jobs)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        try:
+            outcomes = list(pool.map(runs.one, range(len(chosen)), chosen))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            runs.end()
+            raise
+    return tell(outcomes, [axis.key for axis in axes], options.metric, directory)
+
+
+def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory: Path) -> int:
+    """Print the table, keep it as `sweep.csv`; return the exit code."""
+    metric = metric or favourite(outcomes)
+    order, metrics = ranked(outcomes, metric), chosen_metrics(outcomes, metric)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows(order, keys, metrics))
+    write_atomically(directory / "sweep.csv", text.getvalue().encode())
+    print(f"\n{table(order, keys, metrics[:MOST_SHOWN])}")
+    failed = [outcome for outcome in outcomes if outcome.status != "finished"]
+    print(
+        f"\n{len(outcomes) - len(failed)} of {len(outcomes)} runs finished;"
+        f" the whole table is {directory / 'sweep.csv'}"
+    )
+    for outcome in failed:
+        print(f"{outcome.name} {outcome.status}: see {directory / outcome.name}.log")
+    return 1 if failed else 0
+
+
+@dataclass
+class Runs:
+    """Runs the processes."""
+
+    config: str
+    directory: Path
+    digits: int
+    jobs: int
+    processes: set["subprocess.Popen[bytes]"] = field(default_factory=set)
+    """Those at work."""
+    ended: bool = False
+    """Whether no more are to be started."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def one(self, number: int, overrides: list[str]) -> Outcome:
+        """Run one; return what came of it."""
+        name = f"run{number:0{self.digits}}"
+        settings = dict(override.split("=", 1) for override in overrides)
+        own = [f"log.dir={self.directory}", f"log.name={name}", "log.progress=false"]
+        command = [sys.executable, "-m", "nanotorch.train", "--config", self.config]
+        # Several processes with as many threads each as there are cores are slower than one.
+        alone = dict.fromkeys(THREADS, "1") if self.jobs > 1 else {}
+        with (self.directory / f"{name}.log").open("wb") as log:
+            with self.lock:
+                if self.ended:
+                    return Outcome(name, "not started", settings)
+                process = subprocess.Popen(
+                    [*command, *overrides, *own],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env={**os.environ, **alone},
+                )
+                self.processes.add(process)
+            code = process.wait()
+        with self.lock:
+            self.processes.discard(process)
+        outcome = self._outcome(name, settings, code)
+        print(
+            f"{name} {' '.join(overrides)}: {outcome.status}, {duration(outcome.seconds)}"
+            if outcome.directory
+            else f"{name} {' '.join(overrides)}: {outcome.status}",
+            flush=True,
+        )
+        return outcome
+
+    def _outcome(self, name: str, settings: dict[str, str], code: int) -> Outcome:
+        found = sorted((self.directory / name).glob("*/run.json"))
+        if not found:
+            return Outcome(name, f"failed with exit code {code}", settings)
+        outcome = replace(read_outcome(found[-1].parent, name), settings=settings)
+        lost = outcome.status in ("running", "finished") and code != 0
+        return replace(outcome, status=f"failed with exit code {code}") if lost else outcome
+
+    def end(self) -> None:
+        """Ask the processes at work to end, and start no more."""
+        with self.lock:
+            self.ended = True
+            for process in self.processes:
+                process.terminate()

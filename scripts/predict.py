@@ -1,0 +1,17 @@
+"""Let a trained model predict: `python scripts/predict.py runs/x/<time> table.csv`."""
+
+import sys
+
+
+def run() -> int:
+    """Run the command line; return the exit code."""
+    try:
+        from nanotorch.train.predict import main  # here, since Ctrl-C may come while modules load
+
+        return main()
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,134 @@
+"""Predictions of trained models for new samples, prepared as those of the training were."""
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nanotorch.train import load_config, predict, train
+from nanotorch.train.schema import SupervisedConfig
+from nanotorch.train.supervised import Supervised
+from nanotorch.train.trained import load_trained
+from tests.train.examples import CLASSIFICATION, REGRESSION, write_example
+from tests.train.test_kinds import TEXT, small_embedding
+
+QUIET = ("log.plots=false", "log.progress=false", "log.histograms=0")
+TABLE = "size,town,y\n" + "".join(
+    f"{i if i % 5 else '?'},{'ABC'[i % 3]},{['no', 'yes'][i % 2]}\n" for i in range(40)
+)
+
+
+def trained(text: str, table: str, *overrides: str) -> Path:
+    write_example(Path(), text, table)
+    return train(load_config("x.yaml", [*QUIET, *overrides])).directory
+
+
+def predicted(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[list[list[str]], str]:
+    capsys.readouterr()
+    assert predict.main([*arguments]) == 0
+    captured = capsys.readouterr()
+    return list(csv.reader(io.StringIO(captured.out))), captured.err
+
+
+def test_numbers_are_the_training_model_s(capsys: pytest.CaptureFixture[str]) -> None:
+    directory = trained(
+        REGRESSION, "a,b,y\n" + "".join(f"{i},{i % 7},{3 * i}\n" for i in range(30))
+    )
+    Path("new.csv").write_text("b,a\n1,2\n3,40\n", "utf-8")
+    rows, errors = predicted(capsys, str(directory), "new.csv")
+    assert rows[0] == ["y"]
+    assert errors == ""
+    model = load_trained(directory)
+    weight, bias = (tensor.detach().numpy() for tensor in model.model.parameters())
+    for row, (a, b) in zip(rows[1:], [(2, 1), (40, 3)], strict=True):
+        x = (np.array([a, b]) - model.preprocessing.mean) / model.preprocessing.scale
+        assert float(row[0]) == pytest.approx((weight @ x + bias).item(), rel=1e-5)
+
+
+def test_classes_names_and_missing_cells(capsys: pytest.CaptureFixture[str]) -> None:
+    data = "data={csv: table.csv, target: y, positive: yes, categorical: [town], missing: mean}"
+    directory = trained(CLASSIFICATION, TABLE, data.replace("yes", "'yes'"))
+    rows, errors = predicted(capsys, "latest", "table.csv", "--output", "p.csv")
+    assert rows == []
+    assert "40 predictions in p.csv\naccuracy " in errors
+    with Path("p.csv").open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert set(found[0]) == {"y", "p(yes)"}
+    assert {row["y"] for row in found} <= {"no", "yes"}
+    assert all((float(row["p(yes)"]) >= 0.5) == (row["y"] == "yes") for row in found)
+    Path("new.csv").write_text("size,town\n3,D\n", "utf-8")
+    assert predict.main([str(directory), "new.csv"]) == 2
+    assert "new.csv:2:3: column 'town': 'D' is not a value that training has seen" in (
+        capsys.readouterr().err
+    )
+
+
+def test_outputs_are_those_that_were_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path(), CLASSIFICATION)
+    loaded = load_config("x.yaml", QUIET)
+    assert isinstance(loaded.config, SupervisedConfig)
+    result = train(loaded)
+    model = load_trained(result.directory)
+    samples = Supervised(loaded.config, loaded.origins).dataset.parts["test"]
+    found = model.kind.measure(model.outputs(samples.x), samples.y)
+    assert found == pytest.approx(
+        {name: result.results[f"test/{name}"] for name in found}, rel=1e-9, nan_ok=True
+    )
+
+
+def test_a_text_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("t.txt").write_text("abc" * 60, "utf-8")
+    directory = trained(TEXT, "a,y\n1,2\n", small_embedding())
+    capsys.readouterr()
+    arguments = [str(directory), "--prompt", "ab", "--length", "7"]
+    assert predict.main([*arguments, "--temperature", "0"]) == 0
+    assert capsys.readouterr().out == "abcabcabc\n"
+    texts = []
+    for seed in ("0", "0", "1"):
+        assert predict.main([*arguments, "--temperature", "9", "--seed", seed]) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] != texts[2]
+    assert predict.main([str(directory), "--prompt", "x"]) == 2
+    assert "training has not seen 'x'" in capsys.readouterr().err
+
+
+def test_arrays(capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.arange(120.0).reshape(20, 6)
+    np.savez("d.npz", x=x, y=x.sum(axis=1))
+    directory = trained(REGRESSION, "a,y\n1,2\n", "data={npz: d.npz, inputs: x, target: y}")
+    rows, _ = predicted(capsys, str(directory), "d.npz")
+    assert len(rows) == 21
+    np.save("one.npy", x[:1, :5])
+    assert predict.main([str(directory), "one.npy"]) == 2
+    assert "has 5 numbers for each sample; the model was trained on 6" in capsys.readouterr().err
+
+
+def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str]) -> None:
+    directory = trained(REGRESSION, "a,y\n" + "1,2\n2,3\n" * 9)
+    for arguments, message in (
+        (["nowhere", "table.csv"], "error: nowhere: there is no such run"),
+        ([str(directory)], "command line: needs a file of samples beside the run"),
+        ([str(directory), "none.csv"], "No such file"),
+        ([str(directory), "x.yaml"], "x.yaml:"),
+    ):
+        assert predict.main(arguments) == 2
+        assert message in capsys.readouterr().err
+    (directory / "weights.safetensors").write_bytes(b"no")
+    assert predict.main([str(directory), "table.csv"]) == 2
+    assert "weights.safetensors: is not what this run's model needs" in capsys.readouterr().err
+    (directory / "preprocessing.json").write_text("{}")
+    assert predict.main([str(directory), "table.csv"]) == 2
+    assert "does not say how inputs are prepared" in capsys.readouterr().err
+
+
+def test_loading_a_model_draws_nothing() -> None:
+    import nanotorch as torch
+
+    directory = trained(REGRESSION, "a,y\n" + "1,2\n2,3\n" * 9)
+    torch.manual_seed(5)
+    expected = torch.rand(3).tolist()
+    torch.manual_seed(5)
+    load_trained(directory)
+    assert torch.rand(3).tolist() == expected
