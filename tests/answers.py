@@ -42,6 +42,7 @@ FILES = {
     "nn_module_api": "tests.nn.situations_module_api",
     "nn_parametrize": "tests.nn.situations_parametrize",
     "nn_prune": "tests.nn.situations_prune",
+    "nn_plain": "tests.nn.situations_plain",
     "nn_classes": "tests.nn.situations_classes",
     "optim": "tests.optim.situations_optim",
     "optim_state": "tests.optim.situations_state",
