@@ -1,7 +1,7 @@
 """The greatest element of each window, where it lies, and what leads back there."""
 
 import math
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
 
@@ -43,6 +43,7 @@ class Pooling:
         dims = zip(self.out, self.stride, self.padding, strict=True)
         return [np.arange(o) * s - p for o, s, p in dims]
 
+    @cached_property
     def origins(self) -> Array:
         """The number in the input, not padded, of each window's first element: ``out``."""
         total: Any = 0
@@ -50,6 +51,7 @@ class Pooling:
             total = np.add.outer(total, first * step)
         return np.asarray(total)
 
+    @cached_property
     def numbers(self) -> Array:
         """By how much the number of each element of a window exceeds that of the first."""
         total: Any = 0
@@ -57,6 +59,7 @@ class Pooling:
             total = np.add.outer(total, np.arange(k) * (d * step))
         return np.asarray(total).reshape(-1)
 
+    @cached_property
     def entries(self) -> Array:
         """Which element of each window is the first that is not in the padding: ``out``."""
         total: Any = 0
@@ -83,7 +86,7 @@ def greatest(input: Array, at: Pooling) -> tuple[Array, Array]:
     best = np.array(source[at.places[0]], order="C")
     which = np.zeros(best.shape, np.min_scalar_type(len(at.places) - 1))
     if any(at.padding):
-        which[...] = at.entries()
+        which[...] = at.entries
     for number, place in enumerate(at.places[1:], 1):
         part = np.ascontiguousarray(source[place])
         greater = part > best
@@ -103,9 +106,9 @@ def pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
         raise NotImplementedError(f"\"max_pool{dims}d\" not implemented for '{char}'")
     best, which = greatest(input, at)
     count = math.prod(at.out)
-    numbers = at.numbers().take(which.reshape(-1, count) if count else which)
+    numbers = at.numbers.take(which.reshape(-1, count) if count else which)
     if count:
-        numbers += at.origins().reshape(-1)
+        numbers += at.origins.reshape(-1)
     return best, numbers.reshape(best.shape)
 
 

@@ -1,5 +1,6 @@
 """Pooling as users call it: the arguments, and what PyTorch says of wrong ones."""
 
+from functools import lru_cache
 from typing import Any
 
 from nanotorch._core.arguments import as_int, as_ints, refused
@@ -78,6 +79,7 @@ def out_size(n: int, k: int, s: int, p: int, d: int, ceil: bool) -> int:
     return out - 1 if ceil and (out - 1) * s >= n + p else out
 
 
+@lru_cache(512)
 def windows_of(
     name: str, size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool,
     channels: int,
