@@ -6,6 +6,7 @@ The workers are forked, so that datasets may be defined where they are used.
 import itertools
 import os
 import random
+import re
 from collections import namedtuple
 from functools import partial
 from typing import Any
@@ -236,7 +237,7 @@ def errors(torch: Any) -> Any:
 
 
 def _without_numbers(text: str) -> str:
-    return "".join("#" if c.isdigit() else c for c in text).replace("##", "#").replace("##", "#")
+    return re.sub(r"\d+", "#", text)
 
 
 def deaths(torch: Any) -> Any:
