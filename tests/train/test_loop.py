@@ -114,3 +114,83 @@ def test_a_callback_that_cannot_start_ends_the_others() -> None:
     with pytest.raises(OSError, match="no disk"):
         Loop(Counting(), 9, [Journal("x", notes), Broken(), Journal("y", notes)]).run()
     assert notes == ["x start 0.0", "x end 0.0"]
+
+
+class PauseAt(Callback):
+    """Pauses at a step."""
+
+    def __init__(self, step: int) -> None:
+        self._step = step
+
+    def on_step(self, loop: Loop) -> None:
+        if loop.step == self._step:
+            loop.pause("lunch")
+
+
+class Counter(Callback):
+    """Counts steps."""
+
+    count = 0
+
+    def on_step(self, loop: Loop) -> None:
+        self.count += 1
+
+    def state(self) -> Any:
+        return self.count
+
+    def load_state(self, state: Any) -> None:
+        self.count = state
+
+
+def events(notes: list[str]) -> list[str]:
+    return [note for note in notes if "start" not in note and "end" not in note]
+
+
+@pytest.mark.parametrize("steps", [6, 7])
+@pytest.mark.parametrize("at", [1, 2, 3, 4, 6])
+def test_a_paused_loop_goes_on_as_if_nothing_had_been(at: int, steps: int) -> None:
+    whole: list[str] = []
+    Loop(Counting(), steps, [Journal("x", whole)]).run()
+
+    notes: list[str] = []
+    first = Loop(Counting(), steps, [Journal("x", notes), Counter(), PauseAt(at)])
+    first.run()
+    assert (first.step, first.pause_reason) == (at, "lunch")
+    assert first.complete is (at == steps)
+
+    task = Counting()
+    task.taken = at
+    counter = Counter()
+    second = Loop(task, steps, [Journal("x", notes), counter])
+    second.load_state(first.state())
+    second.run()
+    assert events(notes) == events(whole)
+    assert (second.step, counter.count, second.first_loss) == (steps, steps, 1.0)
+
+
+def test_what_is_kept_when_all_have_seen_a_step_can_be_gone_on_from() -> None:
+    whole: list[str] = []
+    states: list[tuple[int, Any]] = []
+
+    class Keep(Callback):
+        def on_settled(self, loop: Loop) -> None:
+            states.append((len(events(whole)), loop.state()))
+
+    Loop(Counting(), 7, [Journal("x", whole), Counter(), Keep()]).run()
+    assert len(states) == 7 + 3
+    for told, state in states:
+        task, notes = Counting(), list[str]()
+        task.taken = state["step"]
+        loop = Loop(task, 7, [Journal("x", notes), Counter()])
+        loop.load_state(state)
+        loop.run()
+        assert events(notes) == events(whole)[told:]
+
+
+def test_a_stopped_loop_stays_stopped() -> None:
+    loop = Loop(Counting(), 9, [StopAt(2)])
+    loop.run()
+    again = Loop(Counting(), 9, [])
+    again.load_state(loop.state())
+    again.run()
+    assert (again.step, again.stop_reason) == (2, "enough")

@@ -1,0 +1,135 @@
+"""A run in TensorBoard, also a killed one."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import plugin_data_pb2
+
+import nanotorch as torch
+from nanotorch.train import load_config, resume, train
+from nanotorch.train.checkpoints import step_of
+from nanotorch.train.events import TensorBoardEvents, cut_back, hyperparameters, sizes
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, write_example
+from tests.train.test_cli import SCRIPT, posix, start
+
+MANY = CLASSIFICATION.replace("moons", "blobs").replace("BCEWithLogitsLoss", "CrossEntropyLoss")
+
+
+def accumulated(directory: Path) -> EventAccumulator:
+    return EventAccumulator(
+        str(directory), size_guidance={"scalars": 0, "histograms": 0, "tensors": 0}
+    ).Reload()
+
+
+def shown(text: str, *overrides: str) -> EventAccumulator:
+    write_example(Path(), text)
+    run = train(load_config("x.yaml", ["log.tensorboard=true", *overrides]))
+    return accumulated(run.directory)
+
+
+def test_each_record_of_steps_has_rate_norm_and_speed() -> None:
+    events = shown(CLASSIFICATION, "log.every=2", "train={steps: 6, batch_size: 8}")
+    for name in ("loss", "lr", "gradient_norm", "samples_per_second"):
+        assert [event.step for event in events.Scalars(f"train/{name}")] == [2, 4, 6]
+        assert all(event.value > 0 for event in events.Scalars(f"train/{name}"))
+
+
+def test_weights_and_gradients_have_histograms() -> None:
+    events = shown(CLASSIFICATION, "log.histograms=3", "train={epochs: 6, batch_size: 8}")
+    names = {f"{kind}/{name}" for kind in ("weights", "gradients")
+             for name in ("0.weight", "0.bias", "2.weight", "2.bias")}  # fmt: skip
+    assert set(events.Tags()["histograms"]) == names
+    found = events.Histograms("weights/0.weight")
+    assert [event.step for event in found] == [8, 16, 24]
+    assert found[0].histogram_value.num == 8
+    assert shown(CLASSIFICATION, "log.histograms=0").Tags()["histograms"] == []
+
+
+def test_odd_values_have_histograms_or_none() -> None:
+    events = TensorBoardEvents(Path("events"))
+    constant, nothing = torch.ones(3), torch.tensor([float("nan"), float("inf")])
+    events.histograms(1, [("constant", constant), ("nothing", nothing)])
+    events.close()
+    found = accumulated(Path("events"))
+    assert found.Tags()["histograms"] == ["constant"]
+    assert found.Histograms("constant")[0].histogram_value.num == 3
+
+
+def test_curves_of_precision_over_recall() -> None:
+    parts = {"pr/train", "pr/validation", "pr/test"}
+    assert parts <= set(shown(CLASSIFICATION).Tags()["tensors"])
+    layers = "model.layers=[{name: Linear, out_features: 3}]"
+    events = shown(MANY, "data.generator={name: blobs, samples: 60}", layers)
+    assert {f"pr/test/{k}" for k in range(3)} <= set(events.Tags()["tensors"])
+
+
+def test_the_row_of_hyperparameters_is_the_run_s_own() -> None:
+    write_example(Path(), CLASSIFICATION)
+    run = train(load_config("x.yaml", ["log.tensorboard=true", "optimizer.lr=0.25"]))
+    assert not [path for path in run.directory.iterdir() if path.is_dir() and "checkp" not in
+                path.name]  # fmt: skip
+    events = accumulated(run.directory)
+    rows = events.summary_metadata
+    assert {"_hparams_/experiment", "_hparams_/session_start_info"} <= set(rows)
+    content = rows["_hparams_/session_start_info"].plugin_data.content
+    values = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
+    assert values["optimizer.lr"].number_value == 0.25
+    assert values["model.layers"].string_value == "Linear(4) ReLU() Linear(1)"
+    content = rows["_hparams_/experiment"].plugin_data.content
+    metrics = plugin_data_pb2.HParamsPluginData.FromString(content).experiment.metric_infos
+    tags = {metric.name.tag for metric in metrics}
+    assert {"validation/loss", "test/accuracy"} <= tags
+    assert tags <= set(events.Tags()["scalars"])  # each shows the last value of its curve
+    assert [event.step for event in events.Scalars("validation/loss")] == [4, 5]
+
+
+def test_settings_have_dotted_names() -> None:
+    write_example(Path(), MINIMIZATION)
+    found = dict(hyperparameters(load_config("x.yaml").config))
+    assert found["optimizer.lr"] == 1
+    assert found["function.start"] == (1.0, 2.0)
+    assert not [name for name in found if name.startswith(("log", "checkpoint"))]
+
+
+def test_what_came_after_is_cut_off() -> None:
+    directory = Path("events")
+    events = TensorBoardEvents(directory)
+    events.write(1, {"a": 1.0})
+    events.flush()
+    before = sizes(directory)
+    events.write(2, {"a": 2.0})
+    events.close()
+    TensorBoardEvents(directory).close()  # another file, of which nothing was known
+    cut_back(directory, before)
+    assert sizes(directory) == before
+    assert [event.step for event in accumulated(directory).Scalars("a")] == [1]
+
+
+@posix
+def test_a_killed_run_is_readable_to_its_last_checkpoint() -> None:
+    write_example(Path(), CLASSIFICATION.replace("steps: 5", "steps: 100000"))
+    more = ["log.tensorboard=true", "log.progress=false", "checkpoint.seconds=0.2"]
+    process = start([*SCRIPT, "--config", "x.yaml", *more], stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while len(list(Path("runs").glob("x/*/checkpoints/step-*"))) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (directory,) = Path("runs/x").iterdir()
+    newest = max(step_of(path) for path in (directory / "checkpoints").glob("step-*"))
+    steps = [event.step for event in accumulated(directory).Scalars("train/loss")]
+    assert steps[: newest - 1] == list(range(1, newest))
+    assert max(steps) >= newest - 1
+    resume(directory, [f"train.steps={newest + 50}"])
+    events = accumulated(directory)
+    assert [event.step for event in events.Scalars("train/loss")] == list(range(1, newest + 51))
+    lines = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
+    expected = [line["train/loss"] for line in lines if "train/loss" in line]
+    values = [event.value for event in events.Scalars("train/loss")]
+    np.testing.assert_allclose(values, expected, rtol=1e-6)
