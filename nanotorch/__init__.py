@@ -89,6 +89,16 @@ from nanotorch.nn.functional.plain import norm_except_dim as norm_except_dim
 from nanotorch.nn.functional.plain import rrelu as rrelu
 from nanotorch.nn.functional.plain import selu as selu
 from nanotorch.nn.functional.plain import threshold as threshold
+from nanotorch.nn.functional.plain_loss import (
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+)
+from nanotorch.nn.functional.plain_loss import cosine_embedding_loss as cosine_embedding_loss
+from nanotorch.nn.functional.plain_loss import ctc_loss as ctc_loss
+from nanotorch.nn.functional.plain_loss import hinge_embedding_loss as hinge_embedding_loss
+from nanotorch.nn.functional.plain_loss import kl_div as kl_div
+from nanotorch.nn.functional.plain_loss import margin_ranking_loss as margin_ranking_loss
+from nanotorch.nn.functional.plain_loss import poisson_nll_loss as poisson_nll_loss
+from nanotorch.nn.functional.plain_loss import triplet_margin_loss as triplet_margin_loss
 from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
 from nanotorch.ops import generator as random
 from nanotorch.ops.generator import Generator as Generator
