@@ -69,7 +69,7 @@ class Pooling:
         return np.asarray(total)
 
 
-pooling = lru_cache(512)(Pooling)
+pooling = lru_cache(64)(Pooling)
 
 
 def lowest(kind: np.dtype[Any]) -> Any:

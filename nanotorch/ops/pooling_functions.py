@@ -79,7 +79,7 @@ def out_size(n: int, k: int, s: int, p: int, d: int, ceil: bool) -> int:
     return out - 1 if ceil and (out - 1) * s >= n + p else out
 
 
-@lru_cache(512)
+@lru_cache(64)
 def windows_of(
     name: str, size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool,
     channels: int,
