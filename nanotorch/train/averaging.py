@@ -1,9 +1,15 @@
 """Weights that are averages over the training."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from nanotorch import nn
-from nanotorch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn, get_swa_multi_avg_fn
+from nanotorch.optim.swa_utils import (
+    AveragedModel,
+    get_ema_multi_avg_fn,
+    get_swa_multi_avg_fn,
+    update_bn,
+)
 
 from .loop import Callback, Loop
 from .settings import Averaging
@@ -12,7 +18,7 @@ from .settings import Averaging
 class Average(Callback):
     """Averages a model's weights: an exponential moving average over steps, or a mean over epochs.
 
-    Running statistics are those of the model itself.
+    Running statistics are those of the model itself, until `finish`.
     """
 
     def __init__(self, settings: Averaging, model: nn.Module) -> None:
@@ -31,6 +37,11 @@ class Average(Callback):
     def model(self) -> nn.Module:
         """A model of the same kind with the averages as its weights."""
         return self._averaged.module
+
+    def finish(self, batches: Iterable[Any]) -> None:
+        """Measure the statistics of batch normalizations anew: a mean of weights has its own."""
+        if self.begun and not self._by_steps:
+            update_bn(batches, self.model)
 
     def on_step(self, loop: Loop) -> None:
         if self._by_steps and loop.epoch > self._start:

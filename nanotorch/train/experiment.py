@@ -59,6 +59,9 @@ class Experiment(Protocol):
     def graph(self) -> tuple[nn.Module, torch.Tensor] | None:
         """Return a model and an input that show its graph."""
 
+    def finish(self) -> None:
+        """Do what is to be done between the last step and the last measurement."""
+
     def state(self) -> Mapping[str, torch.Tensor]:
         """Return what was learned."""
 

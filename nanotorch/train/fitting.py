@@ -191,6 +191,11 @@ class Fitting:
             return self._average.model
         return self.model
 
+    def finish(self) -> None:
+        """Do what is to be done between the last step and the last measurement."""
+        if self._average is not None:
+            self._average.finish(self.loader)
+
     def state(self) -> Mapping[str, torch.Tensor]:
         """Return the weights to keep, under PyTorch's names."""
         state: Mapping[str, torch.Tensor] = self.final_model.state_dict()

@@ -131,6 +131,9 @@ class Minimization:
         """Return the points."""
         return {"x": self.x}
 
+    def finish(self) -> None:
+        """Do nothing: the last point is the result."""
+
     def training_state(self) -> dict[str, Any]:
         """Return all that the steps to come depend on."""
         return {"x": self.x, "optimizer": self.optimizer.state_dict()}

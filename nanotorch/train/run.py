@@ -192,6 +192,7 @@ class Run:
     def _finish(self, loop: Loop, recorder: Recorder) -> RunResult:
         experiment = self._experiment
         cause = self._memory.explain() if loop.stop_reason == DIVERGED else ""
+        experiment.finish()
         report = experiment.report()
         status = DIVERGED if loop.stop_reason == DIVERGED else FINISHED
         if has_diverged(loop.first_loss, report.loss):

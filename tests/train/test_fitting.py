@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train import RunResult, load_config, train
 from nanotorch.train.loop import Callback, Loop
@@ -236,3 +237,15 @@ def test_a_few_batches_can_be_learned_by_heart() -> None:
     first, second = ([x.tolist() for x, _ in run.batches(0)] for _ in range(2))
     assert first == second == [run.dataset.parts["train"].x[:5].tolist(),
                                run.dataset.parts["train"].x[5:10].tolist()]  # fmt: skip
+
+
+def test_a_mean_of_weights_has_statistics_of_its_own() -> None:
+    run = experiment(CLASSIFICATION, LAYERS, "averaging={method: swa}", "train={epochs: 4}")
+    looped(run)
+    run.finish()
+    layer = run.final_model[1]  # type: ignore[index]
+    with torch.no_grad():
+        x = run.final_model[0](torch.from_numpy(run.dataset.parts["train"].x))  # type: ignore[index]
+    np.testing.assert_allclose(layer.running_mean.numpy(), x.mean(0).numpy(), rtol=1e-4, atol=1e-6)
+    assert (layer.running_mean != run.model[1].running_mean).any()
+    assert run.final_model.training

@@ -36,9 +36,19 @@ SUPERVISED = {
         ["train.epochs=9", "optimizer={name: SGD, lr: 0.01, momentum: 0.9, nesterov: true}"],
     ),
     "Huber's loss": (REGRESSION, ["train.epochs=9", "loss={name: HuberLoss, delta: 0.5}"]),
+    "bounded gradients": (
+        CLASSIFICATION, ["train={epochs: 6, batch_size: 8, clip_norm: 0.1, clip_value: 0.1}", MIXED]
+    ),
+    "accumulated gradients": (
+        CLASSIFICATION, ["train={epochs: 9, batch_size: 6, accumulate: 2}", MIXED]
+    ),
+    "a schedule and an average": (
+        CLASSIFICATION,
+        [LONGER, MIXED, "averaging={method: ema}", "scheduler={name: OneCycleLR, max_lr: 0.1}"],
+    ),
     "divergence after some steps": (REGRESSION, ["train.epochs=999", "optimizer.lr=30"]),
     "divergence at the second step": (REGRESSION, ["train.epochs=9", "optimizer.lr=1e30"]),
-}
+}  # fmt: skip
 MINIMIZED = {
     name: [
         f"function={{name: {name}, start: [0.5, 1.5], iterations: 40}}",
