@@ -19,7 +19,7 @@ NAMES = ROOT / "tests" / "golden" / "names.json"
 TARGET = ROOT / "nanotorch" / "COVERAGE.md"
 PLACES = (
     "", "Tensor", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler",
-    "utils.data", "autograd", "func", "linalg",
+    "utils.data", "autograd", "func", "linalg", "distributions",
 )  # fmt: skip
 HEAD = """# What nanotorch has of PyTorch
 

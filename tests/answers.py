@@ -54,6 +54,7 @@ FILES = {
     "data_order": "tests.utils.data.situations_order",
     "settings": "tests.program.situations_settings",
     "buffers": "tests.core.situations_buffers",
+    "distributions": "tests.distributions.situations_distributions",
     "func": "tests.func.situations_func",
     "data_workers": "tests.utils.data.situations_workers",
     "tensorboard": "tests.utils.tensorboard.situations_writer",

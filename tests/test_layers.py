@@ -24,6 +24,7 @@ LAYERS = (
     "nanotorch.autograd",
     "nanotorch.nn",
     "nanotorch.func",
+    "nanotorch.distributions",
     "nanotorch.optim",
     "nanotorch.utils.data",
     "nanotorch.utils",

@@ -9,7 +9,7 @@ PLACES = [
     "Tensor", "Generator", "Size", "device", "finfo", "iinfo", "nn", "nn.Module", "nn.Parameter",
     "nn.functional", "nn.init", "nn.utils", "optim", "optim.Optimizer", "optim.lr_scheduler",
     "optim.lr_scheduler.LRScheduler", "optim.swa_utils", "autograd", "autograd.Function",
-    "utils.data", "cuda", "accelerator", "backends", "func", "linalg",
+    "utils.data", "cuda", "accelerator", "backends", "func", "linalg", "distributions",
 ]  # fmt: skip
 
 
