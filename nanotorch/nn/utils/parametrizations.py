@@ -6,9 +6,9 @@ from nanotorch import ops
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional.response import normalize
 from nanotorch.nn.module import Module
+from nanotorch.nn.utils.former_spectral_norm import as_matrix, iterate
 from nanotorch.nn.utils.orthogonal import orthogonal as orthogonal
 from nanotorch.nn.utils.parametrize import register_parametrization
-from nanotorch.nn.utils.spectral_norm import as_matrix, iterate
 from nanotorch.ops.weight_norm import lengths, stretched
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
