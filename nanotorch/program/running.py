@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from nanotorch.program.alias import as_torch
 
-USAGE = """usage: python -m nanotorch (script.py | directory | -m module | -c code) [argument ...]
+USAGE = """usage: python -m nanotorch (script.py | directory | -m module | -c code | -) [argument]
 
 Runs a program written for PyTorch: `import torch` gives nanotorch. Everything else is as in
 `python script.py`. Options of Python itself come before `-m nanotorch`.
@@ -37,6 +37,10 @@ def main(arguments: list[str]) -> None:
             execute(lambda: compile(rest[0], "<string>", "exec", dont_inherit=True), {})
         else:
             run_module(module_spec(rest[0]), rest[1:])
+    elif first == "-":
+        put_first("")
+        sys.argv[:] = arguments
+        execute(lambda: compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True), {})
     elif first.startswith("-"):
         fail(f"unknown option {first}\n{USAGE}", 2)
     elif first_spec := PathFinder.find_spec("__main__", [first]):  # a directory or an archive

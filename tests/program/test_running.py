@@ -89,6 +89,20 @@ def test_other_ways_to_run(arguments: list[str], tmp_path: Path) -> None:
     assert outcome(OURS, tmp_path, *arguments) == outcome(PLAIN, tmp_path, *arguments)
 
 
+def test_a_program_from_the_input(tmp_path: Path) -> None:
+    for command in (PLAIN, OURS):
+        done = subprocess.run(
+            [*command, "-", "a"],
+            input="import sys; print(sys.argv, sys.path[0] == '')",
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert (done.stdout, done.stderr) == ("['-', 'a'] True\n", "")
+
+
 def test_without_a_program(tmp_path: Path) -> None:
     status, out, err = outcome(OURS, tmp_path)
     assert (status, out) == (2, "")

@@ -4,6 +4,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 import torch.optim as optim
+from torch.distributions import Categorical
 
 
 class Line:
@@ -35,15 +36,15 @@ class Policy(nn.Module):
 
     def forward(self, x):
         x = F.relu(self.dropout(self.affine1(x)))
-        return F.log_softmax(self.affine2(x), dim=1)
+        return F.softmax(self.affine2(x), dim=1)
 
 
 def select_action(policy, state):
     """Draw a push, and note how probable it was."""
-    log_probs = policy(state.unsqueeze(0))
-    action = torch.multinomial(log_probs.exp(), 1).item()
-    policy.saved_log_probs.append(log_probs[0, action])
-    return action
+    m = Categorical(policy(state.unsqueeze(0)))
+    action = m.sample()
+    policy.saved_log_probs.append(m.log_prob(action))
+    return action.item()
 
 
 def finish_episode(policy, optimizer, gamma=0.98):
@@ -56,7 +57,7 @@ def finish_episode(policy, optimizer, gamma=0.98):
     returns = (returns - returns.mean()) / (returns.std() + 1e-8)
     losses = [-p * value for p, value in zip(policy.saved_log_probs, returns, strict=True)]
     optimizer.zero_grad()
-    loss = torch.stack(losses).sum()
+    loss = torch.cat(losses).sum()
     loss.backward()
     optimizer.step()
     del policy.rewards[:], policy.saved_log_probs[:]
