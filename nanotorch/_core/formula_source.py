@@ -25,8 +25,13 @@ def unpack(o: "Op", name: str, kind: str, *, graph: bool) -> list[str]:
         ]
     if kind != "aux" and o.cast and len(o.inputs) > 1:  # as the kernel saw it
         held, cast = (f"{name}._array", "_cast") if graph else (name, "astype")
-        other = "g._array.dtype" if graph else "g.dtype"
-        lines.append(f"if {held}.dtype is not {other}: {name} = {name}.{cast}({other})")
+        other = "g._array" if graph else "g"
+        # A write in place may have rounded what was computed with more digits.
+        lines += [
+            f"if {held}.dtype is not {other}.dtype and "
+            f"({held}.dtype.kind != 'f' or {held}.itemsize < {other}.itemsize):",
+            f"    {name} = {name}.{cast}({other}.dtype)",
+        ]
     return [f"if {name} is not None:", *("    " + line for line in lines)]
 
 

@@ -262,7 +262,8 @@ def before_write(o: "Op") -> list[str]:
         lines.append(f"    before = stand_in(input) if {wanted} else None")
     leads = " or ".join(f"e_{n}[0] is not None" for n in o.formulas)
     if o.formulas:
-        lines.append(f"    if input._view is not None and ({leads}): refuse_rebase(input)")
+        recorded = " or ".join(f"e_{n} is not NO_EDGE" for n in o.formulas)
+        lines.append(f"    if input._view is not None and ({recorded}): refuse_rebase(input)")
     # The version of an operand that shares the memory to be written to is the one before.
     lines += [
         f"    v_{n} = {n}._cell[0] if {leads} else 0"

@@ -82,10 +82,11 @@ def backward(
         else:
             Sweep(roots, freed, create_graph).run()
         return
+    places = [place_of(target) for target in wanted]  # which brings views up to date
     for target in wanted:
         if isinstance(target, Tensor):
             target.retain_grad()
-    Sweep(roots, freed, create_graph, [place_of(t) for t in wanted], accumulate=True).run()
+    Sweep(roots, freed, create_graph, places, accumulate=True).run()
 
 
 @functools.cache  # so that it is given once

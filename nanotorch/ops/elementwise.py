@@ -298,7 +298,7 @@ def atan2(input: Array, other: Array) -> Array:
 def over_square(g: Any, input: Any, other: Any) -> Any:
     """``g / (input**2 + other**2)``, 0 at the origin."""
     square = input * input + other * other
-    return zero_where(g / square, square == 0)
+    return g * zero_where(1 / square, square == 0)
 
 
 @op(input=lambda g, input: g * cosh(input), cast="float", inplace=True)

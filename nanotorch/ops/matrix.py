@@ -12,6 +12,7 @@ from nanotorch.ops.expanding import common_shape, expand_to
 from nanotorch.ops.memory import contiguous
 from nanotorch.ops.shape import reshape, squeeze_one, t, transpose, unsafe_view, unsqueeze
 
+
 def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
     """The matrix product of two arrays of one dtype; of half precision: computed in single.
 
@@ -22,8 +23,12 @@ def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
     if a.dtype is HALF:
         return product(a.astype(np.float32), b.astype(np.float32)).astype(HALF)
-    # `dot` of arrays without a batch costs a third of `matmul`.
-    return a.dot(b) if a.ndim <= 2 else np.matmul(a, b)
+    if a.ndim > 2:
+        return np.matmul(a, b)
+    # `dot` costs a third of `matmul`, but takes a zero times nan for zero where one is a number.
+    if a.ndim == 2 and a.shape[1] == 1:
+        return np.multiply(a if b.ndim == 2 else a[:, 0], b)
+    return a.dot(b)
 
 
 # Matrices
@@ -64,7 +69,9 @@ def mm(input: Array, mat2: Array) -> Array:
             "expected m1 and m2 to have the same dtype, but got: "
             f"{dtypes.C_NAMES[input.dtype.name]} != {dtypes.C_NAMES[mat2.dtype.name]}"
         )
-    return input.dot(mat2) if kind is SINGLE or kind is DOUBLE else product(input, mat2)
+    if (kind is SINGLE or kind is DOUBLE) and len(mat2) != 1:
+        return input.dot(mat2)
+    return product(input, mat2)
 
 
 @op(

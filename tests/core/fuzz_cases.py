@@ -348,4 +348,31 @@ CASES: dict[str, tuple[str, ...]] = {
         "t2.grad = None",
         "t3.sum().backward(create_graph=True)",
     ),
+    "a part that cannot be written to stays as it is": (
+        "t2 = torch.tensor([-1.5, 0.25, -0.75], dtype=torch.float64)",
+        "with torch.no_grad(): t3 = t0[0][:1]",
+        "t4, t5, *_ = t2.chunk(3, -1)",
+        "t5.mul_(t3)",
+    ),
+    "what is written with fewer digits is differentiated with all": (
+        "t2 = torch.tensor([[2.0, -1.5, 0.5]], dtype=torch.float32)",
+        "t3 = torch.tensor([-0.75], dtype=torch.float64, requires_grad=True)",
+        "t2.div_(t3 * 1)",
+        "t2.sum().backward()",
+    ),
+    "a nan that arrives at the origin of atan2 is passed on": (
+        "t2 = torch.zeros(2, dtype=torch.float64, requires_grad=True)",
+        "t2.atan2(torch.zeros(2)).backward(torch.tensor([float('nan'), 1.0]))",
+    ),
+    "inputs of a pass are brought up to date": (
+        "with torch.no_grad(): t2 = t0.exp()",
+        "t3 = t2.t()",
+        "t2[:] -= t0.mean()",
+        "t0.sum().backward(inputs=[t3, t3])",
+    ),
+    "nan times nothing is nan": (
+        "t2 = torch.tensor([[float('nan')], [1.0]]) @ torch.zeros(1, 1)",
+        "t3 = torch.tensor([[float('nan')], [1.0]]) @ torch.zeros(1)",
+        "t4 = torch.nn.functional.linear(torch.tensor([[float('nan')]]), torch.zeros(1, 1))",
+    ),
 }
