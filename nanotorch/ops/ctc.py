@@ -26,6 +26,7 @@ class Labels:
         places: the label at each place, (N, S).
         skips: whether a place may be reached past the blank before it, (N, S).
         last: the last place of each sample.
+        alpha: the log-likelihood of the labels up to each place, once it is computed.
     """
 
     def __init__(self, labels: Array, lengths: Array, steps: Array, blank: int) -> None:
@@ -40,6 +41,7 @@ class Labels:
         self.places[beyond] = blank
         self.outside = np.where(beyond, -np.inf, 0.0)  # added to logarithms
         self.alpha: Any = None
+        self.impossible: Any = False  # which samples are too short for their labels, if that is 0
 
     def emitted(self, log_probs: Array) -> Array:
         """The log-probability of the label at each place, (T, N, S)."""
@@ -113,9 +115,7 @@ def no_derivative(*_: Any) -> Any:
     method=False,
     public=False,
 )
-def ctc_backward(
-    grad: Array, log_probs: Array, loss: Array, labels: Labels, zero_infinity: bool
-) -> Array:
+def ctc_backward(grad: Array, log_probs: Array, loss: Array, labels: Labels) -> Array:
     """The gradient of `ctc` by log-probabilities that stay such: `y - Σ A B / (y likelihood)`."""
     emitted = labels.emitted(log_probs)
     ways = labels.alpha + backward(emitted, labels)
@@ -127,15 +127,12 @@ def ctc_backward(
     share = np.exp(np.log(by_class) + most + loss[:, None] - log_probs)
     slope = (np.exp(log_probs) - share) * grad[:, None]
     steps = np.arange(len(log_probs))[:, None] < labels.steps
-    if zero_infinity:
-        steps = steps & np.isfinite(loss)
+    steps = steps & ~np.asarray(labels.impossible)
     return np.where(steps[:, :, None], slope, slope.dtype.type(0))
 
 
 @op(
-    log_probs=lambda g, log_probs, out, labels, zero_infinity: ctc_backward(
-        g, log_probs, out, labels, zero_infinity
-    ),
+    log_probs=lambda g, log_probs, out, labels: ctc_backward(g, log_probs, out, labels),
     method=False,
     public=False,
     node="CtcLossBackward0",
@@ -151,4 +148,7 @@ def ctc(log_probs: Array, labels: Labels, zero_infinity: bool) -> Array:
         raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{char}'")
     labels.alpha = forward(labels.emitted(log_probs), labels)
     loss = -summed(labels.alpha, labels)
+    if zero_infinity:
+        labels.impossible = np.isinf(loss)
+        loss[labels.impossible] = 0
     return loss.astype(log_probs.dtype, copy=False)

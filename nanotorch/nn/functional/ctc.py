@@ -63,7 +63,7 @@ def ctc_loss(
     labels = Labels(rows, counts, steps, blank)
     loss: Tensor = ctc(probs, labels, zero_infinity)
     if zero_infinity:
-        loss = ops.where(wrap(np.isinf(loss._array)), 0.0, loss)
+        loss = ops.where(wrap(np.asarray(labels.impossible)), 0.0, loss)
     if single:
         loss = loss.squeeze(0)
     if reduction == "mean":
