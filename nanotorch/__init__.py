@@ -114,7 +114,7 @@ else:  # what many programs do without is imported when it is used
     __getattr__, __dir__ = _on_demand(
         "nanotorch",
         {
-            "nanotorch": "amp distributed distributions func mps serialization version xpu",
+            "nanotorch": "amp distributed distributions func mps serialization testing version xpu",
             "nanotorch.amp": "GradScaler autocast",
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",
             "nanotorch.func": "vmap",

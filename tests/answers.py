@@ -54,6 +54,7 @@ FILES = {
     "data_order": "tests.utils.data.situations_order",
     "settings": "tests.program.situations_settings",
     "buffers": "tests.core.situations_buffers",
+    "testing": "tests.program.situations_testing",
     "distributions": "tests.distributions.situations_distributions",
     "func": "tests.func.situations_func",
     "data_workers": "tests.utils.data.situations_workers",

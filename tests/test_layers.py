@@ -38,6 +38,7 @@ LAYERS = (
     "nanotorch.mps",
     "nanotorch.xpu",
     "nanotorch.settings",
+    "nanotorch.testing",
     "nanotorch.version",
     "nanotorch",
     "nanotorch.utils.tensorboard",
