@@ -15,7 +15,7 @@ from nanotorch.ops.erf import erf
 from nanotorch.ops.units import require_float
 
 ROOT_1_2, ROOT_1_2PI = math.sqrt(0.5), 1.0 / math.sqrt(2.0 * math.pi)
-BLOCK = 1 << 14  # elements that stay in the cache for all the steps of erf
+BLOCK = 1 << 14  # elements that stay in the cache for all steps
 
 
 def distribution(x: Array) -> Array:
