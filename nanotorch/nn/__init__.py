@@ -53,6 +53,8 @@ from nanotorch.nn.dropout import Dropout3d as Dropout3d
 from nanotorch.nn.dropout import FeatureAlphaDropout as FeatureAlphaDropout
 from nanotorch.nn.embedding import Embedding as Embedding
 from nanotorch.nn.embedding import EmbeddingBag as EmbeddingBag
+from nanotorch.nn.fractional import FractionalMaxPool2d as FractionalMaxPool2d
+from nanotorch.nn.fractional import FractionalMaxPool3d as FractionalMaxPool3d
 from nanotorch.nn.further_activation import CELU as CELU
 from nanotorch.nn.further_activation import GLU as GLU
 from nanotorch.nn.further_activation import Hardshrink as Hardshrink

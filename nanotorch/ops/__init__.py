@@ -33,6 +33,7 @@ from nanotorch.ops import erf as erf
 from nanotorch.ops import expanding as expanding
 from nanotorch.ops import extremum as extremum
 from nanotorch.ops import factoring as factoring
+from nanotorch.ops import fractional as fractional
 from nanotorch.ops import gamma as gamma
 from nanotorch.ops import gathering as gathering
 from nanotorch.ops import gelu as gelu

@@ -132,6 +132,21 @@ def back_and_forth(torch: Any) -> Any:
     return answers
 
 
+def windows_at_random(torch: Any) -> Any:
+    """Where they are is drawn as PyTorch draws it."""
+    nn = torch.nn
+    x = ramp(torch, 2, 3, 6, 7).cos()
+    layer = nn.FractionalMaxPool2d(2, output_ratio=0.5, return_indices=True)
+    values, indices = layer(x)
+    fixed = nn.FractionalMaxPool2d((2, 3), 2, _random_samples=torch.full((1, 6, 2), 0.25))
+    return [
+        layer, numbers(values), indices, list(fixed.state_dict()), layer.output_ratio,
+        numbers(fixed(x.reshape(6, 6, 7))), answer(nn.FractionalMaxPool3d(2, (1, 2, 2)), x),
+        raised(nn.FractionalMaxPool2d, 2), raised(nn.FractionalMaxPool3d, 2, 3, 0.5),
+        raised(nn.FractionalMaxPool2d, 2, output_ratio=1.5), torch.rand(1),
+    ]  # fmt: skip
+
+
 def output_sizes(torch: Any) -> Any:
     layer = torch.nn.ConvTranspose2d(2, 1, 3, stride=2)
     x = ramp(torch, 1, 2, 2, 3)

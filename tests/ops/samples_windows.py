@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.ops.sampling import Table, at, bad, given, ints, kink, rows, s, x
+from tests.ops.sampling import Table, at, bad, fixed, given, ints, kink, rows, s, x
 
 CONVOLUTION: Table = {
     "conv1d": rows(
@@ -157,6 +157,21 @@ POOLING: Table = {
     ),
     "max_unpool3d": rows(s(x(1, 1, 1, 2), given([[[[1, 12]]]]), 2)),
 }
+PLACES_OF_WINDOWS = fixed([[0.125, 0.75], [0.5, 0.25]])
+FRACTIONS: Table = {
+    "fractional_max_pool2d": rows(
+        s(x(1, 2, 6, 5), 2, 3, _random_samples=PLACES_OF_WINDOWS),
+        s(x(2, 5, 6), (2, 1), None, (0.5, 0.7), _random_samples=PLACES_OF_WINDOWS),
+        bad(x(1, 2, 6, 5), 2),
+        bad(x(1, 2, 6, 5), 2, 6),
+        bad(x(6, 5), 2, 2),
+        bad(x(1, 2, 6, 5), (2, 2, 2), 2),
+    ),
+    "fractional_max_pool3d": rows(
+        s(x(1, 1, 4, 4, 5), 2, 2, _random_samples=fixed([[0.1, 0.8, 0.4]])),
+        bad(x(1, 1, 4, 4, 5), 2, 3),
+    ),
+}
 PADDING: Table = {
     "pad": rows(
         s(x(2, 3), (1, 2)),
@@ -279,4 +294,4 @@ GRIDS: Table = {
         bad(x(2, 3, 3), (2, 1, 2, 2), False),
     ),
 }
-WINDOWS: Table = {**CONVOLUTION, **POOLING, **PADDING, **BLOCKS, **RESAMPLING, **GRIDS}
+WINDOWS: Table = {**CONVOLUTION, **POOLING, **PADDING, **BLOCKS, **RESAMPLING, **GRIDS, **FRACTIONS}

@@ -143,5 +143,13 @@ from nanotorch.ops.distance import pdist as pdist
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand("nanotorch.nn.functional")
+from nanotorch.nn.functional.fractional import fractional_max_pool2d as fractional_max_pool2d
+from nanotorch.nn.functional.fractional import (
+    fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices,
+)
+from nanotorch.nn.functional.fractional import fractional_max_pool3d as fractional_max_pool3d
+from nanotorch.nn.functional.fractional import (
+    fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices,
+)
 from nanotorch.nn.functional.grids import affine_grid as affine_grid
 from nanotorch.nn.functional.grids import grid_sample as grid_sample
