@@ -23,7 +23,8 @@ PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
 GENERATED = "<nanotorch op "
 FORMULAS = ("apply_bare", "apply_recorded")
 # Of a node, `apply` and its kin; of a leaf without hooks, the function that adds to its gradient.
-BACKWARD = ("apply", "accumulate", "accumulate_tensor", "accumulate_into", *FORMULAS)
+LEAF = "accumulate_into"
+BACKWARD = ("apply", "accumulate", "accumulate_tensor", LEAF, *FORMULAS)
 
 
 @dataclass
@@ -127,7 +128,7 @@ def note_backward(
     owner = frame.f_locals[frame.f_code.co_varnames[0]]
     if isinstance(owner, Node):
         into.backward[owner] = nanoseconds  # of calls within each other, the outer one comes last
-    elif isinstance(owner, Tensor):
+    elif frame.f_code.co_name == LEAF:
         into.leaves[id(owner)] = into.leaves.get(id(owner), 0) + nanoseconds
 
 

@@ -198,6 +198,25 @@ def test_times_are_those_of_the_work(tmp_path: Path) -> None:
     assert large > 3 * small
 
 
+def test_an_operator_of_a_parameter_is_not_counted_to_its_gradient(tmp_path: Path) -> None:
+    weight = nn.Parameter(torch.ones(1))
+
+    class Own(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = weight
+
+        def forward(self, x: Any) -> Any:
+            return self.weight + x
+
+    model, x = Own(), torch.rand(2_000_000)
+    with SummaryWriter(tmp_path) as writer, writer.trace_step(model):
+        model(x).sum().backward()
+    profiles = profiles_of(tmp_path)
+    forward = costs_of(profiles["forward"])["Own/add"][0]
+    assert costs_of(profiles["backward"])["Own/weight.grad"][0] < forward / 4
+
+
 def test_without_derivative_there_is_only_one_direction(tmp_path: Path) -> None:
     class NoDerivative(torch.autograd.Function):
         @staticmethod
