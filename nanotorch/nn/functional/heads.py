@@ -165,7 +165,7 @@ def ready_masks(
     mask = canonical_mask(mask, "attn_mask", None, "", query.dtype, False)
     if mask is not None:
         mask = checked_mask(mask, batch * num_heads, queries, keys)
-    return (mask, padding), is_causal and padding is None and mask is None
+    return (mask, padding), False
 
 
 def checked_mask(mask: Tensor, count: int, queries: int, keys: int) -> Tensor:
