@@ -75,7 +75,7 @@ def test_a_script(name: str, tmp_path: Path) -> None:
         ["-m", "pack.two"],
         ["-m", "no"],
         ["pack", "a"],
-        ["-c", "import sys; print(sys.argv, sys.path[0], __name__); 1 / 0", "-m"],
+        ["-c", "import sys; print(sys.argv, sys.path[0], __name__); sys.exit(4)", "-m"],
         ["link.py"],
     ],
 )
