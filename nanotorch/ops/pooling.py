@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from nanotorch._core import dtypes
 from nanotorch._core.op import Array, op
@@ -70,11 +71,36 @@ class Pooling:
 
 
 pooling = lru_cache(64)(Pooling)
+FEW = 64
 
 
 def lowest(kind: np.dtype[Any]) -> Any:
     """A number that no element of this dtype is below."""
     return -np.inf if kind.kind == "f" else np.iinfo(kind).min
+
+
+def one_by_one(source: Array, at: Pooling) -> tuple[Array, Array]:
+    """`greatest`, but for nan and the padding, by running over the elements of the windows."""
+    best = np.array(source[at.places[0]], order="C")
+    which = np.zeros(best.shape, np.min_scalar_type(len(at.places) - 1))
+    for number, place in enumerate(at.places[1:], 1):
+        part = np.ascontiguousarray(source[place])
+        greater = part > best
+        np.maximum(best, part, out=best)
+        np.maximum(which, np.multiply(greater, number, dtype=which.dtype), out=which)
+    return best, which
+
+
+def at_once(source: Array, at: Pooling) -> tuple[Array, Array]:
+    """`one_by_one` for few windows of many elements."""
+    dims = len(at.size)
+    spans = [d * (k - 1) + 1 for k, d in zip(at.kernel, at.dilation, strict=True)]
+    views = sliding_window_view(source, spans, tuple(range(-dims, 0)))
+    begin = [slice(0, (o - 1) * s + 1, s) for o, s in zip(at.out, at.stride, strict=True)]
+    views = views[last((*begin, *[slice(None, None, d) for d in at.dilation]))]
+    flat = views.reshape(*views.shape[:-dims], len(at.places))
+    which = flat.argmax(-1)
+    return np.take_along_axis(flat, which[..., None], -1)[..., 0], which
 
 
 def greatest(input: Array, at: Pooling) -> tuple[Array, Array]:
@@ -83,15 +109,10 @@ def greatest(input: Array, at: Pooling) -> tuple[Array, Array]:
     The first of equal ones; the last nan, if there is any.
     """
     source = padded(input, at.padding, at.after, lowest(input.dtype))
-    best = np.array(source[at.places[0]], order="C")
-    which = np.zeros(best.shape, np.min_scalar_type(len(at.places) - 1))
-    if any(at.padding):
-        which[...] = at.entries
-    for number, place in enumerate(at.places[1:], 1):
-        part = np.ascontiguousarray(source[place])
-        greater = part > best
-        np.maximum(best, part, out=best)
-        np.maximum(which, np.multiply(greater, number, dtype=which.dtype), out=which)
+    few = math.prod(at.out) <= FEW < len(at.places)
+    best, which = (at_once if few else one_by_one)(source, at)
+    if any(at.padding):  # where all are the lowest number, the first that is not padding
+        which = np.maximum(which, at.entries)
     if input.dtype.kind == "f" and np.isnan(np.add.reduce(best, None)):
         for number, place in enumerate(at.places):
             which[np.isnan(source[place])] = number

@@ -194,6 +194,21 @@ def infinite_and_missing(torch: Any) -> Any:
     return [*answers, F.avg_pool1d(x, 2), F.adaptive_avg_pool1d(x, 3), F.adaptive_max_pool1d(x, 3)]
 
 
+def few_large_windows(torch: Any) -> Any:
+    """Such as the whole picture; with equal elements, missing ones, and minus infinity."""
+    F = torch.nn.functional
+    x = (ramp(torch, 1, 3, 12, 13).sin() * 3).round()
+    x[0, 1, 5, 5], x[0, 1, 7, 2] = float("nan"), float("nan")
+    x[0, 2] = -float("inf")
+    answers = []
+    for args in ((12,), ((12, 13), 1), (9, 3, 4), (9, 1, 4, (1, 2), True)):
+        leaf = x.clone().requires_grad_()
+        values, indices = F.max_pool2d(leaf, *args, return_indices=True)
+        values.sum().backward()
+        answers += [values.detach(), indices, leaf.grad.nonzero()]
+    return answers
+
+
 def training(torch: Any) -> Any:
     """Losses and weights of a small network."""
     nn = torch.nn
