@@ -14,8 +14,10 @@ from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.linalg import norm_along, norm_slope
+from nanotorch.ops.masking import where
 from nanotorch.ops.reduction import normal_dims
 from nanotorch.ops.scalar import plus_number
+from nanotorch.ops.shape import reshape
 
 norm_kernel = OPS["norm_along"].kernel
 
@@ -133,6 +135,10 @@ def pdist_slope(g: Any, input: Any, out: Any, p: float) -> Any:
     """The gradient of `pdist`."""
     if p == 0:
         return vanishing(input)
+    if p == 2:
+        # Of equal rows, whose gradient is 0, the gradient of the gradient would be nan otherwise.
+        share = where(out == 0, 0.0, g / where(out == 0, 1.0, out))
+        return added_to_rows(differences(input) * reshape(share, (-1, 1)), input.shape)
     return added_to_rows(norm_slope(g, differences(input), out, p, (1,), False), input.shape)
 
 

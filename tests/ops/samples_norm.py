@@ -56,6 +56,5 @@ DISTANCES: Table = {
         s(x(3, 4)), s(x(4, 2), 1.0), s(x(3, 2), 3.0), s(x(3, 2), float("inf")), s(x(1, 4)),
         s(x(3, 4), 0), kink(at([1.0, 2.0], [1.0, 2.0], [0.0, 1.0])), bad(x(4)), bad(x(3, 4), -1),
         bad(ints(3, 4)),
-        second=False,  # PyTorch has no second derivative of it
     ),
 }  # fmt: skip
