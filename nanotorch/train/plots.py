@@ -198,7 +198,6 @@ def loss_curves(records: Records) -> Plot | None:
     if changing:
         axes[1].plot(steps, rates, color=GREY)
         axes[1].set(title="Learning rate", xlabel="step", ylabel="learning rate")
-        scale_values(axes[1], rates)
     return Plot("loss", made)
 
 
