@@ -13,6 +13,7 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
 from nanotorch._core.inference import InferenceCell, refuse_write
 from nanotorch._core.origins import about_operands, ours
+from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.saving import observe, observers, opened
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import (
@@ -22,7 +23,6 @@ from nanotorch._core.views import (
     make_view,
     rebase,
     refuse_history,
-    refuse_overlap,
     refuse_rebase,
     write,
 )

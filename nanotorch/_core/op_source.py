@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from nanotorch._core.bytecode import EMPTY
 from nanotorch._core.formula_source import apply
+from nanotorch._core.operand_source import bare_arrays, call_arguments, taken, tensors_only
 
 if TYPE_CHECKING:
     from nanotorch._core.op import Op
@@ -113,29 +114,6 @@ def function(o: "Op", *, inplace: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def bare_arrays(o: "Op", several: bool) -> list[str]:
-    """The way for bare arrays, on which formulas call operations; a tensor passes one test."""
-    first, *rest = o.inputs
-    call = ", ".join(call_arguments(o, "{}"))
-    plain = f"{first}.__class__ is ndarray"
-    plain += "".join(f" and not isinstance({n}, Tensor)" for n in rest)
-    lines = [
-        f"    if {first}.__class__ is not Tensor:",
-        f"        if {plain}: return kernel({call})",
-    ]
-    if not several:
-        tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
-        lines.append(f"        if {tests}: return bare(this_op, {call})")
-    return lines
-
-
-def tensors_only(o: "Op") -> list[str]:
-    """Refuse Python numbers where PyTorch does."""
-    if o.numbers or not o.cast:
-        return []
-    return [f"if not isinstance({n}, (Tensor, ndarray)): raise not_a_tensor({n})" for n in o.inputs]
-
-
 def signature(o: "Op") -> str:
     """The kernel's parameters, with their defaults by name."""
     parts = []
@@ -148,57 +126,13 @@ def signature(o: "Op") -> str:
     return ", ".join(parts)
 
 
-def call_arguments(o: "Op", inputs: str) -> list[str]:
-    """Arguments of the kernel: inputs by the given pattern, statics by their names."""
-    parts = []
-    for name, a in o.arguments.items():
-        value = inputs.format(name) if name in o.inputs else name
-        parts.append(f"{name}={value}" if a.keyword_only else value)
-    return parts
-
-
 def arrays(o: "Op", inplace: bool) -> list[str]:
     """Take the arrays out of the inputs, bring them to one dtype, call the kernel."""
-    lines = []
-    inputs = o.inputs
+    lines, take = taken(o, inplace)
     kernel = [f"r = kernel({', '.join(call_arguments(o, 'a_{}'))})"]
     if o.aux:
         kernel.append(f"r, {', '.join('x_' + n for n in o.aux)} = r")
-    if o.variadic:
-        name = o.variadic
-        take = [f"{name}, a_{name} = promote(this_op, {name}, {o.cast == 'float'}, {inplace})"]
-    elif o.cast and len(inputs) > 1:
-        names, held = ", ".join(inputs), ", ".join("a_" + n for n in inputs)
-        same = " and ".join(f"isinstance({n}, Tensor)" for n in inputs)
-        first, *rest = inputs
-        same += "".join(f" and {first}._array.dtype is {n}._array.dtype" for n in rest)
-        if o.cast == "float":
-            same += f" and {first}._array.dtype.kind == 'f'"
-        lines += [
-            f"if {same}:",
-            *(f"    a_{n} = {n}._array" for n in inputs),
-            *(with_number(*inputs) if len(inputs) == 2 and o.numbers else ()),
-            *(no_tensors(o) if not inplace else ()),
-            "else:",
-            f"    ({names}), ({held}) = "
-            f"promote(this_op, ({names}), {o.cast == 'float'}, {inplace})",
-        ]
-        take = []
-    else:
-        take = [
-            f"a_{n} = None if {n} is None else {n}._array"
-            if n in o.optional
-            else f"a_{n} = {n}._array"
-            for n in inputs
-        ]
-        if o.cast == "float":
-            n = inputs[0]
-            take += [
-                f"t_{n} = a_{n}.dtype",
-                f"if t_{n} is not float32 and t_{n}.kind != 'f': "
-                f"a_{n} = a_{n}.astype(default.numpy)",
-            ]
-    operands = f"({', '.join(inputs)},)" if not o.variadic else f"({o.variadic},)"
+    operands = f"({', '.join(o.inputs)},)" if not o.variadic else f"({o.variadic},)"
     ahead = before_write(o) if inplace else []
     lines += ["try:", *("    " + line for line in take + ahead + kernel)]
     lines += [
@@ -212,24 +146,6 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
         if o.in_order:
             lines.append("elif r.ndim > 1 and not r.flags.c_contiguous: r = r.copy()")
     return lines
-
-
-def with_number(a: str, b: str) -> list[str]:
-    """The short way for a float tensor with a Python number."""
-    return [
-        f"elif ({b}.__class__ is float or {b}.__class__ is int) and isinstance({a}, Tensor) "
-        f"and {a}._array.dtype.kind == 'f':",
-        f"    a_{a} = {a}._array",
-        f"    {b} = constant({b}, a_{a}.dtype)",
-        f"    a_{b} = {b}._array",
-    ]
-
-
-def no_tensors(o: "Op") -> list[str]:
-    """The way for bare arrays and numbers."""
-    tests = " or ".join(f"isinstance({n}, Tensor)" for n in o.inputs)
-    call = ", ".join(call_arguments(o, "{}"))
-    return [f"elif not ({tests}): return bare(this_op, {call})"]
 
 
 def outputs(o: "Op") -> list[str]:

@@ -16,8 +16,9 @@ from nanotorch._core.arguments import refused
 from nanotorch._core.copying import resized
 from nanotorch._core.grad_mode import mode, no_grad
 from nanotorch._core.origins import wrote
+from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.views import check_memory, refuse_overlap
+from nanotorch._core.views import check_memory
 
 Function = Callable[..., Any]
 

@@ -24,6 +24,7 @@ from nanotorch._core.graph import (
 )
 from nanotorch._core.inference import InferenceCell, refuse_write
 from nanotorch._core.origins import wrote
+from nanotorch._core.overlap import check_places
 from nanotorch._core.view_errors import CUSTOM as CUSTOM
 from nanotorch._core.view_errors import INFERENCE, MULTI_OUTPUT, NO_GRAD, TRACKED, refused_write
 
@@ -37,15 +38,6 @@ Step = tuple[Callable[..., Any], tuple[Any, ...], int | None]
 LEAF_WRITE = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF_WRITE = (
     "a view of a leaf Variable that requires grad is being used in an in-place operation."
-)
-OVERLAP = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single "
-    "memory location. Please clone() the tensor before performing the operation."
-)
-
-PARTIAL_OVERLAP = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-    "single memory location. Please clone() the tensor before performing the operation."
 )
 
 
@@ -259,14 +251,6 @@ def check_memory(tensor: "Tensor") -> None:
     check_places(tensor._array)
 
 
-def check_places(array: np.ndarray) -> None:
-    """Refuse a write to memory that several elements share."""
-    if 0 not in array.strides or not array.size:
-        return
-    if any(d == 0 and n > 1 for d, n in zip(array.strides, array.shape, strict=True)):
-        raise RuntimeError(OVERLAP)
-
-
 def refuse_history(tensor: "Tensor") -> None:
     """Refuse a write that is to be recorded to a leaf, a view of one, or a view cut off."""
     view = tensor._view
@@ -281,45 +265,6 @@ def refuse_history(tensor: "Tensor") -> None:
     if tensor._edge is None and tensor.requires_grad:
         # PyTorch does not look whether a write to the base has given this view a history.
         raise RuntimeError(LEAF_WRITE)
-
-
-def refuse_overlap(written: "Tensor", read: "Tensor", same_too: bool = False) -> None:
-    """Refuse an in-place operation on a tensor with another part of the same memory.
-
-    As in PyTorch, only where both lie densely; the very same elements are no trouble to an
-    elementwise operation.
-
-    Args:
-        same_too: refuse the same elements as well.
-    """
-    if read is written and not same_too:
-        return
-    if read is written:
-        raise RuntimeError(PARTIAL_OVERLAP)
-    a, b = written._array, read._array
-    if not (a.size and b.size and is_dense(a) and is_dense(b)):
-        return
-    low, other = (array.__array_interface__["data"][0] for array in (a, b))
-    same = low == other and a.nbytes == b.nbytes and lie_alike(a, b)
-    if (same_too or not same) and low < other + b.nbytes and other < low + a.nbytes:
-        raise RuntimeError(PARTIAL_OVERLAP)
-
-
-def lie_alike(written: np.ndarray, read: np.ndarray) -> bool:
-    """Whether the strides are the same; those of dimensions of size 1 are NumPy's affair."""
-    triples = zip(written.strides, read.strides, written.shape, strict=False)
-    return written.ndim == read.ndim and all(a == b or n == 1 for a, b, n in triples)
-
-
-def is_dense(array: np.ndarray) -> bool:
-    """Whether the elements fill a range of memory, each once, in any order of the dimensions."""
-    step = array.itemsize
-    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
-        if size != 1:
-            if stride != step:
-                return False
-            step *= size
-    return True
 
 
 def write(tensor: "Tensor", values: np.ndarray, name: str) -> None:

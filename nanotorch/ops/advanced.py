@@ -12,8 +12,9 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, modified_error
 from nanotorch._core.layout import strides_of
 from nanotorch._core.op import Array, method, op
+from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.views import refuse_history, refuse_overlap
+from nanotorch._core.views import refuse_history
 from nanotorch.ops.accumulation import added_at, by_dimension
 from nanotorch.ops.arrangement import arranged, slowest_first
 from nanotorch.ops.inplace import writer

@@ -9,8 +9,8 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, method, op
+from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import refuse_overlap
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.hidden import inplace_form
