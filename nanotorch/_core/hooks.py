@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 _ids = itertools.count()
-# How often a hook was added or an attribute of a module set. Who has looked at modules and seen a
-# number here need not look again until it is another.
+# How often a hook was added or an attribute of a module or an optimizer set. Who has looked at
+# these and seen a number here need not look again until it is another.
 changes = [0]
 
 

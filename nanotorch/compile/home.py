@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.tensor import Tensor
-from nanotorch.compile.tape import address, owner
+from nanotorch.compile.tape import Part, address, owner
 
 Array = np.ndarray
 ALIGNMENT = 64
@@ -36,21 +36,18 @@ def block_of(size: int) -> Array:
 
 
 def piece(block: Array, at: int, like: Array) -> Array:
-    """An array like ``like`` in a block; what looks for the memory behind it finds its own only."""
-    own = np.frombuffer(memoryview(block)[at : at + like.nbytes], np.uint8)  # type: ignore[arg-type]
-    return np.ndarray(like.shape, like.dtype, own, 0, like.strides)
+    """An array like ``like`` in a block; who looks for the memory behind it finds its own only."""
+    return np.asarray(Part(block, at, like))
 
 
 def place_of(array: Array) -> tuple[Array, int, int, int] | None:
     """For an array that has moved: its block, the block's span, its role, and its offset there."""
     memory: Any = owner(array).base
-    if not isinstance(memory, memoryview):
-        return None
-    known = spans.get(id(memory.obj))
+    known = spans.get(id(memory.block)) if isinstance(memory, Part) else None
     if known is None:
         return None
-    block, holder = known[0](), memory.obj
-    if block is None or id(block) != id(holder):
+    block = known[0]()
+    if block is not memory.block:
         return None
     at = address(array) - address(block)
     return block, known[1], at // known[1], at % known[1]

@@ -20,7 +20,7 @@ from nanotorch.compile.patching import Used
 from nanotorch.compile.report import Figures
 from nanotorch.compile.source import MISS, Source
 from nanotorch.compile.survey import Survey
-from nanotorch.compile.tape import TEMPORARY, Entry, Ref, holders, hollow, owner
+from nanotorch.compile.tape import TEMPORARY, Entry, Ref, holders, hollow
 from nanotorch.compile.undo import Undo
 
 
@@ -151,7 +151,7 @@ class Plan(Source):
         if not (self.owned and self.gradients):
             return
         alone = self.counts()
-        taken = [n + (position % 3 == 0) for position, n in enumerate(alone)]
+        taken = [n + (position % 2 == 0) for position, n in enumerate(alone)]
         self.counted += [taken, alone]
 
     def alone(self) -> bool:
@@ -159,7 +159,7 @@ class Plan(Source):
         objects = self.names.objects
         expected = list(self.counted[1])
         for position, (leaf, grad, _) in enumerate(self.grad_names):
-            expected[3 * position] += objects[leaf]._grad is objects[grad]
+            expected[2 * position] += objects[leaf]._grad is objects[grad]
         return bool(self.counts() == expected)
 
     def share(self) -> Any:
@@ -181,8 +181,7 @@ class Plan(Source):
                 return False
         for check in self.checks:
             if check.kind == "group":
-                check.value.clear()
-                check.value.update(check.container)
+                check.value[:] = check.container.values()
         return True
 
     def unchanged(self) -> bool:
@@ -213,8 +212,4 @@ def let_go(entries: list[Entry], escaping: list[Ref]) -> None:
 
 def piece(block: np.ndarray, at: int, ref: Ref) -> np.ndarray:
     """An array in the block of gradients."""
-    if not ref.array.flags.forc:  # no memory of its own: it is an operand only
-        whole = home.piece(block, at, ref.storage.base)
-        a = ref.array
-        return np.ndarray(a.shape, a.dtype, owner(whole), ref.offset, a.strides)
     return home.piece(block, at + ref.offset, ref.array)

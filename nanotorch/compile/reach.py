@@ -44,6 +44,7 @@ from nanotorch.compile.watch import (
     changes_its_owner,
     global_names,
     is_library,
+    is_standard,
     may_have_effects,
 )
 
@@ -82,14 +83,18 @@ class Reach:
         checks: what to compare.
         signature: equal for two states that make the step do the same.
         names: the attributes that the step may ask for.
+        users_names: those of them that stand in users' code, not in Python's own or NumPy's.
         dynamic: whether it may ask for others too.
     """
 
     def __init__(self, codes: Iterable[CodeType], library: Iterable[CodeType]) -> None:
         self.codes, self.library = set(codes), set(library)
         self.names: set[str] = set()
+        self.users_names: set[str] = set()
         for code in self.codes:
             self.names |= attribute_names(code)
+            if not is_standard(code):
+                self.users_names |= attribute_names(code)
         self.dynamic = bool(self.names & DYNAMIC)
         self.checks: list[Check] = []
         self.signature: list[Any] = []
@@ -230,7 +235,7 @@ class Reach:
             self.hold(function.__wrapped__, path)  # which runs as it is, inside another
             return
         self.users_attributes(vars(function), path)
-        if self.dynamic or code in self.codes:
+        if self.dynamic:
             self.size(vars(function))
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
@@ -283,7 +288,7 @@ class Reach:
                 if base is not classes[-1] and not issubclass(base, Layout):
                     # It could come to hide what those above it have.
                     self.size(space)
-                for name in sorted((self.names | {"forward"}) & set(space)):
+                for name in sorted((self.users_names | {"forward"}) & set(space)):
                     self.checks.append(Check("item", space, name, space[name]))
                     self.signature.append(id(space[name]))
                 continue

@@ -18,7 +18,7 @@ from nanotorch.compile.emit import Calls, Names
 from nanotorch.compile.guards import argument_guards, check_guards
 from nanotorch.compile.hyper import Leaf, leaves, text
 from nanotorch.compile.memory import Layout
-from nanotorch.compile.tape import SLOT, TEMPORARY, Storage, address, owner
+from nanotorch.compile.tape import SLOT, TEMPORARY, Storage, address
 from nanotorch.compile.undo import Undo
 
 MISS: Any = object()  # what a replay returns when a guard does not hold
@@ -93,7 +93,9 @@ class Source:
         tests = [f"mode.enabled is not {enabled}", f"default.numpy is not {names.of(kind)}"]
         tests.append("observers")  # anomaly mode is one too
         tests += argument_guards(self.arguments, self.known, names)
-        tests += check_guards([c for c in self.checks if not c.counted], names)
+        later = {id(check) for check in self.of_leaves()}
+        seen = [c for c in self.checks if not (c.counted or id(c) in later)]
+        tests += check_guards(seen, names)
         tests.append("changes[0] != seen[0] and not plan.unchanged()")
         lines = [f"if {test}: return MISS" for test in tests]
         return lines + self.option_guards() + self.slot_guards() + self.hold_guards()
@@ -103,7 +105,7 @@ class Source:
         groups = [check for check in self.checks if check.kind == "group"]
         known = {id(check.container) for check in groups}
         tests = [
-            f"{self.names.of(check.container, 'd')} != {self.names.of(check.value, 'd')}"
+            f"[*{self.names.of(check.container, 'd')}.values()] != {self.names.of(check.value)}"
             for check in groups
         ]
         tests += [
@@ -138,25 +140,31 @@ class Source:
         if not (self.owned and self.gradients):
             return []
         objects = self.names.objects
-        held: list[Any] = []
-        for _, grad, array in self.grad_names:
-            held += [objects[grad], objects[array], owner(objects[array])]
+        held = [objects[name] for _, *names in self.grad_names for name in names]
         self.fixed("held", tuple(held))
         self.fixed("counted", self.counted)
         self.fixed("count", getrefcount)
         self.fixed("map", map)
         if len(self.grad_names) == 1:
             _, grad, array = self.grad_names[0]
-            base = self.names.of(owner(objects[array]), "a")
-            found = f"[count({grad}), count({array}), count({base})]"
+            found = f"[count({grad}), count({array})]"
         else:
             found = "[*map(count, held)]"
         # A leaf that let go of its gradient and somebody who holds it count alike.
         theirs = " and ".join(f"{leaf}._grad is {grad}" for leaf, grad, _ in self.grad_names)
         return [
-            f"if not ((found := {found}) == counted[0] and {theirs} or found == counted[1]) "
-            "and not plan.alone(): return plan.share()"
+            f"if (found := {found}) != counted[0] or not ({theirs}):",
+            *[f"    if {test}: return MISS" for test in check_guards(self.of_leaves(), self.names)],
+            "    if found != counted[1] and not plan.alone(): return plan.share()",
         ]
+
+    def of_leaves(self) -> list[Check]:
+        """Checks that leaves have a gradient: known of those that have that of the last step."""
+        if not self.owned:
+            return []
+        leaves = {id(vars(self.names.objects[leaf])) for leaf, *_ in self.grad_names}
+        found = [c for c in self.checks if c.kind == "grad" and id(c.container) in leaves]
+        return found if not any(check.value for check in found) else []
 
     def count_source(self) -> list[str]:
         """The function that counts who holds the gradients."""

@@ -82,10 +82,12 @@ class Survey(Reach):
 
     def visit_optimizer(self, optimizer: Optimizer, path: str) -> None:
         """Groups, state and hooks; options that are numbers are read at run time."""
-        self.entry("attr", optimizer, "__class__", type(optimizer), path)
+        counted = type(optimizer).__setattr__ is Optimizer.__setattr__
+        self.checks.append(Check("attr", optimizer, "__class__", type(optimizer), counted))
+        self.hold(type(optimizer), path)
         self.optimizers.append(optimizer)
         own = vars(optimizer)
-        self.size(own)
+        self.size(own, counted)
         self.users_attributes(own, path)
         hooks = [name for name in own if name.endswith(("step_pre_hooks", "step_post_hooks"))]
         called = [hook for name in hooks for hook in own[name].values()]
@@ -95,8 +97,8 @@ class Survey(Reach):
         if type(optimizer) is not SGD and any(isinstance(part, Tensor) for part in options):
             raise Unguardable(f"an option of `{path}` is a tensor, with a precision of its own")
         for name in ("param_groups", *hooks):
-            self.attribute(own, name, own[name], f"{path}.{name}")
-        self.visit_state(optimizer, path)
+            self.attribute(own, name, own[name], f"{path}.{name}", counted)
+        self.visit_state(optimizer, path, counted)
         free = type(optimizer) in KNOWN_OPTIMIZERS and not self.ordinary
         for group in optimizer.param_groups if free else ():
             self.seen.add(id(group))
@@ -104,7 +106,7 @@ class Survey(Reach):
             plain = all(is_number(part) or isinstance(part, VALUES) or key == "params"
                         for key, part in group.items())  # fmt: skip
             if plain:
-                self.checks.append(Check("group", group, None, dict(group)))
+                self.checks.append(Check("group", group, None, list(group.values())))
             for key, part in group.items():
                 if key in OPTIONS and is_number(part):
                     self.signature.append((key, type(part).__name__ == "tuple"))
@@ -116,10 +118,10 @@ class Survey(Reach):
             for name in own:
                 self.entry("item", own, name, own[name], f"{path}.{name}")
 
-    def visit_state(self, optimizer: Optimizer, path: str) -> None:
+    def visit_state(self, optimizer: Optimizer, path: str, counted: bool) -> None:
         """What an optimizer keeps for each parameter, which nobody else changes the flags of."""
         own = vars(optimizer)
-        self.checks.append(Check("item", own, "state", optimizer.state))
+        self.checks.append(Check("item", own, "state", optimizer.state, counted))
         self.kept.append(optimizer.state)
         self.checks.append(Check("len", optimizer.state, None, len(optimizer.state)))
         self.signature.append((id(optimizer.state), len(optimizer.state)))

@@ -170,6 +170,24 @@ def owner(array: Array) -> Array:
     return array
 
 
+class Part:
+    """Some bytes of a block: what an array in it is a view of, so that nobody sees the others.
+
+    Args:
+        at: where they begin.
+        like: has the shape, dtype and strides of the array.
+    """
+
+    __slots__ = ("__array_interface__", "block")
+
+    def __init__(self, block: Array, at: int, like: Array) -> None:
+        self.block = block
+        self.__array_interface__ = {
+            "version": 3, "data": (address(block) + at, False), "shape": like.shape,
+            "typestr": like.dtype.str, "strides": like.strides,
+        }  # fmt: skip
+
+
 def shifts(arrays: Sequence[Array]) -> tuple[tuple[int, int, int], ...]:
     """Pairs of arrays that may share memory, by position, and how many bytes lie between them."""
     return tuple(
@@ -188,6 +206,8 @@ def holders(arrays: Iterable[Array]) -> frozenset[int]:
         while isinstance(base, np.ndarray):
             found.add(id(base))
             base = base.base
+        if isinstance(base, Part):
+            found.add(id(base))
     return frozenset(found)
 
 

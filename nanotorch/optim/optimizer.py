@@ -12,7 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 from nanotorch._core.grad_mode import enable_grad
-from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
+from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook, changes
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.typename import typename
@@ -107,7 +107,12 @@ class Optimizer:
     def __getstate__(self) -> dict[str, Any]:
         return {name: self.__dict__[name] for name in ("defaults", "state", "param_groups")}
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        changes[0] += 1
+        object.__setattr__(self, name, value)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
+        changes[0] += 1
         self.__dict__.update(state)
         self._prepare()
 
