@@ -89,6 +89,7 @@ from nanotorch.nn.layernorm import LayerNorm as LayerNorm
 from nanotorch.nn.linear import Bilinear as Bilinear
 from nanotorch.nn.linear import Identity as Identity
 from nanotorch.nn.linear import Linear as Linear
+from nanotorch.nn.linear_loss import LinearCrossEntropyLoss as LinearCrossEntropyLoss
 from nanotorch.nn.loss import BCELoss as BCELoss
 from nanotorch.nn.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from nanotorch.nn.loss import CrossEntropyLoss as CrossEntropyLoss

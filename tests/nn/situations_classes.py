@@ -86,6 +86,25 @@ def linear_and_cross_entropy(torch: Any) -> Any:
     ]  # fmt: skip
 
 
+def linear_layer_with_loss(torch: Any) -> Any:
+    nn = torch.nn
+    answers = []
+    for out, more in (((), {}), ((2,), {"bias": True, "label_smoothing": 0.1})):
+        for reduction in ("none", "mean"):
+            torch.manual_seed(3)
+            layer = nn.LinearCrossEntropyLoss(
+                4, 5, out_features=out, reduction=reduction, dtype=torch.float64, **more
+            )
+            y = torch.tensor([[1, 0], [2, 3], [4, 4]])[:, : len(out) + 1]
+            answers.append(
+                _gradient(lambda x: layer(x, y if out else y[:, 0]), _values(torch, 3, 4))
+            )
+            grads = [numbers(p.grad) for p in layer.parameters()]
+            answers.append([repr(layer), list(layer.state_dict()), grads])
+    weighted = nn.LinearCrossEntropyLoss(4, 5, weight=torch.ones(5), ignore_index=2)
+    return [*answers, repr(weighted), list(weighted.state_dict())]
+
+
 def many_classes(torch: Any) -> Any:
     nn = torch.nn
     answers = []

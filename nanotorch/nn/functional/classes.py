@@ -177,7 +177,7 @@ def linear_cross_entropy(
 
     Args:
         input: (N, in_features) or (in_features,).
-        linear_weight, linear_bias: (C, in_features) and (C,).
+        linear_weight, linear_bias: (C, ..., in_features) and (C, ...).
         ignore_index: Default: -100.
         options: accepted; PyTorch's choice of implementation.
         target, weight, reduction, label_smoothing: see `cross_entropy`.
@@ -193,13 +193,19 @@ def linear_cross_entropy(
             "expected equal input and linear_weight last dimensions (in_features), got "
             f"{input.size(-1)} and {linear_weight.size(-1)}, respectively"
         )
-    if linear_bias is not None and linear_bias.shape != linear_weight.shape[:1]:
+    if linear_bias is not None and linear_bias.shape != linear_weight.shape[:-1]:
         raise RuntimeError(
-            f"expected linear_bias shape {tuple(linear_weight.shape[:1])}, got "
+            f"expected linear_bias shape {tuple(linear_weight.shape[:-1])}, got "
             f"{tuple(linear_bias.shape)}"
         )
     ignored = -100 if ignore_index is None else ignore_index
-    scores = linear(input, linear_weight, linear_bias)
+    if linear_weight.ndim > 2:
+        shape = (*input.shape[:-1], *linear_weight.shape[:-1])
+        rows = linear_weight.reshape((-1, linear_weight.size(-1)))
+        biases = None if linear_bias is None else linear_bias.reshape(-1)
+        scores = linear(input, rows, biases).reshape(shape)
+    else:
+        scores = linear(input, linear_weight, linear_bias)
     return cross_entropy(scores, target, weight, None, ignored, None, reduction, label_smoothing)
 
 
