@@ -26,9 +26,13 @@ LARGEST_NUMBER = 1_000_000
 # Two of the first are the sides of the largest matrix of weights; the rest multiply it.
 SIDES = {
     *("in_features", "out_features", "in_channels", "out_channels", "input_size", "hidden_size"),
-    *("num_embeddings", "embedding_dim", "d_model", "dim_feedforward", "embed_dim"),
+    *("num_embeddings", "embedding_dim", "d_model", "dim_feedforward", "embed_dim", "length"),
 }
 FACTORS = {"kernel_size", "num_layers"}
+MOST_LAYERS = 1000
+"""Of one kind, in one layer."""
+LARGEST_OUTPUT = 200_000_000
+"""Numbers that a layer may make of two samples."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ def build_model(model: Model, wanted: Wanted, origins: Origins) -> nn.Sequential
         known = inferred_sizes(before, wanted.vocabulary)
         check_given(layer, path, known, index == 0, origins)
         check_sizes(layer, path, known, origins)
+        check_output(layer, path, before, origins)
         built.append(LAYERS.build(layer, path, origins, **known))
         before = applied(built[-1], before, path, origins)
     given = tuple(before.shape[1:]) if isinstance(before, torch.Tensor) else None
@@ -93,11 +98,13 @@ def check_sizes(layer: Component, path: str, known: Mapping[str, int], origins: 
     sides: list[tuple[int, str]] = []
     factor = 1
     for name, value in arguments.items():
-        numbers = [int(n) for n in np.ravel(value) if isinstance(n, np.integer)] if value else []
+        numbers = whole_numbers(value)
         if name in SIDES:
             sides += [(number, name) for number in numbers]
         elif any(abs(number) > LARGEST_NUMBER for number in numbers):
             raise origins.error(f"{path}.{name}", f"is more than {LARGEST_NUMBER:,}")
+        elif name == "num_layers" and any(number > MOST_LAYERS for number in numbers):
+            raise origins.error(f"{path}.{name}", f"is more than {MOST_LAYERS:,}")
         elif name in FACTORS:
             repeated = numbers * power_of(layer.name) if len(numbers) == 1 else numbers
             factor *= abs(math.prod(repeated))
@@ -110,6 +117,30 @@ def check_sizes(layer: Component, path: str, known: Mapping[str, int], origins: 
         )
         message = f"{shown} weights are more than {LARGEST_LAYER:,}"
         raise origins.error(f"{path}.{largest[-1][1]}", message)
+
+
+def whole_numbers(value: Any) -> list[int]:
+    """Return the whole numbers in an argument."""
+    given = value if isinstance(value, tuple) else (value,)
+    return [n for n in given if isinstance(n, int) and not isinstance(n, bool)]
+
+
+def check_output(layer: Component, path: str, example: Any, origins: Origins) -> None:
+    """Refuse a layer that enlarges its inputs beyond all measure."""
+    if not isinstance(example, torch.Tensor):
+        return
+    places = max(example.dim() - 2, 1)
+    for name, value in layer.arguments.items():
+        if name not in ("size", "output_size", "scale_factor", "upscale_factor", "padding"):
+            continue
+        given = value if isinstance(value, tuple) else (value,)
+        sizes = [abs(float(n)) for n in given if isinstance(n, int | float)]
+        if name == "padding":
+            sizes = [2 * size + max(example.shape) for size in sizes]
+        sizes = sizes * places if len(sizes) == 1 else sizes
+        if math.prod(sizes) * math.prod(example.shape[:2]) > LARGEST_OUTPUT:
+            message = f"makes more than {LARGEST_OUTPUT:,} numbers of two samples"
+            raise origins.error(f"{path}.{name}", message)
 
 
 def power_of(name: str) -> int:

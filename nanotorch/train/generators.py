@@ -15,6 +15,9 @@ from .settings import Above, NotNegative
 Array = NDArray[np.float64]
 Samples = Annotated[int, Range(low=2, high=1_000_000)]
 
+MOST_NUMBERS = 20_000_000
+"""Of all samples together."""
+
 
 @dataclass(frozen=True)
 class Made:
@@ -252,6 +255,10 @@ class Blobs(Generator):
     """The standard deviation of each cloud in each dimension."""
     box: Above = 10.0
     """The centres lie between -box and box in each dimension."""
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        if self.samples * self.features > MOST_NUMBERS:
+            yield "samples", f"makes more than {MOST_NUMBERS:,} numbers"
 
     @property
     def class_count(self) -> int:

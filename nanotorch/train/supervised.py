@@ -11,7 +11,7 @@ import nanotorch as torch
 from nanotorch import nn
 
 from .build import Wanted, build_callbacks, build_model, build_optimizer, freeze
-from .components import BINARY_LOSSES, LOSSES
+from .components import BINARY_LOSSES, LOSSES, REFUSALS
 from .dataset import PARTS, Dataset, Samples, load_dataset
 from .events import TensorBoardEvents
 from .experiment import Report
@@ -54,6 +54,7 @@ class Supervised(Fitting):
         loss = self.kind.criterion(self._loss(origins))
         optimizer = build_optimizer(config.optimizer, model, origins)
         samples = self.dataset.parts["train"]
+        try_loss(model, loss, samples, origins)
         super().__init__(config, model, loss, optimizer, samples, shuffling, origins)
         self._listening = build_callbacks(config.callbacks, origins)
 
@@ -195,6 +196,22 @@ def dataset_of(
         message = f"takes two classes, but there are {count}; CrossEntropyLoss takes any number"
         raise origins.error("loss.name", f"{config.loss.name} {message}")
     return dataset
+
+
+def try_loss(model: nn.Module, loss: nn.Module, samples: Samples, origins: Origins) -> None:
+    """Take the loss of a sample, whose arguments may only now turn out to be impossible.
+
+    Raises:
+        ConfigError: if it has none.
+    """
+    model.eval()
+    try:
+        with torch.no_grad(), np.errstate(all="ignore"):
+            loss(model(torch.from_numpy(samples.x[:1])), torch.from_numpy(samples.y[:1]))
+    except REFUSALS as error:
+        raise origins.error("loss", str(error) or type(error).__name__) from None
+    finally:
+        model.train()
 
 
 def described_inputs(dataset: Dataset) -> str:

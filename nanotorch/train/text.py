@@ -13,7 +13,7 @@ LARGEST_TEXT = 20_000_000
 MOST_CHARACTERS = 10_000
 """Of different ones."""
 MOST_PLACES = 50_000_000
-"""Characters of all samples together, each counted as often as it occurs in one."""
+"""Characters of all samples of a part together, each counted as often as it occurs in one."""
 
 
 def load_text(data: TextData, origins: Origins) -> Dataset:
@@ -39,10 +39,10 @@ def load_text(data: TextData, origins: Origins) -> Dataset:
         if fraction and len(piece) <= data.context:
             message = f"leaves {len(piece)} characters, not even one sample of {data.context} and"
             raise origins.error(f"data.split.{name}", f"{message} the one after it")
+        if data.context * (len(piece) // (data.stride or data.context) + 1) > MOST_PLACES:
+            message = f"makes samples of more than {MOST_PLACES:,} characters"
+            raise origins.error("data.stride", message)
         parts[name] = windows(piece, data)
-    if sum(part.x.size for part in parts.values()) > MOST_PLACES:
-        message = f"makes samples of more than {MOST_PLACES:,} characters"
-        raise origins.error("data.stride", message)
     return Dataset(parts, Preprocessing(target="the next character", classes=characters))
 
 

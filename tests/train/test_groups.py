@@ -136,7 +136,20 @@ def test_a_name_must_be_one() -> None:
         ),
         (
             "[{name: Positions, length: 900000000}]",
-            "model.layers[0].length: is more than 1,000,000",
+            "model.layers[0].length: 2 x 900000000 weights are more than 50,000,000",
+        ),
+        (
+            "[{name: Unflatten, dim: 1, unflattened_size: [1, 1, 2]}, "
+            "{name: ZeroPad2d, padding: 900000}]",
+            "model.layers[1].padding: makes more than 200,000,000 numbers of two samples",
+        ),
+        (
+            "[{name: LSTM, hidden_size: 3, num_layers: 1000000000000000000000}]",
+            "model.layers[0].num_layers: is more than 1,000,000",
+        ),
+        (
+            "[{name: LSTM, hidden_size: 3}]",
+            "model.layers[0]: gives several things; add {name: Item}",
         ),
         (
             "[{name: Unflatten, dim: 1, unflattened_size: [2, 1]}]",

@@ -159,3 +159,10 @@ def test_softmax_and_sigmoid_of_what_is_large() -> None:
     np.testing.assert_array_equal(softmax(x), [[1, 0, 0]])
     np.testing.assert_array_equal(sigmoid(x), [[1, 0.5, 0]])
     assert math.isclose(float(softmax(np.zeros((1, 4), np.float32))[0, 0]), 0.25)
+
+
+def test_a_loss_that_only_its_first_call_refuses() -> None:
+    loss = "loss={name: CrossEntropyLoss, label_smoothing: 3}"
+    assert "label_smoothing must be between 0.0 and 1.0. Got: 3" in refusal(
+        CLASSIFICATION, *THREE, loss
+    )
