@@ -2,10 +2,12 @@
 
 tracing   a step runs, and library code sees traced arrays
 recorder, proxy, hyper   they note every call on the tape
-watch, survey   which Python the step runs, and what that can reach
+watch, reach, survey, checks   which Python the step runs, and what that can reach
+patching   functions of the library that are replaced
 capture   one traced step: tape, effects, guards
 passes, memory   a shorter tape, and where its temporaries lie
-emit, guards, plan   the replay as Python source
+emit, guards, source, plan   the replay as Python source
+undo   an error in the middle of a replay
 verify   the first replay beside the step itself
 compiler, compiled   which plan a call takes; `compile`
 """

@@ -31,16 +31,20 @@ def compile(
     """Capture what a training step does to tensors and replay it, without graph or allocation.
 
     The step may do everything a training step does: `zero_grad`, forward, `backward`, the step of
-    `SGD`, `Adam` or `AdamW`, without any of them too. The first call runs as it is and is watched,
+    any optimizer but `LBFGS`, without any of them too. The first call runs as it is and is watched,
     the second is traced, the third runs beside its first replay, and only if every bit is the same
     do replays take over. They give the very bits of the step itself.
 
     A replay first checks what the step depends on: shapes, dtypes and strides of its arguments,
-    which tensors, modules, numbers and functions it reaches, training and grad mode. Where
-    something has changed, the step is captured anew. An optimizer's options (a learning rate that
-    is scheduled) are read at every call. What cannot be replayed - Python that depends on the
+    which tensors, modules, attributes, numbers and functions it reaches, training and grad mode.
+    Where something has changed, the step is captured anew. An optimizer's options (a learning rate
+    that is scheduled) are read at every call. What cannot be replayed - Python that depends on the
     values of tensors, prints, random numbers of others, variables that the step changes - makes the
-    function run as it is, with one warning that names the line.
+    function run as it is, with one warning that names the line. In anomaly mode and under
+    `saved_tensors_hooks` it runs as it is for that time.
+
+    An error in the middle of a replay is the step's own: what has been written is put back, and the
+    step runs as it is up to it.
 
     A tensor that a replay returns has values and ``requires_grad`` as always; its ``grad_fn`` is
     one of a graph that is used up, as it is after `backward`. A module's forward is replayed under

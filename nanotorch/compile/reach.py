@@ -33,9 +33,9 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.device import device
 from nanotorch._core.layout import Layout
+from nanotorch._core.origins import PACKAGE
 from nanotorch._core.random import Generator
 from nanotorch.compile.checks import MISSING, Check, namespace
-from nanotorch.compile.compiled import compiled_function
 from nanotorch.compile.patching import is_watched
 from nanotorch.compile.watch import (
     NUMPY_EFFECTS,
@@ -64,7 +64,7 @@ DYNAMIC = {
 }  # fmt: skip
 LOOKING_UP = (getattr, hasattr, operator.attrgetter, operator.methodcaller)
 BUILTINS = vars(builtins)
-COMPILED = compiled_function.__code__.co_filename
+COMPILED = PACKAGE + "compile"  # where the functions that stand for compiled ones come from
 OWN_CLASSES = ("builtins", "abc", "typing", "collections")
 
 
@@ -231,7 +231,7 @@ class Reach:
         """Its closure, and what a user's function reads of its globals and of Python."""
         code = function.__code__
         self.signature.append(id(code))
-        if hasattr(function, "__wrapped__") and code.co_filename == COMPILED:
+        if hasattr(function, "__wrapped__") and code.co_filename.startswith(COMPILED):
             self.hold(function.__wrapped__, path)  # which runs as it is, inside another
             return
         self.users_attributes(vars(function), path)
