@@ -13,6 +13,7 @@ from nanotorch.serialization import save
 from nanotorch.serialization.files import write_atomically
 
 from .callbacks import DIVERGED, INTERRUPTED, OUT_OF_TIME, StopOnSignal, StopWhenNotFinite
+from .checkpoint import CheckpointError
 from .checkpoints import Checkpoints
 from .divergence import Memory
 from .dump import dump_config
@@ -184,7 +185,11 @@ class Run:
         callbacks = [*first, *self._experiment.callbacks(recorder), self._memory, keeping]
         loop = Loop(self._experiment, self._experiment.steps, callbacks)
         if self._saved is not None and "task" in self._saved.state:
-            loop.load_state(self._saved.state["loop"])
+            try:
+                loop.load_state(self._saved.state["loop"])
+            except (KeyError, TypeError, ValueError, RuntimeError) as error:
+                problem = f"its checkpoint does not fit this configuration: {error}"
+                raise CheckpointError(self._directory, problem) from None
             if self._saved.fresh:
                 loop.stop_reason = None
         return loop

@@ -93,6 +93,7 @@ class Schedule(Callback):
         self._monitor = monitor
         arguments = dict(component.arguments)
         self._interval, warmup = arguments.pop("interval"), arguments.pop("warmup")
+        self._name = component.name + (" after warm-up" if warmup else "")
         length = steps if self._interval == STEP else epochs
         if name := LENGTHS.get(component.name):
             arguments.setdefault(name, max(length - warmup, 1))
@@ -114,10 +115,12 @@ class Schedule(Callback):
             self._advance(loop.measured.get(self._monitor))
 
     def state(self) -> Any:
-        return self._scheduler.state_dict()
+        return {"name": self._name, "state": self._scheduler.state_dict()}
 
     def load_state(self, state: Any) -> None:
-        self._scheduler.load_state_dict(state)
+        if state["name"] != self._name:
+            raise ValueError(f"the scheduler is {self._name}, but was {state['name']}")
+        self._scheduler.load_state_dict(without_lengths(state["state"]))
 
     def _advance(self, value: float | None) -> None:
         if isinstance(self._scheduler, lr_scheduler.ReduceLROnPlateau):
@@ -125,3 +128,12 @@ class Schedule(Callback):
                 self._scheduler.step(value)
         else:
             self._scheduler.step()
+
+
+def without_lengths(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a scheduler's state but for its length: a resumed run may be a longer one."""
+    kept = {key: value for key, value in state.items() if key not in LENGTHS.values()}
+    if "_schedulers" in kept:
+        rise, main = kept["_schedulers"]
+        kept["_schedulers"] = [rise, without_lengths(main)]
+    return kept

@@ -280,6 +280,26 @@ def test_a_changed_model_is_refused() -> None:
         resume(whole.directory, ["model.layers[0].out_features=9", "train.steps=50"])
 
 
+def test_another_schedule_is_refused() -> None:
+    whole = finished(REGRESSION, ["scheduler={name: StepLR, step_size: 1}"])
+    with pytest.raises(CheckpointError, match="the scheduler is ExponentialLR, but was StepLR"):
+        resume(whole.directory, ["scheduler={name: ExponentialLR, gamma: 1}", "train.epochs=9"])
+
+
+@pytest.mark.parametrize("warmup", [0, 1])
+def test_a_longer_run_has_a_longer_schedule(warmup: int) -> None:
+    schedule = f"scheduler={{name: PolynomialLR, warmup: {warmup}}}"
+    rates = [schedule, "optimizer={name: SGD, lr: 1e-3}"]
+    short = finished(REGRESSION, [*rates, "train={epochs: 4, batch_size: null}"])
+    checkpoint = sorted((short.directory / "checkpoints").glob("step-*"))[1]
+    copy = as_if_killed(short.directory, checkpoint, [])
+    resume(copy, ["train.epochs=40"])
+    lines = [json.loads(line) for line in (copy / "metrics.jsonl").read_text().splitlines()]
+    found = [line["train/lr"] for line in lines if "train/lr" in line]
+    assert len(found) == 40
+    assert found[10] > found[30] > found[39] > 0
+
+
 def test_changed_data_is_refused() -> None:
     whole = finished(REGRESSION, [])
     table = Path("table.csv")
@@ -332,7 +352,7 @@ def test_one_of_config_and_resume_is_needed(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("text", [REGRESSION, MINIMIZATION])
 def test_an_interrupted_run_goes_on(number: signal.Signals, code: int, text: str) -> None:
-    length = "train.epochs=4000" if text == REGRESSION else "function.iterations=20000"
+    length = "train.epochs=1200" if text == REGRESSION else "function.iterations=20000"
     write_example(Path(), text)
     more = [length, "optimizer={name: Adam, lr: 1e-4}", "log.progress=false"]
     whole = train(load_config("x.yaml", more))
