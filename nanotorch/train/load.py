@@ -1,17 +1,17 @@
 """A configuration file, with the command line's overrides, into a checked configuration."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from .config import with_overrides
 from .inherit import read_tree
-from .problems import ConfigError, Origins, Problem
+from .problems import ConfigError, Origins, Place, Problem
 from .reading import Reader
 from .schema import Config
-from .tree import Table
+from .tree import Table, Tree
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,32 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
         ConfigError: if anything is wrong with it; says everything that is.
     """
     source, path = str(path), Path(path)
-    tree = with_overrides(read_tree(path, source), overrides)
+    written = read_tree(path, source)
+    tree = with_overrides(written, overrides)
     if not isinstance(tree, Table):
         message = f"expected sections, such as 'model:' and 'train:', got {tree}"
         raise ConfigError([Problem(tree.place, "", message)])
     reader = Reader()
     config = reader.read(tree, Config, "")
     if reader.problems:
-        raise ConfigError(sorted(reader.problems, key=partial(position, source=source)))
+        problems = sorted(reader.problems, key=partial(position, source=source))
+        raise ConfigError([*problems, *blamed_on_overrides(problems, written, overrides)])
     if config.log.name is None:
         config = replace(config, log=replace(config.log, name=run_name(path.stem)))
     return LoadedConfig(config, Origins(reader.places))
+
+
+def blamed_on_overrides(
+    problems: Sequence[Problem], written: Tree, overrides: Sequence[str]
+) -> Iterator[Problem]:
+    """Yield who is to blame for problems in a file that is right as it stands."""
+    if not overrides or not any(problem.place and problem.place.line for problem in problems):
+        return
+    reader = Reader()
+    reader.read(written, Config, "")
+    if not reader.problems:
+        message = "without this the file is right"
+        yield Problem(Place(source=f"command line: {' '.join(overrides)}"), "", message)
 
 
 def position(problem: Problem, source: str) -> tuple[bool, bool, str, int, int]:

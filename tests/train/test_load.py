@@ -312,3 +312,14 @@ def test_the_name_of_a_run_is_the_file_s(stem: str, name: str) -> None:
 def test_what_a_name_is_replaced_with(override: str, name: str, lr: float) -> None:
     optimizer = load(REGRESSION, override).config.optimizer
     assert (optimizer.name, optimizer.arguments["lr"]) == (name, lr)
+
+
+def test_overrides_are_blamed_for_what_they_make_wrong_elsewhere() -> None:
+    assert refusal(REGRESSION, "experiment=classification", "seed=1").splitlines() == [
+        "x.yaml:8:14: loss.name: a classification takes BCEWithLogitsLoss or BCELoss or "
+        "CrossEntropyLoss or NLLLoss",
+        "command line: experiment=classification seed=1: without this the file is right",
+    ]
+    wrong = REGRESSION.replace("epochs: 2", "epochs: x")
+    assert "without this" not in refusal(wrong, "experiment=classification")
+
