@@ -1,10 +1,12 @@
 """What needs fresh processes: the cost of an import, and memory."""
 
+import functools
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +29,20 @@ print(time.process_time() - start)
 """
 
 
+@functools.cache
+def bytecode() -> tempfile.TemporaryDirectory[str]:
+    """Where bytecode is kept, which installed packages have: whoever's files can be written or not.
+
+    It is deleted with the process.
+    """
+    return tempfile.TemporaryDirectory()
+
+
 def python(*arguments: str) -> Any:
     """What a fresh interpreter prints, read as JSON."""
     paths = [str(SCRIPTS), str(SCRIPTS.parent), *sys.path[1:]]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    environment |= {"PYTHONPYCACHEPREFIX": bytecode().name, "PYTHONDONTWRITEBYTECODE": ""}
     command = [sys.executable, *arguments]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
@@ -48,7 +60,7 @@ def imports(names: list[str], rivals: list[Rival]) -> Row:
             announce(f"import {module}")
             code = CPU_TIME.format(before=before.get(who, ""), module=module)
             took = python("-c", code)
-            if turn:  # the first reads the files from the disk
+            if turn:  # the first reads the files from the disk and writes bytecode
                 seconds[who].append(took * 1e6)
     return row("import, CPU time", "import", "us", seconds)
 
