@@ -135,12 +135,17 @@ def catalogue(word: str) -> str | None:
     """Return what there is: of one kind, about one name, or everything.
 
     Args:
-        word: a kind, such as `layers`, or a name, such as `Linear`; empty for everything.
+        word: a kind, such as `layers`, a section, such as `train`, or a name, such as `Linear`;
+            empty for everything.
 
     Returns:
         Text for people, None if there is no such kind or name.
     """
     every = kinds()
+    inner = [name for name in every["sections"] if name.rpartition(".")[2] == word]
+    if inner:  # such as `train`, which several experiments have
+        texts = dict.fromkeys("\n".join(list(every["sections"][name])[1:]) for name in inner)
+        return f"{word}:\n" + "\nor\n".join(texts)
     chosen = {word: every[word]} if word in every else every
     lines: list[str] = []
     for kind, names in chosen.items():

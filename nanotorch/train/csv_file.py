@@ -73,7 +73,7 @@ class CsvFile:
         texts = self.texts(column)
         values = [float(text) if NUMBER.fullmatch(text) else math.nan for text in texts]
         problems = [
-            self.problem(row, column, f"{quoted(text)} is not a number" if text else "is empty")
+            self.problem(row, column, not_a_number(text))
             for row, text, value in zip(self.rows, texts, values, strict=True)
             if not math.isfinite(value) and not (missing and text.lower() in MISSING)
         ]
@@ -89,6 +89,15 @@ class CsvFile:
             column=cell_start(row.text, self.header.index(column), self.delimiter),
         )
         return Problem(place, f"column {quoted(column)}", message)
+
+
+def not_a_number(text: str) -> str:
+    """Return what is wrong with a cell that should hold a number."""
+    if not text:
+        return "is empty"
+    comma = "," in text and NUMBER.fullmatch(text.replace(",", "."))
+    point = "; a number is written with a point" if comma else ""
+    return f"{quoted(text)} is not a number{point}"
 
 
 def cell_start(text: str, index: int, delimiter: str = ",") -> int:

@@ -129,7 +129,7 @@ def main() -> None:
     x, y, count = characters()
     torch.manual_seed(0)
     model = Transformer(count)
-    adam = torch.optim.AdamW(groups(model), lr=3e-3, weight_decay=0.1)
+    adam = torch.optim.AdamW(groups(model), lr=1e-2, weight_decay=0.1)
     found["characters"] = losses(model, adam, x, y, order, STEPS["characters"])
     golden = {"torch": torch.__version__, "overrides": OVERRIDES, "losses": found}
     TARGET.write_text(json.dumps(golden, indent=1) + "\n", encoding="utf-8")

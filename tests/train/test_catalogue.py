@@ -56,6 +56,16 @@ def test_of_one_kind() -> None:
     assert "Adam" not in text
 
 
+def test_of_one_section() -> None:
+    text = catalogue("early_stopping")
+    assert text is not None
+    assert text.startswith("early_stopping:\n  monitor: ")
+    data = catalogue("data")
+    assert data is not None
+    assert "  csv: " in data.partition("\nor\n")[0]
+    assert "  context: " in data.partition("\nor\n")[2]
+
+
 def test_what_is_not_known() -> None:
     assert catalogue("Adm") is None
     assert unknown("Adm") == "--list 'Adm': is not known; did you mean 'Adam'?"

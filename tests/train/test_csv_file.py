@@ -46,6 +46,10 @@ def test_a_table_is_read(text: str) -> None:
         ("a,b\n1,2\nx,4\n", "t.csv:3:1: column 'a': 'x' is not a number"),
         ("b,a\n1,2\n3, y\n", "t.csv:3:3: column 'a': 'y' is not a number"),
         ('b,a\n"1,5",1_0\n', "t.csv:2:7: column 'a': '1_0' is not a number"),
+        (
+            'b,a\n1,"2,5"\n',
+            "t.csv:2:3: column 'a': '2,5' is not a number; a number is written with a point",
+        ),
         ("b,a\n1,\n", "t.csv:2:3: column 'a': is empty"),
         ("a\nnan\n", "t.csv:2:1: column 'a': 'nan' is not a number"),
         ("a\n1\n-inf\n", "t.csv:3:1: column 'a': '-inf' is not a number"),

@@ -322,4 +322,3 @@ def test_overrides_are_blamed_for_what_they_make_wrong_elsewhere() -> None:
     ]
     wrong = REGRESSION.replace("epochs: 2", "epochs: x")
     assert "without this" not in refusal(wrong, "experiment=classification")
-
