@@ -15,11 +15,8 @@ from nanotorch import autograd as autograd
 from nanotorch import backends as backends
 from nanotorch import cuda as cuda
 from nanotorch import linalg as linalg
-from nanotorch import nn as nn
 from nanotorch import ops as ops
-from nanotorch import optim as optim
 from nanotorch import return_types as return_types
-from nanotorch import utils as utils
 from nanotorch._core.device import device as device
 from nanotorch._core.dtypes import Size as Size
 from nanotorch._core.dtypes import bool_ as bool
@@ -65,40 +62,6 @@ from nanotorch.autograd.anomaly_mode import (
 from nanotorch.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from nanotorch.compile import compile as compile
 from nanotorch.names.lookup import on_demand as _on_demand
-from nanotorch.nn.functional import bilinear as bilinear
-from nanotorch.nn.functional import celu_ as celu_
-from nanotorch.nn.functional import rms_norm as rms_norm
-from nanotorch.nn.functional import rrelu_ as rrelu_
-from nanotorch.nn.functional import selu_ as selu_
-from nanotorch.nn.functional import threshold_ as threshold_
-from nanotorch.nn.functional.plain import alpha_dropout as alpha_dropout
-from nanotorch.nn.functional.plain import alpha_dropout_ as alpha_dropout_
-from nanotorch.nn.functional.plain import batch_norm as batch_norm
-from nanotorch.nn.functional.plain import celu as celu
-from nanotorch.nn.functional.plain import dropout as dropout
-from nanotorch.nn.functional.plain import dropout_ as dropout_
-from nanotorch.nn.functional.plain import feature_alpha_dropout as feature_alpha_dropout
-from nanotorch.nn.functional.plain import feature_alpha_dropout_ as feature_alpha_dropout_
-from nanotorch.nn.functional.plain import feature_dropout as feature_dropout
-from nanotorch.nn.functional.plain import feature_dropout_ as feature_dropout_
-from nanotorch.nn.functional.plain import group_norm as group_norm
-from nanotorch.nn.functional.plain import hardshrink as hardshrink
-from nanotorch.nn.functional.plain import instance_norm as instance_norm
-from nanotorch.nn.functional.plain import layer_norm as layer_norm
-from nanotorch.nn.functional.plain import norm_except_dim as norm_except_dim
-from nanotorch.nn.functional.plain import rrelu as rrelu
-from nanotorch.nn.functional.plain import selu as selu
-from nanotorch.nn.functional.plain import threshold as threshold
-from nanotorch.nn.functional.plain_loss import (
-    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
-)
-from nanotorch.nn.functional.plain_loss import cosine_embedding_loss as cosine_embedding_loss
-from nanotorch.nn.functional.plain_loss import ctc_loss as ctc_loss
-from nanotorch.nn.functional.plain_loss import hinge_embedding_loss as hinge_embedding_loss
-from nanotorch.nn.functional.plain_loss import kl_div as kl_div
-from nanotorch.nn.functional.plain_loss import margin_ranking_loss as margin_ranking_loss
-from nanotorch.nn.functional.plain_loss import poisson_nll_loss as poisson_nll_loss
-from nanotorch.nn.functional.plain_loss import triplet_margin_loss as triplet_margin_loss
 from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
 from nanotorch.ops import generator as random
 from nanotorch.ops.generator import Generator as Generator
@@ -107,26 +70,49 @@ from nanotorch.ops.generator import default_generator as default_generator
 __version__ = "0.1.0"
 newaxis = None
 
-if _TYPE_CHECKING:  # operations are registered by their declarations, which types cannot follow
+if _TYPE_CHECKING:
+    from nanotorch import nn as nn
+    from nanotorch import optim as optim
+    from nanotorch import utils as utils
 
+    # Operations are registered by their declarations, which types cannot follow.
     def __getattr__(name: str) -> _Any: ...
 else:  # what many programs do without is imported when it is used
     __getattr__, __dir__ = _on_demand(
         "nanotorch",
         {
-            "nanotorch": "amp distributed distributions func mps serialization testing version xpu",
+            "nanotorch": (
+                "amp distributed distributions func mps nn optim serialization testing utils "
+                "version xpu"
+            ),
             "nanotorch.amp": "GradScaler autocast",
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",
             "nanotorch.func": "vmap",
-            "nanotorch.ops.tensor_types": "BoolTensor ByteTensor CharTensor DoubleTensor "
-            "FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
+            "nanotorch.nn.functional": "bilinear celu_ rms_norm rrelu_ selu_ threshold_",
+            "nanotorch.nn.functional.plain": (
+                "alpha_dropout alpha_dropout_ batch_norm celu dropout dropout_ "
+                "feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
+                "feature_dropout_ group_norm hardshrink instance_norm layer_norm "
+                "norm_except_dim rrelu selu threshold"
+            ),
+            "nanotorch.nn.functional.plain_loss": (
+                "binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss "
+                "hinge_embedding_loss kl_div margin_ranking_loss poisson_nll_loss "
+                "triplet_margin_loss"
+            ),
+            "nanotorch.ops.tensor_types": (
+                "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor "
+                "IntTensor LongTensor ShortTensor"
+            ),
             "nanotorch.program": "as_torch",
             "nanotorch.serialization": "load save",
-            "nanotorch.settings": "are_deterministic_algorithms_enabled get_default_device "
-            "get_deterministic_debug_mode get_float32_matmul_precision "
-            "is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled "
-            "set_default_device set_default_tensor_type set_deterministic_debug_mode "
-            "set_float32_matmul_precision set_flush_denormal set_warn_always "
-            "use_deterministic_algorithms",
+            "nanotorch.settings": (
+                "are_deterministic_algorithms_enabled get_default_device "
+                "get_deterministic_debug_mode get_float32_matmul_precision "
+                "is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled "
+                "set_default_device set_default_tensor_type set_deterministic_debug_mode "
+                "set_float32_matmul_precision set_flush_denormal set_warn_always "
+                "use_deterministic_algorithms"
+            ),
         },
     )

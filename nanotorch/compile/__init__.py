@@ -9,7 +9,7 @@ passes, memory   a shorter tape, and where its temporaries lie
 emit, guards, source, plan   the replay as Python source
 undo   an error in the middle of a replay
 verify   the first replay beside the step itself
-compiler, compiled   which plan a call takes; `compile`
+compiler, compiled, optimized   which plan a call takes; `compile`
 """
 
 from nanotorch.compile.compiled import compile as compile

@@ -4,9 +4,6 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nanotorch._core.grad_mode import mode as grad_mode
-from nanotorch.nn.module import Module
-
 if TYPE_CHECKING:
     from nanotorch.compile.compiler import Compiler
 
@@ -79,11 +76,12 @@ def compile(
         return model
     # Only who compiles pays for loading the compiler.
     from nanotorch.compile.compiler import LIMIT, Compiler
+    from nanotorch.compile.optimized import OptimizedModule
+    from nanotorch.nn.module import Module
 
     compiler = Compiler(model, fullgraph, recompile_limit or LIMIT)
-    if isinstance(model, Module):
-        return OptimizedModule(model, compiler)
-    return compiled_function(compiler)
+    replaying = compiled_function(compiler)
+    return OptimizedModule(model, compiler, replaying) if isinstance(model, Module) else replaying
 
 
 def check_choices(backend: Any, mode: str | None, options: dict[str, Any] | None) -> None:
@@ -111,47 +109,3 @@ def compiled_function(compiler: "Compiler") -> Callable[..., Any]:
     compiled.report = compiler.report  # type: ignore[attr-defined]
     compiled.source = compiler.source  # type: ignore[attr-defined]
     return compiled
-
-
-class OptimizedModule(Module):
-    """A module whose forward is compiled where nothing is recorded; all else is the module's own.
-
-    Attributes:
-        _orig_mod: the module.
-    """
-
-    _orig_mod: Module
-
-    def __init__(self, module: Module, compiler: "Compiler") -> None:
-        super().__init__()
-        object.__setattr__(self, "_orig_mod", module)
-        self._modules["_orig_mod"] = module
-        object.__setattr__(self, "_compiler", compiler)
-        object.__setattr__(self, "_compiled", compiled_function(compiler))
-        self.__dict__.pop("training")
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The module's forward."""
-        if grad_mode.enabled:
-            return self._orig_mod(*args, **kwargs)
-        return self._compiled(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        own = self.__dict__
-        if name == "_orig_mod" or "_orig_mod" not in own:
-            return super().__getattr__(name)
-        return getattr(own["_orig_mod"], name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if "_orig_mod" in self.__dict__:
-            setattr(self._orig_mod, name, value)
-        else:
-            super().__setattr__(name, value)
-
-    def report(self) -> Any:
-        """What was compiled, or why nothing was."""
-        return self.__dict__["_compiler"].report()
-
-    def source(self) -> str:
-        """The source of the replay of the last call; empty if there is none."""
-        return str(self.__dict__["_compiler"].source())

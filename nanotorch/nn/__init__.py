@@ -24,72 +24,18 @@ from nanotorch.nn.activation import Softplus as Softplus
 from nanotorch.nn.activation import Softsign as Softsign
 from nanotorch.nn.activation import Tanh as Tanh
 from nanotorch.nn.activation import Tanhshrink as Tanhshrink
-from nanotorch.nn.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
-from nanotorch.nn.attention import MultiheadAttention as MultiheadAttention
-from nanotorch.nn.batchnorm import BatchNorm1d as BatchNorm1d
-from nanotorch.nn.batchnorm import BatchNorm2d as BatchNorm2d
-from nanotorch.nn.batchnorm import BatchNorm3d as BatchNorm3d
-from nanotorch.nn.blocks import ChannelShuffle as ChannelShuffle
-from nanotorch.nn.blocks import Fold as Fold
-from nanotorch.nn.blocks import PixelShuffle as PixelShuffle
-from nanotorch.nn.blocks import PixelUnshuffle as PixelUnshuffle
-from nanotorch.nn.blocks import Unfold as Unfold
 from nanotorch.nn.container import ModuleDict as ModuleDict
 from nanotorch.nn.container import ModuleList as ModuleList
 from nanotorch.nn.container import Sequential as Sequential
-from nanotorch.nn.conv import Conv1d as Conv1d
-from nanotorch.nn.conv import Conv2d as Conv2d
-from nanotorch.nn.conv import Conv3d as Conv3d
-from nanotorch.nn.conv import ConvTranspose1d as ConvTranspose1d
-from nanotorch.nn.conv import ConvTranspose2d as ConvTranspose2d
-from nanotorch.nn.conv import ConvTranspose3d as ConvTranspose3d
-from nanotorch.nn.distance import CosineSimilarity as CosineSimilarity
-from nanotorch.nn.distance import PairwiseDistance as PairwiseDistance
 from nanotorch.nn.dropout import AlphaDropout as AlphaDropout
 from nanotorch.nn.dropout import Dropout as Dropout
 from nanotorch.nn.dropout import Dropout1d as Dropout1d
 from nanotorch.nn.dropout import Dropout2d as Dropout2d
 from nanotorch.nn.dropout import Dropout3d as Dropout3d
 from nanotorch.nn.dropout import FeatureAlphaDropout as FeatureAlphaDropout
-from nanotorch.nn.embedding import Embedding as Embedding
-from nanotorch.nn.embedding import EmbeddingBag as EmbeddingBag
-from nanotorch.nn.fractional import FractionalMaxPool2d as FractionalMaxPool2d
-from nanotorch.nn.fractional import FractionalMaxPool3d as FractionalMaxPool3d
-from nanotorch.nn.further_activation import CELU as CELU
-from nanotorch.nn.further_activation import GLU as GLU
-from nanotorch.nn.further_activation import Hardshrink as Hardshrink
-from nanotorch.nn.further_activation import Hardsigmoid as Hardsigmoid
-from nanotorch.nn.further_activation import Hardswish as Hardswish
-from nanotorch.nn.further_activation import Mish as Mish
-from nanotorch.nn.further_activation import PReLU as PReLU
-from nanotorch.nn.further_activation import RReLU as RReLU
-from nanotorch.nn.further_activation import Softmax2d as Softmax2d
-from nanotorch.nn.further_activation import Softshrink as Softshrink
-from nanotorch.nn.further_activation import Threshold as Threshold
-from nanotorch.nn.further_loss import CosineEmbeddingLoss as CosineEmbeddingLoss
-from nanotorch.nn.further_loss import CTCLoss as CTCLoss
-from nanotorch.nn.further_loss import GaussianNLLLoss as GaussianNLLLoss
-from nanotorch.nn.further_loss import HingeEmbeddingLoss as HingeEmbeddingLoss
-from nanotorch.nn.further_loss import KLDivLoss as KLDivLoss
-from nanotorch.nn.further_loss import MarginRankingLoss as MarginRankingLoss
-from nanotorch.nn.further_loss import MultiLabelMarginLoss as MultiLabelMarginLoss
-from nanotorch.nn.further_loss import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
-from nanotorch.nn.further_loss import MultiMarginLoss as MultiMarginLoss
-from nanotorch.nn.further_loss import PoissonNLLLoss as PoissonNLLLoss
-from nanotorch.nn.further_loss import SoftMarginLoss as SoftMarginLoss
-from nanotorch.nn.further_loss import TripletMarginLoss as TripletMarginLoss
-from nanotorch.nn.further_loss import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
-from nanotorch.nn.groupnorm import GroupNorm as GroupNorm
-from nanotorch.nn.groupnorm import LocalResponseNorm as LocalResponseNorm
-from nanotorch.nn.groupnorm import RMSNorm as RMSNorm
-from nanotorch.nn.instancenorm import InstanceNorm1d as InstanceNorm1d
-from nanotorch.nn.instancenorm import InstanceNorm2d as InstanceNorm2d
-from nanotorch.nn.instancenorm import InstanceNorm3d as InstanceNorm3d
-from nanotorch.nn.layernorm import LayerNorm as LayerNorm
 from nanotorch.nn.linear import Bilinear as Bilinear
 from nanotorch.nn.linear import Identity as Identity
 from nanotorch.nn.linear import Linear as Linear
-from nanotorch.nn.linear_loss import LinearCrossEntropyLoss as LinearCrossEntropyLoss
 from nanotorch.nn.loss import BCELoss as BCELoss
 from nanotorch.nn.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from nanotorch.nn.loss import CrossEntropyLoss as CrossEntropyLoss
@@ -99,65 +45,168 @@ from nanotorch.nn.loss import MSELoss as MSELoss
 from nanotorch.nn.loss import NLLLoss as NLLLoss
 from nanotorch.nn.loss import SmoothL1Loss as SmoothL1Loss
 from nanotorch.nn.module import Module as Module
-from nanotorch.nn.padding import CircularPad1d as CircularPad1d
-from nanotorch.nn.padding import CircularPad2d as CircularPad2d
-from nanotorch.nn.padding import CircularPad3d as CircularPad3d
-from nanotorch.nn.padding import ConstantPad1d as ConstantPad1d
-from nanotorch.nn.padding import ConstantPad2d as ConstantPad2d
-from nanotorch.nn.padding import ConstantPad3d as ConstantPad3d
-from nanotorch.nn.padding import ReflectionPad1d as ReflectionPad1d
-from nanotorch.nn.padding import ReflectionPad2d as ReflectionPad2d
-from nanotorch.nn.padding import ReflectionPad3d as ReflectionPad3d
-from nanotorch.nn.padding import ReplicationPad1d as ReplicationPad1d
-from nanotorch.nn.padding import ReplicationPad2d as ReplicationPad2d
-from nanotorch.nn.padding import ReplicationPad3d as ReplicationPad3d
-from nanotorch.nn.padding import ZeroPad1d as ZeroPad1d
-from nanotorch.nn.padding import ZeroPad2d as ZeroPad2d
-from nanotorch.nn.padding import ZeroPad3d as ZeroPad3d
 from nanotorch.nn.parameter import Buffer as Buffer
 from nanotorch.nn.parameter import Parameter as Parameter
 from nanotorch.nn.parameter_container import ParameterDict as ParameterDict
 from nanotorch.nn.parameter_container import ParameterList as ParameterList
-from nanotorch.nn.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
-from nanotorch.nn.pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
-from nanotorch.nn.pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d
-from nanotorch.nn.pooling import AdaptiveMaxPool1d as AdaptiveMaxPool1d
-from nanotorch.nn.pooling import AdaptiveMaxPool2d as AdaptiveMaxPool2d
-from nanotorch.nn.pooling import AdaptiveMaxPool3d as AdaptiveMaxPool3d
-from nanotorch.nn.pooling import AvgPool1d as AvgPool1d
-from nanotorch.nn.pooling import AvgPool2d as AvgPool2d
-from nanotorch.nn.pooling import AvgPool3d as AvgPool3d
-from nanotorch.nn.pooling import LPPool1d as LPPool1d
-from nanotorch.nn.pooling import LPPool2d as LPPool2d
-from nanotorch.nn.pooling import LPPool3d as LPPool3d
-from nanotorch.nn.pooling import MaxPool1d as MaxPool1d
-from nanotorch.nn.pooling import MaxPool2d as MaxPool2d
-from nanotorch.nn.pooling import MaxPool3d as MaxPool3d
-from nanotorch.nn.pooling import MaxUnpool1d as MaxUnpool1d
-from nanotorch.nn.pooling import MaxUnpool2d as MaxUnpool2d
-from nanotorch.nn.pooling import MaxUnpool3d as MaxUnpool3d
-from nanotorch.nn.recurrent import GRU as GRU
-from nanotorch.nn.recurrent import LSTM as LSTM
-from nanotorch.nn.recurrent import RNN as RNN
-from nanotorch.nn.recurrent_base import RNNBase as RNNBase
-from nanotorch.nn.recurrent_cells import GRUCell as GRUCell
-from nanotorch.nn.recurrent_cells import LSTMCell as LSTMCell
-from nanotorch.nn.recurrent_cells import RNNCell as RNNCell
-from nanotorch.nn.recurrent_cells import RNNCellBase as RNNCellBase
 from nanotorch.nn.shape import Flatten as Flatten
 from nanotorch.nn.shape import Unflatten as Unflatten
-from nanotorch.nn.transformer import Transformer as Transformer
-from nanotorch.nn.transformer import TransformerDecoder as TransformerDecoder
-from nanotorch.nn.transformer import TransformerEncoder as TransformerEncoder
-from nanotorch.nn.transformer_layers import TransformerDecoderLayer as TransformerDecoderLayer
-from nanotorch.nn.transformer_layers import TransformerEncoderLayer as TransformerEncoderLayer
-from nanotorch.nn.upsampling import Upsample as Upsample
-from nanotorch.nn.upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
-from nanotorch.nn.upsampling import UpsamplingNearest2d as UpsamplingNearest2d
 
 modules = _sys.modules[__name__]  # PyTorch has its layers in a package `nn.modules`
 
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+if _TYPE_CHECKING:  # the rest is imported when it is used
+    from nanotorch.nn.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
+    from nanotorch.nn.attention import MultiheadAttention as MultiheadAttention
+    from nanotorch.nn.batchnorm import BatchNorm1d as BatchNorm1d
+    from nanotorch.nn.batchnorm import BatchNorm2d as BatchNorm2d
+    from nanotorch.nn.batchnorm import BatchNorm3d as BatchNorm3d
+    from nanotorch.nn.blocks import ChannelShuffle as ChannelShuffle
+    from nanotorch.nn.blocks import Fold as Fold
+    from nanotorch.nn.blocks import PixelShuffle as PixelShuffle
+    from nanotorch.nn.blocks import PixelUnshuffle as PixelUnshuffle
+    from nanotorch.nn.blocks import Unfold as Unfold
+    from nanotorch.nn.conv import Conv1d as Conv1d
+    from nanotorch.nn.conv import Conv2d as Conv2d
+    from nanotorch.nn.conv import Conv3d as Conv3d
+    from nanotorch.nn.conv import ConvTranspose1d as ConvTranspose1d
+    from nanotorch.nn.conv import ConvTranspose2d as ConvTranspose2d
+    from nanotorch.nn.conv import ConvTranspose3d as ConvTranspose3d
+    from nanotorch.nn.distance import CosineSimilarity as CosineSimilarity
+    from nanotorch.nn.distance import PairwiseDistance as PairwiseDistance
+    from nanotorch.nn.embedding import Embedding as Embedding
+    from nanotorch.nn.embedding import EmbeddingBag as EmbeddingBag
+    from nanotorch.nn.fractional import FractionalMaxPool2d as FractionalMaxPool2d
+    from nanotorch.nn.fractional import FractionalMaxPool3d as FractionalMaxPool3d
+    from nanotorch.nn.further_activation import CELU as CELU
+    from nanotorch.nn.further_activation import GLU as GLU
+    from nanotorch.nn.further_activation import Hardshrink as Hardshrink
+    from nanotorch.nn.further_activation import Hardsigmoid as Hardsigmoid
+    from nanotorch.nn.further_activation import Hardswish as Hardswish
+    from nanotorch.nn.further_activation import Mish as Mish
+    from nanotorch.nn.further_activation import PReLU as PReLU
+    from nanotorch.nn.further_activation import RReLU as RReLU
+    from nanotorch.nn.further_activation import Softmax2d as Softmax2d
+    from nanotorch.nn.further_activation import Softshrink as Softshrink
+    from nanotorch.nn.further_activation import Threshold as Threshold
+    from nanotorch.nn.further_loss import CosineEmbeddingLoss as CosineEmbeddingLoss
+    from nanotorch.nn.further_loss import CTCLoss as CTCLoss
+    from nanotorch.nn.further_loss import GaussianNLLLoss as GaussianNLLLoss
+    from nanotorch.nn.further_loss import HingeEmbeddingLoss as HingeEmbeddingLoss
+    from nanotorch.nn.further_loss import KLDivLoss as KLDivLoss
+    from nanotorch.nn.further_loss import MarginRankingLoss as MarginRankingLoss
+    from nanotorch.nn.further_loss import MultiLabelMarginLoss as MultiLabelMarginLoss
+    from nanotorch.nn.further_loss import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
+    from nanotorch.nn.further_loss import MultiMarginLoss as MultiMarginLoss
+    from nanotorch.nn.further_loss import PoissonNLLLoss as PoissonNLLLoss
+    from nanotorch.nn.further_loss import SoftMarginLoss as SoftMarginLoss
+    from nanotorch.nn.further_loss import TripletMarginLoss as TripletMarginLoss
+    from nanotorch.nn.further_loss import (
+        TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss,
+    )
+    from nanotorch.nn.groupnorm import GroupNorm as GroupNorm
+    from nanotorch.nn.groupnorm import LocalResponseNorm as LocalResponseNorm
+    from nanotorch.nn.groupnorm import RMSNorm as RMSNorm
+    from nanotorch.nn.instancenorm import InstanceNorm1d as InstanceNorm1d
+    from nanotorch.nn.instancenorm import InstanceNorm2d as InstanceNorm2d
+    from nanotorch.nn.instancenorm import InstanceNorm3d as InstanceNorm3d
+    from nanotorch.nn.layernorm import LayerNorm as LayerNorm
+    from nanotorch.nn.linear_loss import LinearCrossEntropyLoss as LinearCrossEntropyLoss
+    from nanotorch.nn.padding import CircularPad1d as CircularPad1d
+    from nanotorch.nn.padding import CircularPad2d as CircularPad2d
+    from nanotorch.nn.padding import CircularPad3d as CircularPad3d
+    from nanotorch.nn.padding import ConstantPad1d as ConstantPad1d
+    from nanotorch.nn.padding import ConstantPad2d as ConstantPad2d
+    from nanotorch.nn.padding import ConstantPad3d as ConstantPad3d
+    from nanotorch.nn.padding import ReflectionPad1d as ReflectionPad1d
+    from nanotorch.nn.padding import ReflectionPad2d as ReflectionPad2d
+    from nanotorch.nn.padding import ReflectionPad3d as ReflectionPad3d
+    from nanotorch.nn.padding import ReplicationPad1d as ReplicationPad1d
+    from nanotorch.nn.padding import ReplicationPad2d as ReplicationPad2d
+    from nanotorch.nn.padding import ReplicationPad3d as ReplicationPad3d
+    from nanotorch.nn.padding import ZeroPad1d as ZeroPad1d
+    from nanotorch.nn.padding import ZeroPad2d as ZeroPad2d
+    from nanotorch.nn.padding import ZeroPad3d as ZeroPad3d
+    from nanotorch.nn.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
+    from nanotorch.nn.pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
+    from nanotorch.nn.pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d
+    from nanotorch.nn.pooling import AdaptiveMaxPool1d as AdaptiveMaxPool1d
+    from nanotorch.nn.pooling import AdaptiveMaxPool2d as AdaptiveMaxPool2d
+    from nanotorch.nn.pooling import AdaptiveMaxPool3d as AdaptiveMaxPool3d
+    from nanotorch.nn.pooling import AvgPool1d as AvgPool1d
+    from nanotorch.nn.pooling import AvgPool2d as AvgPool2d
+    from nanotorch.nn.pooling import AvgPool3d as AvgPool3d
+    from nanotorch.nn.pooling import LPPool1d as LPPool1d
+    from nanotorch.nn.pooling import LPPool2d as LPPool2d
+    from nanotorch.nn.pooling import LPPool3d as LPPool3d
+    from nanotorch.nn.pooling import MaxPool1d as MaxPool1d
+    from nanotorch.nn.pooling import MaxPool2d as MaxPool2d
+    from nanotorch.nn.pooling import MaxPool3d as MaxPool3d
+    from nanotorch.nn.pooling import MaxUnpool1d as MaxUnpool1d
+    from nanotorch.nn.pooling import MaxUnpool2d as MaxUnpool2d
+    from nanotorch.nn.pooling import MaxUnpool3d as MaxUnpool3d
+    from nanotorch.nn.recurrent import GRU as GRU
+    from nanotorch.nn.recurrent import LSTM as LSTM
+    from nanotorch.nn.recurrent import RNN as RNN
+    from nanotorch.nn.recurrent_base import RNNBase as RNNBase
+    from nanotorch.nn.recurrent_cells import GRUCell as GRUCell
+    from nanotorch.nn.recurrent_cells import LSTMCell as LSTMCell
+    from nanotorch.nn.recurrent_cells import RNNCell as RNNCell
+    from nanotorch.nn.recurrent_cells import RNNCellBase as RNNCellBase
+    from nanotorch.nn.transformer import Transformer as Transformer
+    from nanotorch.nn.transformer import TransformerDecoder as TransformerDecoder
+    from nanotorch.nn.transformer import TransformerEncoder as TransformerEncoder
+    from nanotorch.nn.transformer_layers import TransformerDecoderLayer as TransformerDecoderLayer
+    from nanotorch.nn.transformer_layers import TransformerEncoderLayer as TransformerEncoderLayer
+    from nanotorch.nn.upsampling import Upsample as Upsample
+    from nanotorch.nn.upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
+    from nanotorch.nn.upsampling import UpsamplingNearest2d as UpsamplingNearest2d
+else:
     __getattr__, __dir__ = _on_demand(
-        "nanotorch.nn", {"nanotorch.nn": "parallel", "nanotorch.nn.parallel": "DataParallel"}
+        "nanotorch.nn",
+        {
+            "nanotorch.nn": "parallel",
+            "nanotorch.nn.adaptive": "AdaptiveLogSoftmaxWithLoss",
+            "nanotorch.nn.attention": "MultiheadAttention",
+            "nanotorch.nn.batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
+            "nanotorch.nn.blocks": "ChannelShuffle Fold PixelShuffle PixelUnshuffle Unfold",
+            "nanotorch.nn.conv": (
+                "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d"
+            ),
+            "nanotorch.nn.distance": "CosineSimilarity PairwiseDistance",
+            "nanotorch.nn.embedding": "Embedding EmbeddingBag",
+            "nanotorch.nn.fractional": "FractionalMaxPool2d FractionalMaxPool3d",
+            "nanotorch.nn.further_activation": (
+                "CELU GLU Hardshrink Hardsigmoid Hardswish Mish PReLU RReLU Softmax2d "
+                "Softshrink Threshold"
+            ),
+            "nanotorch.nn.further_loss": (
+                "CosineEmbeddingLoss CTCLoss GaussianNLLLoss HingeEmbeddingLoss KLDivLoss "
+                "MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss "
+                "MultiMarginLoss PoissonNLLLoss SoftMarginLoss TripletMarginLoss "
+                "TripletMarginWithDistanceLoss"
+            ),
+            "nanotorch.nn.groupnorm": "GroupNorm LocalResponseNorm RMSNorm",
+            "nanotorch.nn.instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
+            "nanotorch.nn.layernorm": "LayerNorm",
+            "nanotorch.nn.linear_loss": "LinearCrossEntropyLoss",
+            "nanotorch.nn.padding": (
+                "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d "
+                "ConstantPad3d ReflectionPad1d ReflectionPad2d ReflectionPad3d "
+                "ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d "
+                "ZeroPad3d"
+            ),
+            "nanotorch.nn.parallel": "DataParallel",
+            "nanotorch.nn.pooling": (
+                "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
+                "AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d LPPool1d "
+                "LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d "
+                "MaxUnpool3d"
+            ),
+            "nanotorch.nn.recurrent": "GRU LSTM RNN",
+            "nanotorch.nn.recurrent_base": "RNNBase",
+            "nanotorch.nn.recurrent_cells": "GRUCell LSTMCell RNNCell RNNCellBase",
+            "nanotorch.nn.transformer": "Transformer TransformerDecoder TransformerEncoder",
+            "nanotorch.nn.transformer_layers": ("TransformerDecoderLayer TransformerEncoderLayer"),
+            "nanotorch.nn.upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+        },
     )
