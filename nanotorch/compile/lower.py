@@ -4,10 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch.compile.tape import CONSTANT, TEMPORARY, Entry, Ref, Tape
+from nanotorch.compile.passes import PRODUCTS
+from nanotorch.compile.tape import CONSTANT, SLOT, TEMPORARY, Entry, Ref, Tape
 
 Array = np.ndarray
 INTEGERS: dict[int, np.dtype[Any]] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+# Where a row pays to be copied to all rows: how many there are, how long, and bytes of all.
+ROWS, COLUMNS, SMALL = 16, 256, 1 << 16
 LARGEST = 1 << 23  # bytes of a constant that is repeated for every element
 
 
@@ -20,6 +23,9 @@ def lower(tape: Tape) -> None:
         else:
             if entry.kind == "ufunc" and entry.fn in (np.maximum, np.minimum):
                 repeat_constant(entry, tape)
+            if is_elementwise(entry):
+                one_as_scalar(entry)
+                entries += row_spread(entry)
             entries.append(entry)
     tape.entries = entries
 
@@ -74,6 +80,60 @@ def is_zero(part: Any) -> bool:
 def seen_as(ref: Ref, kind: Any) -> Ref:
     """The same bits as another dtype."""
     return Ref(ref.storage, ref.array.view(kind))
+
+
+def is_elementwise(entry: Entry) -> bool:
+    """Whether an entry computes a new array element by element from two, one of its own shape."""
+    if entry.kind != "ufunc" or entry.kwargs or not entry.fresh or len(entry.args) != 2:
+        return False
+    (out,) = entry.outs
+    arrays = [part.array for part in entry.args if isinstance(part, Ref)]
+    return (
+        len(arrays) == 2
+        and entry.fn not in PRODUCTS
+        and out.storage.kind == TEMPORARY
+        and out.array.ndim > 0
+        and any(array.shape == out.array.shape for array in arrays)
+    )
+
+
+def one_as_scalar(entry: Entry) -> None:
+    """An operand of one element as a 0-d array, with which NumPy needs half the time."""
+    if entry.outs[0].array.size > 1:
+        entry.args = tuple(
+            [
+                Ref(part.storage, part.array.reshape(()))
+                if part.array.size == 1 and part.array.ndim and part.storage.kind != SLOT
+                else part
+                for part in entry.args
+            ]
+        )
+
+
+def row_spread(entry: Entry) -> list[Entry]:
+    """A small row that is added to all rows is first copied to all: the same bits, faster.
+
+    NumPy would make a call of the inner loop for each row.
+    """
+    (out,) = entry.outs
+    array = out.array
+    for position, part in enumerate(entry.args):
+        other = entry.args[1 - position]
+        if (
+            array.ndim == 2
+            and part.array.shape in (array.shape[1:], (1, *array.shape[1:]))
+            and array.shape[0] >= ROWS
+            and 1 < array.shape[1] <= COLUMNS
+            and array.nbytes <= SMALL
+            and array.dtype == part.array.dtype == other.array.dtype
+            and array.flags.c_contiguous
+            and other.array.shape == array.shape
+        ):
+            args = list(entry.args)
+            args[position] = out
+            entry.args, entry.fresh = tuple(args), False
+            return [Entry("effect", np.copyto, (out, part), {}, [out], False)]
+    return []
 
 
 def repeat_constant(entry: Entry, tape: Tape) -> None:
