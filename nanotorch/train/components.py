@@ -263,11 +263,12 @@ def wants_list(annotation: Any) -> bool:
 
 def classes_in(module: types.ModuleType, base: type) -> dict[str, type]:
     """Return the public classes of a module that are of a kind, the abstract one left out."""
+    public = [name for name in dir(module) if not name.startswith(("_", "Lazy"))]
+    members = {name: getattr(module, name) for name in public}
     return {
         name: value
-        for name, value in vars(module).items()
+        for name, value in members.items()
         if isinstance(value, type) and issubclass(value, base) and value is not base
-        if not name.startswith(("_", "Lazy"))
     }
 
 

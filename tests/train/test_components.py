@@ -32,9 +32,13 @@ REQUIRED: dict[str, Any] = {
 }
 
 
+# What has a default that says nothing.
+NEEDED = dict.fromkeys(("FractionalMaxPool2d", "FractionalMaxPool3d"), {"output_size": 2})
+
+
 def required(registry: Components, name: str) -> dict[str, Any]:
     hints, defaults = registry.hints(name), registry.defaults(name)
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {**NEEDED.get(name, {})}
     for argument in [argument for argument in hints if argument not in defaults]:
         if argument in REQUIRED:
             given[argument] = REQUIRED[argument]
