@@ -128,6 +128,7 @@ class Capture:
             if not self.same_python():  # which cannot be put back
                 raise
             failure = f"{place_of(self.function)}: tracing it failed: {error}"
+        self.recorder.proxies.clear()  # which hold what the step has made
         if failure:
             held.put_back()
             out = self.function(*args, **kwargs)  # an error of the step's own comes again

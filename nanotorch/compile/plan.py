@@ -62,6 +62,8 @@ class Plan(Source):
         for slot in capture.slots:
             if slot not in needed:  # the gradient of another step
                 slot.forget()
+        survey.let_go()
+        capture.known.clear()
         self.error: Exception | None = None
         self.undo = Undo(self.layout.entries)
         self.turn: dict[int, Any] = {}

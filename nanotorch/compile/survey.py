@@ -28,7 +28,7 @@ class Survey(Reach):
 
     Attributes:
         grads: which leaves have a gradient; beside `signature` it tells one state from another.
-        tensors: by `id`.
+        tensors: by `id`; gradients among them are listed too.
         modules, optimizers: all of them.
     """
 
@@ -39,6 +39,7 @@ class Survey(Reach):
         self.ordinary = "param_groups" in self.names
         self.grads: list[tuple[int, bool]] = []
         self.tensors: dict[int, Tensor] = {}
+        self.gradients: list[int] = []
         self.optimizers: list[Optimizer] = []
         self.modules: list[Module] = []
 
@@ -77,8 +78,14 @@ class Survey(Reach):
         if tensor._view is not None:
             self.hold(tensor._view.base, path)
         if tensor._grad is not None:
-            self.kept.append(tensor._grad)
+            self.gradients.append(id(tensor._grad))
             self.tensors[id(tensor._grad)] = tensor._grad
+
+    def let_go(self) -> None:
+        """Hold no gradients any more, which are another step's."""
+        for key in self.gradients:
+            if key not in self.seen:
+                self.tensors.pop(key, None)
 
     def visit_optimizer(self, optimizer: Optimizer, path: str) -> None:
         """Groups, state and hooks; options that are numbers are read at run time."""
