@@ -33,7 +33,7 @@ REQUIRED: dict[str, Any] = {
 
 
 # What has a default that says nothing.
-NEEDED = dict.fromkeys(("FractionalMaxPool2d", "FractionalMaxPool3d"), {"output_size": 2})
+NEEDED = {f"FractionalMaxPool{n}d": {"output_size": 2} for n in (2, 3)}
 
 
 def required(registry: Components, name: str) -> dict[str, Any]:
