@@ -16,6 +16,7 @@ from nanotorch.ops import blocks as blocks
 from nanotorch.ops import buffers as buffers
 from nanotorch.ops import chains as chains
 from nanotorch.ops import combining as combining
+from nanotorch.ops import comparing as comparing
 from nanotorch.ops import comparison as comparison
 from nanotorch.ops import constructor as constructor
 from nanotorch.ops import conversion as conversion
@@ -40,6 +41,7 @@ from nanotorch.ops import gelu as gelu
 from nanotorch.ops import generator as generator
 from nanotorch.ops import grids as grids
 from nanotorch.ops import gru as gru
+from nanotorch.ops import index_reducing as index_reducing
 from nanotorch.ops import indexing as indexing
 from nanotorch.ops import inplace as inplace
 from nanotorch.ops import inplace_functions as inplace_functions
@@ -56,6 +58,7 @@ from nanotorch.ops import matrix as matrix
 from nanotorch.ops import memory as memory
 from nanotorch.ops import neighbours as neighbours
 from nanotorch.ops import normalization as normalization
+from nanotorch.ops import one_limit as one_limit
 from nanotorch.ops import operators as operators
 from nanotorch.ops import order as order
 from nanotorch.ops import outs as outs
@@ -64,6 +67,7 @@ from nanotorch.ops import packing as packing
 from nanotorch.ops import padding as padding
 from nanotorch.ops import pairs as pairs
 from nanotorch.ops import picture_loss as picture_loss
+from nanotorch.ops import placing as placing
 from nanotorch.ops import pooling as pooling
 from nanotorch.ops import pooling_functions as pooling_functions
 from nanotorch.ops import power as power
@@ -83,12 +87,14 @@ from nanotorch.ops import scalar as scalar
 from nanotorch.ops import searching as searching
 from nanotorch.ops import shape as shape
 from nanotorch.ops import shrinking as shrinking
+from nanotorch.ops import signs as signs
 from nanotorch.ops import slicing as slicing
 from nanotorch.ops import solving as solving
 from nanotorch.ops import sorting as sorting
 from nanotorch.ops import special as special
 from nanotorch.ops import standardizing as standardizing
 from nanotorch.ops import statistics as statistics
+from nanotorch.ops import strided_creation as strided_creation
 from nanotorch.ops import subscript as subscript
 from nanotorch.ops import taps as taps
 from nanotorch.ops import units as units

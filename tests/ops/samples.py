@@ -15,6 +15,7 @@ from tests.ops.samples_linalg import LINALG
 from tests.ops.samples_loss import LOSSES
 from tests.ops.samples_nn import NN
 from tests.ops.samples_norm import DISTANCES, NORMS
+from tests.ops.samples_placing import PLACING, PLACING_WRITES, SIGN_WRITES, SIGNS
 from tests.ops.samples_reduction import REDUCTION
 from tests.ops.samples_sequences import SEQUENCES
 from tests.ops.samples_shape import SHAPE
@@ -46,4 +47,8 @@ TABLE: Table = {
     **SPECIAL_FUNCTIONS,
     **SPECIAL_WRITES,
     **WINDOWS,
+    **SIGNS,
+    **SIGN_WRITES,
+    **PLACING,
+    **PLACING_WRITES,
 }

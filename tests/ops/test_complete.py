@@ -78,7 +78,7 @@ NOT_SAMPLED: dict[str, str] = {
     ),
     **dict.fromkeys(["detach_", "requires_grad_", "resize_", "resize_as_"], STATE),
     **dict.fromkeys(["asarray", "from_dlpack", "from_numpy", "frombuffer", "to_dlpack"], NUMPY),
-    **dict.fromkeys(["empty", "empty_like"], NO_VALUES),
+    **dict.fromkeys(["empty", "empty_like", "empty_permuted", "empty_strided"], NO_VALUES),
     **dict.fromkeys(
         ["can_cast", "contiguous_format", "is_tensor", "memory_format", "preserve_format"],
         NO_FUNCTION,
