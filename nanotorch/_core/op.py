@@ -361,7 +361,7 @@ def compiled(o: Op, name: str) -> Any:
     """Compile a function of an op; tracebacks and debuggers find its lines."""
     plain = name.removeprefix(METHOD)
     source = op_source.source(o, plain, out=o.out is not None and name == o.name)
-    filename = f"<nanotorch op {o.name}: {plain}>"
+    filename = f"<nanotorch op {o.name}: {name}>"
     held: dict[str, Any] = {}
     exec(compile(source, filename, "exec"), o.namespace, held)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
