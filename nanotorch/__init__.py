@@ -82,8 +82,8 @@ else:  # what many programs do without is imported when it is used
         "nanotorch",
         {
             "nanotorch": (
-                "amp distributed distributions func mps nn optim serialization testing utils "
-                "version xpu"
+                "amp distributed distributions func mps nn optim serialization special testing "
+                "utils version xpu"
             ),
             "nanotorch.amp": "GradScaler autocast",
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",

@@ -20,6 +20,7 @@ LAYERS = (
     "nanotorch._core",
     "nanotorch.ops",
     "nanotorch.linalg",
+    "nanotorch.special",
     "nanotorch.return_types",
     "nanotorch.autograd",
     "nanotorch.nn",

@@ -11,6 +11,7 @@ from nanotorch.ops import advanced as advanced
 from nanotorch.ops import affine as affine
 from nanotorch.ops import aliases as aliases
 from nanotorch.ops import attention as attention
+from nanotorch.ops import bessel as bessel
 from nanotorch.ops import blending as blending
 from nanotorch.ops import blocks as blocks
 from nanotorch.ops import buffers as buffers
@@ -22,6 +23,7 @@ from nanotorch.ops import constructor as constructor
 from nanotorch.ops import conversion as conversion
 from nanotorch.ops import convolution as convolution
 from nanotorch.ops import convolving as convolving
+from nanotorch.ops import counts as counts
 from nanotorch.ops import creation as creation
 from nanotorch.ops import ctc as ctc
 from nanotorch.ops import determinants as determinants
@@ -41,6 +43,7 @@ from nanotorch.ops import gelu as gelu
 from nanotorch.ops import generator as generator
 from nanotorch.ops import grids as grids
 from nanotorch.ops import gru as gru
+from nanotorch.ops import incomplete_gamma as incomplete_gamma
 from nanotorch.ops import index_reducing as index_reducing
 from nanotorch.ops import indexing as indexing
 from nanotorch.ops import inplace as inplace
@@ -87,11 +90,13 @@ from nanotorch.ops import scalar as scalar
 from nanotorch.ops import searching as searching
 from nanotorch.ops import shape as shape
 from nanotorch.ops import shrinking as shrinking
+from nanotorch.ops import signal_windows as signal_windows
 from nanotorch.ops import signs as signs
 from nanotorch.ops import slicing as slicing
 from nanotorch.ops import solving as solving
 from nanotorch.ops import sorting as sorting
 from nanotorch.ops import special as special
+from nanotorch.ops import special_functions as special_functions
 from nanotorch.ops import standardizing as standardizing
 from nanotorch.ops import statistics as statistics
 from nanotorch.ops import strided_creation as strided_creation

@@ -21,6 +21,7 @@ from tests.ops.samples_sequences import SEQUENCES
 from tests.ops.samples_shape import SHAPE
 from tests.ops.samples_sorting import SORTING
 from tests.ops.samples_special import SPECIAL_FUNCTIONS, SPECIAL_WRITES
+from tests.ops.samples_special_more import MORE_SPECIAL, MORE_SPECIAL_WRITES
 from tests.ops.samples_statistics import STATISTICS
 from tests.ops.samples_windows import WINDOWS
 from tests.ops.sampling import Table
@@ -51,4 +52,6 @@ TABLE: Table = {
     **SIGN_WRITES,
     **PLACING,
     **PLACING_WRITES,
+    **MORE_SPECIAL,
+    **MORE_SPECIAL_WRITES,
 }

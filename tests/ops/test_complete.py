@@ -53,8 +53,10 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
         [
             "bernoulli",
+            "binomial",
             "multinomial",
             "normal",
+            "poisson",
             "rand",
             "rand_like",
             "randint",

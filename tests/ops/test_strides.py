@@ -29,7 +29,7 @@ EXCEPTIONS = {
             "where", "eq", "ne", "lt", "le", "gt", "ge", "mse_loss", "l1_loss", "smooth_l1_loss",
             "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "hypot",
             "logaddexp", "logaddexp2", "fmax", "fmin", "ldexp", "copysign", "xlogy", "lerp",
-            "addcmul", "addcdiv", "addr", "clamp_min", "clamp_max",
+            "addcmul", "addcdiv", "addr", "clamp_min", "clamp_max", "special.xlog1py",
         ],
         FIRST,
     ),

@@ -1,0 +1,56 @@
+"""`torch.special`: functions of numbers, under the names that SciPy has for them."""
+
+from typing import TYPE_CHECKING, Any
+
+from nanotorch import ops
+from nanotorch.names.lookup import missing
+from nanotorch.ops.bessel import bessel_i0e as i0e
+from nanotorch.ops.bessel import bessel_i1 as i1
+from nanotorch.ops.bessel import bessel_i1e as i1e
+from nanotorch.ops.special_functions import entr, erfcx, log_ndtr, ndtr, ndtri, xlog1py
+
+digamma, erf, erfc, erfinv, exp2 = ops.digamma, ops.erf, ops.erfc, ops.erfinv, ops.exp2
+expm1, i0, log1p, log_softmax, logit = ops.expm1, ops.i0, ops.log1p, ops.log_softmax, ops.logit
+logsumexp, polygamma, round, sinc = ops.logsumexp, ops.polygamma, ops.round, ops.sinc
+softmax, xlogy = ops.softmax, ops.xlogy
+expit, gammainc, gammaincc, gammaln = ops.sigmoid, ops.igamma, ops.igammac, ops.lgamma
+multigammaln, psi = ops.mvlgamma, ops.digamma
+
+__all__ = [
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfcx",
+    "erfinv",
+    "exp2",
+    "expit",
+    "expm1",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "log1p",
+    "log_ndtr",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "multigammaln",
+    "ndtr",
+    "ndtri",
+    "polygamma",
+    "psi",
+    "round",
+    "sinc",
+    "softmax",
+    "xlog1py",
+    "xlogy",
+]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise missing(__name__, name)
