@@ -12,8 +12,11 @@ from nanotorch.ops.factoring import linalg_svd as svd
 from nanotorch.ops.least_squares import cond, lstsq, matrix_rank, pinv
 from nanotorch.ops.linalg import matrix_norm, norm, vector_norm
 from nanotorch.ops.matrix import matmul
+from nanotorch.ops.matrix_functions import linalg_matrix_exp as matrix_exp
 from nanotorch.ops.products import linalg_cross as cross
 from nanotorch.ops.solving import LinAlgError, inv, inv_ex, solve, solve_triangular
+from nanotorch.ops.triangular_factors import linalg_lu_solve as lu_solve
+from nanotorch.ops.triangular_factors import lu, lu_factor, lu_factor_ex
 
 __all__ = [
     "LinAlgError",
@@ -28,7 +31,12 @@ __all__ = [
     "inv",
     "inv_ex",
     "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
     "matmul",
+    "matrix_exp",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",

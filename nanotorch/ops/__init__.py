@@ -58,6 +58,7 @@ from nanotorch.ops import lstm as lstm
 from nanotorch.ops import margin_loss as margin_loss
 from nanotorch.ops import masking as masking
 from nanotorch.ops import matrix as matrix
+from nanotorch.ops import matrix_functions as matrix_functions
 from nanotorch.ops import memory as memory
 from nanotorch.ops import neighbours as neighbours
 from nanotorch.ops import normalization as normalization
@@ -102,6 +103,7 @@ from nanotorch.ops import statistics as statistics
 from nanotorch.ops import strided_creation as strided_creation
 from nanotorch.ops import subscript as subscript
 from nanotorch.ops import taps as taps
+from nanotorch.ops import triangular_factors as triangular_factors
 from nanotorch.ops import units as units
 from nanotorch.ops import unpooling as unpooling
 from nanotorch.ops import variance as variance

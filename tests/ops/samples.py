@@ -19,6 +19,7 @@ from tests.ops.samples_placing import PLACING, PLACING_WRITES, SIGN_WRITES, SIGN
 from tests.ops.samples_reduction import REDUCTION
 from tests.ops.samples_sequences import SEQUENCES
 from tests.ops.samples_shape import SHAPE
+from tests.ops.samples_solving import SOLVING
 from tests.ops.samples_sorting import SORTING
 from tests.ops.samples_special import SPECIAL_FUNCTIONS, SPECIAL_WRITES
 from tests.ops.samples_special_more import MORE_SPECIAL, MORE_SPECIAL_WRITES
@@ -52,6 +53,7 @@ TABLE: Table = {
     **SIGN_WRITES,
     **PLACING,
     **PLACING_WRITES,
+    **SOLVING,
     **MORE_SPECIAL,
     **MORE_SPECIAL_WRITES,
 }
