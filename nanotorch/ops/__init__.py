@@ -15,6 +15,7 @@ from nanotorch.ops import bessel as bessel
 from nanotorch.ops import blending as blending
 from nanotorch.ops import blocks as blocks
 from nanotorch.ops import buffers as buffers
+from nanotorch.ops import by_function as by_function
 from nanotorch.ops import chains as chains
 from nanotorch.ops import combining as combining
 from nanotorch.ops import comparing as comparing

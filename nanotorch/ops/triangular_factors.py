@@ -247,8 +247,8 @@ def lu_solve(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
     return linalg_lu_solve(LU_data, LU_pivots, input)
 
 
-@method(public=False, name="lu")
-def lu_method(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
-    """The pair of `torch.linalg.lu_factor`; with ``get_infos``, that of `lu_factor_ex`."""
-    found = lu_with_info(self, pivot)
+@method(name="lu")
+def lu_pair(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """The pair of `torch.linalg.lu_factor`; with ``get_infos``, what `lu_factor_ex` returns."""
+    found = lu_with_info(A, pivot)
     return tuple(found) if get_infos else tuple(found[:2])

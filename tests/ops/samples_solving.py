@@ -13,6 +13,21 @@ def factored(torch, A, B, **options):  # type: ignore[no-untyped-def]
     return torch.linalg.lu_solve(*torch.linalg.lu_factor(A), B, **options)
 
 
+def double(value: float) -> float:
+    """A function of one number."""
+    return 2 * value
+
+
+def half(value: float) -> float:
+    """A function that gives no integer for one."""
+    return value + 0.5
+
+
+def add(*values: float) -> float:
+    """A function of several numbers."""
+    return sum(values)
+
+
 SOLVING: Table = {
     "matrix_exp": rows(
         s(SQUARE), s(BATCH), s(x(0, 0)), s(at([[2.5]])), s(fixed([30.0, 1.0], [0.0, -4.0])),
@@ -53,7 +68,16 @@ SOLVING: Table = {
         call=lambda torch, A, **options: torch.lu_unpack(*torch.linalg.lu_factor(A), **options),
         tolerance=1e-9,
     ),
-    "tensor.lu": rows(
-        s(SQUARE), call=lambda torch, A: A.lu(), tolerance=1e-9
+    "lu": rows(s(SQUARE), s(BATCH), s(SINGULAR, get_infos=True), tolerance=1e-9),
+    "apply_": rows(
+        s(x(2, 3, grad=False), double), s(ints(3), half), s(x(0, grad=False), double),
+        bad(x(3), double), nodes=False,
+    ),
+    "map_": rows(
+        s(x(2, 3, grad=False), x(3, grad=False), add), s(ints(3), ints(3), add),
+        bad(x(3, grad=False), ints(3), add), bad(ints(3), ints(2), add), nodes=False,
+    ),
+    "map2_": rows(
+        s(x(2, 3, grad=False), x(3, grad=False), x(2, 3, grad=False), add), nodes=False
     ),
 }  # fmt: skip
