@@ -1,7 +1,6 @@
 """Copies and pickles of tensors: what lies in the same memory stays together, strides are kept."""
 
 import copy
-import math
 import warnings
 from typing import Any, Literal
 
@@ -46,21 +45,6 @@ def owner_of(array: np.ndarray) -> np.ndarray:
 def whole_memory(array: np.ndarray) -> np.ndarray:
     """All bytes of the memory that ``array`` is a view of."""
     return owner_of(array).ravel("K").view(np.uint8)
-
-
-def resized(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The elements of ``array``'s memory, from its first on, in another shape.
-
-    If the memory is too small, it is copied to new memory, where zeros follow.
-    """
-    if shape == array.shape:
-        return array
-    memory, size = whole_memory(array), math.prod(shape) * array.itemsize
-    elements = memory[address(array) - address(memory) :][:size]
-    if len(elements) < size:
-        held, elements = elements, np.zeros(size, np.uint8)
-        elements[: len(held)] = held
-    return elements.view(array.dtype).reshape(shape)
 
 
 def copied(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:

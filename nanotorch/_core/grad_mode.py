@@ -145,17 +145,17 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
                 f"not {type(mode).__name__}"
             )
         self.target = mode
-        self._before = [_set(mode)]
+        self._former = _set(mode)
 
     def __enter__(self) -> None:
-        # The switch was thrown by the constructor, whose earlier state is what to put back.
-        if not self._before:
-            self._before.append(_set(self.target))
-        else:
-            _set(self.target)
+        _set(self.target)
+
+    def __exit__(self, *exc: object) -> None:
+        # As PyTorch's, it goes back to what was there when it was made, however often it is left.
+        mode.enabled = self._former
 
     def __call__(self, function: F) -> F:
-        mode.enabled = self._before.pop()  # decorating is not yet running
+        mode.enabled = self._former  # decorating is not yet running
         return super().__call__(function)
 
     def _again(self) -> "_Switch":
@@ -181,7 +181,9 @@ class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
         return self if isinstance(mode, bool) else self(mode)
 
     def __enter__(self) -> None:
-        self.__dict__.setdefault("_before", []).append(mode.enabled)
+        self.__dict__.setdefault("_before", []).append(
+            None if mode.enabled is None else bool(mode.enabled)
+        )
         mode.enabled = None if self.mode else True
 
     def _again(self) -> "_Switch":

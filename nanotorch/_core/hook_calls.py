@@ -42,9 +42,11 @@ def call_before_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
     hooks = node._hooks
     assert hooks is not None
     for hook in list(hooks.before.values()):
-        result = hook(tuple(lift(g) for g in arrived))
+        given = tuple(lift(g) for g in arrived)
+        result = hook(given)
         if result is not None:
-            arrived = [lower(g, graph) for g in replacements(hook, result, len(arrived))]
+            check_replacements(hook, result, given)
+            arrived = [lower(g, graph) for g in result]
     return arrived
 
 
@@ -56,9 +58,11 @@ def call_after_hooks(
     assert hooks is not None
     outputs = tuple(lift(g) for g in arrived)
     for hook in list(hooks.after.values()):
-        result = hook(tuple(lift(g) for g in grads), outputs)
+        given = tuple(lift(g) for g in grads)
+        result = hook(given, outputs)
         if result is not None:
-            grads = [lower(g, graph) for g in replacements(hook, result, len(grads))]
+            check_replacements(hook, result, given)
+            grads = [lower(g, graph) for g in result]
     return grads
 
 
@@ -67,18 +71,18 @@ def hook_name(hook: Any) -> str:
     return str(getattr(hook, "__name__", type(hook).__name__))
 
 
-def replacements(hook: Any, result: Any, expected: int) -> tuple[Any, ...]:
-    """What a node's hook returned: a gradient for each of those it was given."""
-    if expected == 1 and isinstance(result, Tensor):
-        return (result,)
+def check_replacements(hook: Any, result: Any, before: Sequence[Any]) -> None:
+    """What a node's hook returns: a gradient, or None, for each of those it was given."""
     if not isinstance(result, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
-    if len(result) != expected:
+    if len(result) != len(before):
         raise RuntimeError(
             f"hook '{hook_name(hook)}' has returned an incorrect number of values (got "
-            f"{len(result)}, but expected {expected})"
+            f"{len(result)}, but expected {len(before)})"
         )
-    return result
+    for g, given in zip(result, before, strict=True):
+        if g is not None:
+            check_replacement(hook, g, given)
 
 
 def check_replacement(hook: Any, result: Any, before: Tensor | None) -> None:

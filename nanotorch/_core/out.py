@@ -5,6 +5,7 @@ what is saved is the memory that stays in use, not the time.
 """
 
 import functools
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -13,9 +14,8 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import refused
-from nanotorch._core.copying import resized
 from nanotorch._core.grad_mode import mode, no_grad
-from nanotorch._core.origins import wrote
+from nanotorch._core.origins import ours, wrote
 from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import check_memory
@@ -79,25 +79,41 @@ class Out(NamedTuple):
         inputs = list(tensors_in((*args, *named.values())))
         if mode.enabled and self.recorded and any(t.requires_grad for t in (*inputs, *outs)):
             raise RuntimeError(NO_GRADIENTS.format(self.name))
-        if self.dtype and named.get("dtype") is None:
+        if named.get("dtype") is not None:
+            self.check_asked(named["dtype"], outs[0].dtype)
+        elif self.dtype:
             named["dtype"] = outs[0].dtype
-        elif self.creates and named["dtype"] is not outs[0].dtype:
-            wanted, given = named["dtype"].char, outs[0].dtype.char
-            raise RuntimeError(f"dtype {wanted} does not match dtype of out parameter ({given})")
         with no_grad():
             results = function(*args, **named)
         single = isinstance(results, Tensor)
-        if single != isinstance(out, Tensor) or (not single and len(results) != len(outs)):
-            count = 1 if single else len(results)
-            raise TypeError(f"expected tuple of {count} elements but got {len(outs)}")
-        for one, result in zip(outs, [results] if single else results, strict=True):
-            self.write(one, result._array, inputs, single)
+        if single and not isinstance(out, Tensor):
+            raise refused(out, "Tensor", (self.name, "out", 0))
+        if not single and len(results) != len(outs):
+            raise TypeError(f"expected tuple of {len(results)} elements but got {len(outs)}")
+        pairs = list(zip(outs, [results] if single else results, strict=True))
+        for one, result in pairs:
+            self.check(one, result._array, inputs, single)
+        for one, result in pairs:
+            self.write(one, result._array)
+        if self.creates and named.get("requires_grad"):
+            out.requires_grad_()
         return out if single else type(results)(outs)
 
-    def write(
+    def check_asked(self, asked: dtypes.dtype, given: dtypes.dtype) -> None:
+        """Refuse a ``dtype`` beside an ``out`` of another."""
+        if asked is given:
+            return
+        if self.creates:
+            raise RuntimeError(
+                f"dtype {asked.char} does not match dtype of out parameter ({given.char})"
+            )
+        names = dtypes.C_NAMES[asked.name], dtypes.C_NAMES[given.name]
+        raise RuntimeError(SAME.format(result_c=names[0], out_c=names[1]))
+
+    def check(
         self, out: Tensor, result: np.ndarray, inputs: Iterable[Tensor], single: bool
     ) -> None:
-        """Write one result, the only one or not."""
+        """Refuse to write one result, the only one or not, to what cannot take it."""
         wanted, given = dtypes.of_array(result), out.dtype
         if wanted is not given and (
             self.strict or not single or not dtypes.can_cast(wanted, given)
@@ -107,18 +123,35 @@ class Out(NamedTuple):
             names |= {"result_c": dtypes.C_NAMES[wanted.name]}
             names |= {"out_c": dtypes.C_NAMES[given.name]}
             raise self.error(refusal.format(**names))
+        shape = out._array.shape
+        if self.elementwise and shape != result.shape and any(t is out for t in inputs):
+            raise RuntimeError(
+                f"output with shape {list(shape)} doesn't match the broadcast shape "
+                f"{list(result.shape)}"
+            )
+        if shape == result.shape:
+            check_memory(out)
+            for t in inputs if self.elementwise else ():
+                if t._cell is out._cell:
+                    refuse_overlap(out, t)
+
+    def write(self, out: Tensor, result: np.ndarray) -> None:
+        """Write one result."""
         if out._array.shape != result.shape:
             if out._array.size and not self.creates:
                 told = RESIZED.format(list(out._array.shape), list(result.shape))
-                warnings.warn(told, UserWarning, stacklevel=4)
-            out._array = resized(out._array, result.shape)
-        check_memory(out)
-        if self.elementwise:
-            for t in inputs:
-                if t._cell is out._cell:
-                    refuse_overlap(out, t)
+                warnings.warn(told, UserWarning, stacklevel=users_level())
+            out.resize_(result.shape)
         out._array[...] = result
         wrote(out._cell, self.name)
+
+
+def users_level() -> int:
+    """Which `stacklevel` of a warning given by the caller means the user's line."""
+    level, frame = 1, sys._getframe(1)
+    while ours[frame.f_code.co_filename] and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def tensors_in(values: Iterable[Any]) -> Iterable[Tensor]:

@@ -260,6 +260,8 @@ class TripletMarginWithDistanceLoss(_Loss):
         ValueError: if ``margin`` is not positive.
     """
 
+    _is_ours = False  # the distance may be a user's
+
     distance_function: Any
 
     def __init__(

@@ -49,6 +49,8 @@ class TransformerEncoderLayer(Module):
         On layer normalization in the transformer architecture, ICML 2020.
     """
 
+    _is_ours = False  # the activation may be a user's
+
     def __init__(
         self,
         d_model: int,
@@ -139,6 +141,8 @@ class TransformerDecoderLayer(Module):
     Reference:
         Vaswani et al., Attention is all you need, NeurIPS 2017.
     """
+
+    _is_ours = False  # the activation may be a user's
 
     def __init__(
         self,

@@ -141,7 +141,6 @@ def mul(input: Array, other: Array) -> Array:
     other=lambda g, input, other: -g * ((input / other) / other),
     cast="float",
     inplace=True,
-    public=False,
     node="DivBackward0",
 )
 def true_divide(input: Array, other: Array) -> Array:

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import as_int, as_ints
-from nanotorch._core.copying import address, order_of, resized, whole_memory
+from nanotorch._core.copying import address, order_of, whole_memory
 from nanotorch._core.device import CPU, device
 from nanotorch._core.layout import layout, strided
 from nanotorch._core.op import PUBLIC, Array, method, op, public
-from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 
 
@@ -119,29 +118,6 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 def storage_offset(self: Tensor) -> int:
     """Where in its memory the first element lies, counted in elements."""
     return layout_of(self._array)[2]
-
-
-@method(public=False)
-def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
-    """Give the tensor another shape in its own memory, in the order of the dimensions.
-
-    If the memory is too small, the tensor gets new memory: what it had, followed by zeros.
-
-    Raises:
-        RuntimeError: for a tensor that requires grad.
-    """
-    if self.requires_grad:
-        raise RuntimeError("cannot resize variables that require grad")
-    shape = as_ints(size[0] if len(size) == 1 else size, ("resize_", "size", 1))
-    self._array = resized(self._array, shape)
-    wrote(self._cell, "resize_")
-    return self
-
-
-@method(public=False)
-def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """`resize_` to the shape of another tensor."""
-    return resize_(self, the_template.shape)
 
 
 def places(layout: Layout) -> np.ndarray:

@@ -15,7 +15,7 @@ ELEMENTWISE = (
     "le", "lerp", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
     "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "lt", "maximum", "minimum",
     "mul", "ne", "nextafter", "polygamma", "pow", "rad2deg", "reciprocal", "remainder", "rsqrt",
-    "sigmoid", "sin", "sinc", "sinh", "sqrt", "square", "sub", "tan", "tanh",
+    "sigmoid", "sin", "sinc", "sinh", "sqrt", "square", "sub", "tan", "tanh", "true_divide",
     "xlogy",
 )
 OF_ONE_TYPE = (

@@ -139,6 +139,7 @@ def rounded_down(input: Array, other: Array) -> Array:
     input=lambda g: vanishing(g),
     other=lambda g: vanishing(g),
     cast="promote",
+    inplace=True,
     method=False,
     public=False,
     node="DivBackward2",
@@ -285,15 +286,25 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """
     if rounding_mode is None:
         return true_divide(input, other)
-    if rounding_mode not in ("trunc", "floor"):
-        raise RuntimeError(
-            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
-            f"'{rounding_mode}'"
-        )
+    check_rounding(rounding_mode)
     return rounded_divide(input, other, rounding_mode)
 
 
+def check_rounding(mode: str) -> None:
+    """Refuse an unknown way of rounding."""
+    if mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
+        )
+
+
+rounded_divide_ = inplace_form("rounded_divide")
+
+
 @method(public=False)
-def div_(self: Tensor, other: Any) -> Tensor:
+def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """In-place `div`."""
-    return self.true_divide_(other)
+    if rounding_mode is None:
+        return self.true_divide_(other)
+    check_rounding(rounding_mode)
+    return rounded_divide_(self, other, rounding_mode)

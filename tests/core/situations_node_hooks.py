@@ -86,3 +86,37 @@ def accumulator_hooks(torch: Any) -> Any:
     x.register_post_accumulate_grad_hook(lambda t: log.append(["post", told(t.grad)]))
     y.sum().backward()
     return log
+
+
+def replacements_must_fit(torch: Any) -> Any:
+    """What hooks of nodes and of modules return stands where a gradient stood."""
+    nn = torch.nn
+    ones = torch.ones
+    texts = []
+
+    def exp(x: Any) -> Any:
+        return (x * 1).exp()
+
+    def double(x: Any) -> Any:
+        return x * 2
+
+    for register, operation, result in (
+        ("register_hook", exp, (ones(3, 2),)), ("register_hook", exp, (ones(2).double(),)),
+        ("register_hook", double, (ones(2), ones(2))), ("register_hook", exp, ones(2)),
+        ("register_hook", exp, ("a",)), ("register_hook", exp, (None,)),
+        ("register_prehook", double, ones(2)), ("register_prehook", double, (ones(3),)),
+        ("register_prehook", double, (ones(2).long(),)), ("register_prehook", double, ("a",)),
+    ):  # fmt: skip
+        y = operation(ones(2, requires_grad=True))
+
+        def hook(*_: Any, result: Any = result) -> Any:
+            return result
+
+        getattr(y.grad_fn, register)(hook)
+        texts.append(raised(y.sum().backward))
+    for register in ("register_full_backward_hook", "register_full_backward_pre_hook"):
+        for result in ((ones(3),), "a", ones(1, 2), (ones(1, 2).double(),)):
+            layer = nn.Linear(2, 2)
+            getattr(layer, register)(lambda *_, result=result: result)
+            texts.append(raised(layer(ones(1, 2, requires_grad=True)).sum().backward))
+    return texts

@@ -105,6 +105,37 @@ def saved_in_a_forward_put_on_a_layer(torch: Any) -> Any:
     return raised(fail)
 
 
+def saved_in_a_part_of_a_layer_put_anew(torch: Any) -> Any:
+    """A subclass of a layer is the user's, whatever it overrides."""
+
+    class Layer(torch.nn.BatchNorm1d):  # type: ignore[misc, name-defined]
+        def _check_input_dim(self, input: Any) -> None:
+            self.seen = torch.sigmoid(input)  # saved
+
+    def fail() -> None:
+        layer = Layer(2)
+        torch.nn.Sequential(layer)(torch.ones(3, 2, requires_grad=True) * 2)
+        layer.seen.add_(1)  # changed
+        layer.seen.sum().backward()
+
+    return raised(fail)
+
+
+def saved_in_a_function_given_to_a_layer(torch: Any) -> Any:
+    def distance(a: Any, b: Any) -> Any:
+        return (a * a * b).sum(1)  # saved
+
+    def fail() -> None:
+        a = torch.ones(3, 2, requires_grad=True) * 2
+        loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=distance)
+        total = loss(a, torch.ones(3, 2), torch.zeros(3, 2) + 3 * torch.ones(3, 2))
+        with torch.no_grad():
+            a.mul_(2)  # changed
+        total.backward()
+
+    return raised(fail)
+
+
 def saved_after_a_switch_left_by_a_hook(torch: Any) -> Any:
     """What a hook has entered may be left long after its module's call."""
 

@@ -239,10 +239,55 @@ def resizing(torch: Any) -> Any:
     row = m[1]
     row.resize_(2)
     row.add_(10)
-    longer = m[1].resize_(5)
+    longer = torch.arange(3.0)
+    longer.resize_(2, 2)
     leaf = torch.ones(2, requires_grad=True)
+    with torch.inference_mode():
+        inference = torch.zeros(3)
+    version = x._version
+    x.resize_(6)
     return [
-        same, small, x, x._version, across, across.stride(), row, m, longer[:3], longer.shape,
-        raised(leaf.resize_, 3), raised((leaf * 2).resize_, 3), raised(x.resize_, "a"),
-        x.resize_as_(torch.zeros(1, 2)), x.resize_(0),
+        same, small, x, x._version == version, across, across.stride(), row, m, longer[0], leaf,
+        longer.shape, raised(leaf.resize_, 3), raised((leaf * 2).resize_, 3),
+        raised(x.resize_, "a"), raised(x.resize_, -1), raised(x.resize_, 2, -3),
+        raised(inference.resize_, 2), x.resize_as_(torch.zeros(1, 2)), x.resize_(0),
     ]  # fmt: skip
+
+
+def resized_beside_views(torch: Any) -> Any:
+    """Views see what they saw, and what is written to them has its gradient."""
+    answers = []
+    for size in ((2, 2), (1, 4)):
+        base = torch.arange(4.0)
+        part = base[1:3]
+        base.resize_(*size)
+        x = torch.ones(2, requires_grad=True)
+        part.mul_(x)
+        (base * base).sum().backward()
+        answers.append([x.grad, part, base])
+    base = torch.arange(4.0)
+    part = base[1:3]
+    part.resize_(3)
+    x = torch.ones(3, requires_grad=True)
+    part.mul_(x)
+    (base * base).sum().backward()
+    wide = torch.zeros(8)
+    few = wide[:6:2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.ones(3, 2, out=wide)
+    return [*answers, x.grad, base.grad_fn is not None, few, wide]
+
+
+def refused_before_anything_is_written(torch: Any) -> Any:
+    x = torch.tensor([[3.0, 1.0]])
+    values, a = torch.zeros(1), torch.ones(3)
+    asked = [
+        raised(torch.max, x, 1, out=(values, torch.zeros(1))),
+        raised(torch.add, a, torch.ones(2, 3), out=a), raised(torch.add, a, 1, out=(a,)),
+        *(raised(getattr(torch, name), a, 0, dtype=torch.float64, out=torch.zeros(()))
+          for name in ("sum", "prod", "mean")),
+    ]  # fmt: skip
+    flagged = torch.zeros(2)
+    torch.ones(2, requires_grad=True, out=flagged)
+    return [*asked, values, values._version, a, flagged.requires_grad]

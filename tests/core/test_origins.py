@@ -32,6 +32,14 @@ TOLD = {
         "mul saved it as `other`@saved",
         "mul_ changed it@changed",
     ],
+    "saved_in_a_part_of_a_layer_put_anew": [
+        "sigmoid saved it as its result@saved",
+        "add_ changed it@changed",
+    ],
+    "saved_in_a_function_given_to_a_layer": [
+        "mul saved it as `other`@saved",
+        "mul_ changed it@changed",
+    ],
     "index_changed": ["zero_ changed it@changed"],
     "saved_by_a_users_function": [
         "CubeBackward saved it as a value@saved",

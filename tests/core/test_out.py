@@ -22,3 +22,20 @@ def test_as_pytorch(name: str) -> None:
 def test_help_tells_of_it() -> None:
     assert inspect.signature(torch.add).parameters["out"].default is None
     assert "out" not in inspect.signature(torch.Tensor.add).parameters
+
+
+def test_the_warning_of_another_shape_names_the_users_line() -> None:
+    out = torch.zeros(7)
+    with pytest.warns(UserWarning, match="resized") as caught:
+        torch.logaddexp2(torch.ones(3), torch.ones(3), out=out)
+    assert caught[0].filename == __file__
+
+
+def test_memory_that_others_share_does_not_grow_behind_them() -> None:
+    base = torch.arange(2.0)
+    part = base[:1]
+    for shared in (base, part, torch.from_numpy(part.numpy())):
+        with pytest.raises(RuntimeError, match="storage that is not resizable"):
+            shared.resize_(9)
+    assert base.shape == (2,)
+    assert torch.empty(0).resize_(2, 3).shape == (2, 3)

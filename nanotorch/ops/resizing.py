@@ -1,0 +1,73 @@
+"""`resize_`: another shape in the same memory."""
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.arguments import as_ints
+from nanotorch._core.copying import owner_of, whole_memory
+from nanotorch._core.inference import refuse_write
+from nanotorch._core.op import method
+from nanotorch._core.origins import wrote
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.inplace import become
+from nanotorch.ops.memory import layout_of, strided_view
+
+NOT_RESIZABLE = (
+    "Trying to resize storage that is not resizable: other tensors or arrays share it, and it "
+    "cannot grow where it lies. Resize it before views of it are made, or resize a copy."
+)
+
+
+@method(public=False)
+def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Give the tensor another shape in its own memory, in the order of the dimensions.
+
+    Views of it see what they saw. If the memory is too small, the tensor gets new memory: what it
+    had, followed by zeros.
+
+    Raises:
+        RuntimeError: for a tensor that requires grad, a negative size, an inference tensor outside
+            inference mode, and for memory that is too small and shared with others.
+    """
+    if not size:
+        raise TypeError('resize_() missing 1 required positional arguments: "size"')
+    shape = as_ints(size[0] if len(size) == 1 else size, ("resize_", "size", 1))
+    if any(n < 0 for n in shape):
+        raise RuntimeError("numel: integer multiplication overflow")
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if shape == self._array.shape:
+        return self
+    refuse_write(self._cell)
+    own, count = layout_of(self._array), math.prod(shape)
+    strides = tuple([math.prod(shape[d + 1 :]) for d in range(len(shape))])
+    if own[2] + count <= whole_memory(self._array).nbytes // self._array.itemsize:
+        there = (shape, strides, own[2])
+        return become(self, strided_view(self, there, own), (strided_view, (own, there), None))
+    if is_shared(self):
+        raise RuntimeError(NOT_RESIZABLE)
+    held = whole_memory(self._array).view(self._array.dtype)[own[2] :]
+    self._array = np.zeros(shape, held.dtype)
+    self._array.reshape(-1)[: len(held)] = held
+    wrote(self._cell, "resize_")
+    return self
+
+
+def is_shared(tensor: Tensor) -> bool:
+    """Whether anybody but the tensor holds its memory."""
+    # The tensor holds one reference, or its array does, and the call the other.
+    if sys.getrefcount(tensor._array) > 2:
+        return True
+    if tensor._array.flags.owndata:
+        return False
+    whole = owner_of(tensor._array) is tensor._array.base
+    return not whole or sys.getrefcount(tensor._array.base) > 2
+
+
+@method(public=False)
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """`resize_` to the shape of another tensor."""
+    return resize_(self, the_template.shape)
