@@ -85,8 +85,8 @@ from nanotorch.ops import real as real
 from nanotorch.ops import reducing as reducing
 from nanotorch.ops import reduction as reduction
 from nanotorch.ops import resampling as resampling
-from nanotorch.ops import robust_loss as robust_loss
 from nanotorch.ops import resizing as resizing
+from nanotorch.ops import robust_loss as robust_loss
 from nanotorch.ops import rounding as rounding
 from nanotorch.ops import running as running
 from nanotorch.ops import scalar as scalar

@@ -33,6 +33,7 @@ def test_every_field_has_a_sentence(section: type[Section]) -> None:
     assert (section.__doc__ or "").strip()
 
 
+@pytest.mark.slow  # every component is made
 def test_every_name_is_told_with_all_its_fields() -> None:
     text = catalogue("")
     assert text is not None
