@@ -7,7 +7,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.names.lookup import on_demand
-from nanotorch.names.scope import REASONS, why_not
+from nanotorch.names.scope import OF_TENSORS, REASONS, why_not
 
 
 def test_a_name_out_of_scope() -> None:
@@ -25,6 +25,16 @@ def test_a_method_out_of_scope() -> None:
     with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'nope'$"):
         torch.zeros(2).nope()
     assert not hasattr(torch.nn.Parameter(torch.zeros(2)), "is_quantized_by")
+    tensor = torch.zeros(2)
+    tensor.name = "mine"  # users may keep what they like
+    assert tensor.name == "mine"
+    assert not hasattr(torch.Tensor, "to_sparse")
+
+
+def test_tensors_lack_what_is_out_of_scope() -> None:
+    for name in OF_TENSORS:
+        assert why_not("Tensor", name), name
+        assert not hasattr(torch.zeros(2), name)
 
 
 def test_a_name_that_nobody_has() -> None:

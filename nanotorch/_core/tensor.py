@@ -14,7 +14,8 @@ from nanotorch._core.graph import AccumulateGrad, Edge, Node
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.layout import Layout
 from nanotorch._core.views import Step, View, edge_of, view_edge
-from nanotorch.names.lookup import missing_attribute
+from nanotorch.names.lookup import OutOfScope
+from nanotorch.names.scope import OF_TENSORS
 
 NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
@@ -79,10 +80,6 @@ class Tensor(Layout, Exchange):
         def __ge__(self, other: Any) -> "Tensor": ...
         def __getitem__(self, index: Any) -> "Tensor": ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
-    else:
-
-        def __getattr__(self, name):
-            raise missing_attribute(self, "Tensor", name)
 
     # Its place in the graph
 
@@ -322,6 +319,11 @@ class Tensor(Layout, Exchange):
 
     def _cast(self, kind: np.dtype) -> "Tensor":
         return self.to(dtypes.OF_NUMPY[kind])
+
+
+# Not by `__getattr__`, which would slow down every look at an attribute.
+for _name in OF_TENSORS:
+    setattr(Tensor, _name, OutOfScope("Tensor", _name))
 
 
 def wrap(array: np.ndarray) -> Tensor:

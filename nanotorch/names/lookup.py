@@ -56,6 +56,22 @@ def missing(module: str, name: str) -> Exception:
     return AttributeError(f"module '{shown}' has no attribute '{name}': {told(why)}", name=name)
 
 
+class OutOfScope:
+    """An attribute that there is not: who asks for it is told why.
+
+    Args:
+        place: where the type stands, as `why_not` has it.
+    """
+
+    __slots__ = ("name", "place")
+
+    def __init__(self, place: str, name: str) -> None:
+        self.place, self.name = place, name
+
+    def __get__(self, value: object, kind: type) -> Any:
+        raise missing_attribute(value, self.place, self.name)
+
+
 def missing_attribute(value: object, place: str, name: str) -> AttributeError:
     """The error for an attribute that an object lacks, with the reason if there is one.
 

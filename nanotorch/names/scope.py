@@ -21,6 +21,21 @@ class Reason(NamedTuple):
     names: str
 
 
+# What PyTorch's tensors have of it.
+NAMES_OF_TENSORS = """
+    as_subclass bfloat16 ccol_indices chalf coalesce col_indices const_data_ptr crow_indices
+    dense_dim dequantize eig geqrf grad_dtype hash_tensor indices int_repr ipu is_coalesced
+    is_distributed is_set_to lstsq module_load mtia name narrow_copy orgqr ormqr pin_memory
+    q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr
+    qscheme record_stream reinforce resize resize_as resize_as_sparse_ row_indices set_
+    share_memory_ slice_inverse smm solve sparse_dim sparse_mask sparse_resize_
+    sparse_resize_and_clear_ sspaddmm storage storage_type symeig to_dense to_mkldnn
+    to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
+    to_sparse_csr triangular_solve unsafe_chunk unsafe_split unsafe_split_with_sizes values
+    volatile
+"""
+OF_TENSORS = tuple(NAMES_OF_TENSORS.split())
+
 REASONS = (
     Reason(
         "TorchScript is a language of its own, compiled by PyTorch; nanotorch runs Python as it "

@@ -199,13 +199,12 @@ def read(self: Tensor, given: Any) -> Tensor:
         ValueError: for a slice with a step that is not positive.
     """
     kind, array = type(given), self._array
-    if kind is int and mode.enabled and array.ndim and self.requires_grad:
-        size = array.shape[0]
-        if -size <= given < size:
-            return select(self, 0, given)
+    recorded = mode.enabled and self.requires_grad
+    if recorded and kind is int and array.ndim and -array.shape[0] <= given < array.shape[0]:
+        return select(self, 0, given)
     if kind is Tensor and given._array.ndim and given._array.dtype == np.int64 and self._array.ndim:
         return index(self, Index((given,)))
-    if not (mode.enabled and self.requires_grad):
+    if not recorded:
         items = given if kind is tuple else (given,)
         if items and len(items) <= self._array.ndim and plain(items):
             try:

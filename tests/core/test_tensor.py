@@ -36,3 +36,9 @@ def test_a_subclass_is_a_tensor() -> None:
     assert (named * 2).tolist() == [2.0, 4.0]
     assert repr(named) == "Named([1., 2.])"
     assert repr(Named([[1.0], [2.0]])) == "Named([[1.],\n       [2.]])"
+
+
+def test_attributes_are_looked_up_without_python() -> None:
+    """With `__getattr__` in the class every attribute that is there takes longer, too."""
+    assert not hasattr(torch.Tensor, "__getattr__")
+    assert torch.Tensor.__getattribute__ is object.__getattribute__
