@@ -42,6 +42,11 @@ OUTPUT_WIDTHS = {"out_features", "out_channels"}
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 
 
+def in_words(default: Any) -> Any:
+    """A default as a configuration says it: a function by its name, which layers accept as well."""
+    return default.__name__ if isinstance(default, types.FunctionType) else default
+
+
 @dataclass(frozen=True, eq=False)
 class Components:
     """The components of one kind."""
@@ -106,7 +111,7 @@ class Components:
         """Return the value of each argument that may be left out."""
         inferred = self.followed(name)
         return {
-            parameter.name: None if parameter.name in inferred else parameter.default
+            parameter.name: None if parameter.name in inferred else in_words(parameter.default)
             for parameter in self._parameters(name)
             if parameter.name in inferred or parameter.default is not parameter.empty
         }

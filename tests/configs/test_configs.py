@@ -56,6 +56,8 @@ def test_it_runs_from_start_to_end(name: str) -> None:
     assert json.loads((directory / "run.json").read_text("utf-8"))["status"] == "finished"
     assert any(path.name.startswith("events.out.tfevents.") for path in directory.iterdir())
     assert load_config(directory / "config.yaml").config.log.name == name
+    with contextlib.redirect_stdout(io.StringIO()):  # what a run used can be run again
+        assert main(["--config", str(directory / "config.yaml"), "--check"]) == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
