@@ -69,7 +69,7 @@ def regularized(input: Array, other: Array, upper: bool) -> Array:
         ],
         math.nan,
     )
-    out = 1 - lower if upper else lower
+    out = np.array(1 - lower if upper else lower)
     a, x = a[plain], x[plain]
     factor = np.exp(a * np.log(x) - x - np.asarray(log_gamma(a), np.float64))
     small = x < a + 1

@@ -8,7 +8,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.op import Array, method, op
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.slicing import slice_along
-from nanotorch.ops.solving import check_matrices, tr
+from nanotorch.ops.solving import LinAlgError, check_matrices, tr
 
 # Of the approximation of degree 13, and up to which norm it holds in double precision.
 PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
@@ -125,6 +125,9 @@ def cholesky_inverse(input: Array, upper: bool = False) -> Array:
 
     Args:
         upper: whether the upper triangle is looked at, not the lower.
+
+    Raises:
+        LinAlgError: for a zero on a diagonal.
     """
     if input.ndim < 2:
         raise RuntimeError("cholesky_inverse: The input tensor A must have at least 2 dimensions.")
@@ -136,6 +139,12 @@ def cholesky_inverse(input: Array, upper: bool = False) -> Array:
     if input.dtype.kind != "f":
         kind = dtypes.of_array(input).char
         raise NotImplementedError(f"\"cholesky_inverse_out_cpu\" not implemented for '{kind}'")
+    zeros = np.argwhere(np.diagonal(input, axis1=-2, axis2=-1) == 0)
+    if len(zeros):
+        raise LinAlgError(
+            f"cholesky_inverse: The diagonal element {zeros[0][-1] + 1} is zero, the inversion "
+            "could not be completed because the input matrix is singular."
+        )
     L = np.triu(input).swapaxes(-1, -2) if upper else np.tril(input)
     half = np.linalg.inv(L)
     return half.swapaxes(-1, -2) @ half

@@ -375,4 +375,12 @@ CASES: dict[str, tuple[str, ...]] = {
         "t3 = torch.tensor([[float('nan')], [1.0]]) @ torch.zeros(1)",
         "t4 = torch.nn.functional.linear(torch.tensor([[float('nan')]]), torch.zeros(1, 1))",
     ),
+    "incomplete gamma functions of single numbers": (
+        "t2 = torch.tensor(1.25).igammac(torch.tensor(0.5))",
+        "t3 = torch.tensor(1.25).igamma(torch.tensor(2.0))",
+    ),
+    "the result of sgn is looked at": ("t2 = t1.sgn()", "t2 += 3.0", "t2.sum().backward()"),
+    "no inverse from a factor that has none": (
+        "torch.tensor([[1.0, 0.0], [2.0, 0.0]]).cholesky_inverse()",
+    ),
 }
