@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.dtypes import Number
-from nanotorch._core.op import Array, method, op, public
+from nanotorch._core.op import PUBLIC, Array, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import number_in
 from nanotorch.ops.comparison import vanishing, zero_where
@@ -141,11 +141,15 @@ def mul(input: Array, other: Array) -> Array:
     other=lambda g, input, other: -g * ((input / other) / other),
     cast="float",
     inplace=True,
+    public=False,
     node="DivBackward0",
 )
 def true_divide(input: Array, other: Array) -> Array:
     """``input / other``, broadcasting; integers give the default floating-point dtype."""
     return np.true_divide(input, other)
+
+
+PUBLIC["true_divide"] = true_divide  # whose other name, of an operation that rounds as well, is div
 
 
 @op(input=lambda g: -g, dunder="neg", inplace=True)

@@ -60,6 +60,7 @@ def test_it_runs_from_start_to_end(name: str) -> None:
         assert main(["--config", str(directory / "config.yaml"), "--check"]) == 0
 
 
+@pytest.mark.slow  # whole trainings
 @pytest.mark.parametrize("name", NAMES)
 def test_it_learns_the_same_bits_compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nanotorch.train.step.WORTHWHILE", 0)
@@ -121,6 +122,7 @@ def test_digits_are_read() -> None:
     assert results["test/accuracy"] >= 0.95
 
 
+@pytest.mark.slow  # whole trainings
 def test_the_network_of_digits_and_the_transformer_learn_what_pytorch_s_learn() -> None:
     golden = json.loads((GOLDEN.parent / "configurations.json").read_text("utf-8"))
     for name, overrides in golden["overrides"].items():

@@ -184,7 +184,8 @@ def test_every_export_is_sampled() -> None:
 
 def test_every_in_place_form_is_sampled() -> None:
     private = {f"{name}_" for name, o in OPS.items() if not o.method}
-    forms = {name for name in vars(Tensor) if is_inplace(name) and name[0] != "_"} - private
+    forms = {n for n in vars(Tensor) if is_inplace(n) and n[0] != "_" and hasattr(Tensor, n)}
+    forms -= private
     assert sorted(forms - set(TABLE) - set(NOT_SAMPLED)) == []
 
 
