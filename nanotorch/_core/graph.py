@@ -277,7 +277,12 @@ class AccumulateGrad(Node):
 
     def is_watched(self) -> bool:
         """Whether somebody may see when the gradient arrives, or it is to be refused."""
-        return self._hooks is not None or self.variable._post_accumulate_hooks is not None
+        variable = self.variable
+        return (
+            self._hooks is not None
+            or variable._post_accumulate_hooks is not None
+            or variable._edge is not None
+        )
 
     def call_post_hooks(self) -> None:
         """Call the leaf's post-accumulate hooks in order."""

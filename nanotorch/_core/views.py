@@ -301,8 +301,6 @@ def rebase(tensor: "Tensor", node: Node, number: int = 0, position: int = 0) -> 
     if view is None:
         before, tensor._edge = tensor._edge, (node, number)
         tensor._requires_grad = True
-        if before is None:
-            watch_accumulator(tensor)
         if tensor._retains_grad:
             retain_anew(tensor, before)
         return
@@ -310,22 +308,12 @@ def rebase(tensor: "Tensor", node: Node, number: int = 0, position: int = 0) -> 
     base = view.base
     before, base._edge = base._edge, (CopySlices(base, node, view.way(), position), 0)
     base._requires_grad = True
-    if before is None:
-        watch_accumulator(base)
     if base._retains_grad:
         retain_anew(base, before)
     view.version = -1  # the view's own history is now its base's
     now = view_edge(tensor)
     if now is not None and now[0] is not None:
         node._view_node = weakref.ref(now[0])
-
-
-def watch_accumulator(tensor: "Tensor") -> None:
-    """See to it that gradients for a leaf that is none any more are noticed."""
-    reference = tensor._accumulator_ref
-    accumulator = None if reference is None else reference()
-    if accumulator is not None:
-        accumulator.own_hooks()
 
 
 def refuse_rebase(tensor: "Tensor") -> None:
