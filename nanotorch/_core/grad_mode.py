@@ -42,13 +42,17 @@ def is_inference_mode_enabled() -> bool:
     return mode.enabled is None
 
 
+def _now() -> bool | None:
+    """The mode, to be put back later: a place is that of one call, which may be over by then."""
+    return None if mode.enabled is None else bool(mode.enabled)
+
+
 def _set(enabled: bool) -> bool | None:
     """Switch recording on or off, unless in inference mode; what it was before."""
-    before = mode.enabled
-    if before is None:
-        return None
-    mode.enabled = enabled
-    return bool(before)  # a place is that of one call, which may be over when this is put back
+    before = _now()
+    if before is not None:
+        mode.enabled = enabled
+    return before
 
 
 class _Switch:
@@ -181,9 +185,7 @@ class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
         return self if isinstance(mode, bool) else self(mode)
 
     def __enter__(self) -> None:
-        self.__dict__.setdefault("_before", []).append(
-            None if mode.enabled is None else bool(mode.enabled)
-        )
+        self.__dict__.setdefault("_before", []).append(_now())
         mode.enabled = None if self.mode else True
 
     def _again(self) -> "_Switch":
