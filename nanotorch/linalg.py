@@ -61,22 +61,32 @@ _CASTABLE = (
     "{{out}}"
 )
 _NORM = "linalg.{} expected out tensor dtype {{result}} but got: {{out}}"
-# How those that have the argument treat `out=`; where PyTorch hands it on, to what.
+# Those that want the very dtype of the result; where PyTorch hands the call on, to what.
+_STRICT = {
+    "cholesky": "linalg_cholesky_ex",
+    "cholesky_ex": "linalg_cholesky_ex",
+    "cross": "linalg_cross",
+    "det": "_linalg_det",
+    "eigh": "_linalg_eigh",
+    "eigvalsh": "_linalg_eigh",
+    "inv": "linalg_inv_ex",
+    "inv_ex": "linalg_inv_ex",
+    "matmul": "matmul",
+    "matrix_power": "matmul",
+    "qr": "linalg_qr",
+    "slogdet": "_linalg_slogdet",
+    "solve": "_linalg_solve_ex",
+    "svd": "_linalg_svd",
+    "svdvals": "_linalg_svd",
+    "vector_norm": "linalg_vector_norm",
+}
+# How all that have the argument treat `out=`.
 _OUTS = {
-    "cholesky": Out("linalg_cholesky_ex", SAME, strict=True),
-    "cholesky_ex": Out("linalg_cholesky_ex", SAME, strict=True),
+    **{name: Out(known_as, SAME, strict=True) for name, known_as in _STRICT.items()},
     "cond": Out("linalg_cond", _CASTABLE.format("linalg.cond"), recorded=False),
-    "cross": Out("linalg_cross", SAME, strict=True),
-    "det": Out("_linalg_det", SAME, strict=True),
-    "eigh": Out("_linalg_eigh", SAME, strict=True),
-    "eigvalsh": Out("_linalg_eigh", SAME, strict=True),
-    "inv": Out("linalg_inv_ex", SAME, strict=True),
-    "inv_ex": Out("linalg_inv_ex", SAME, strict=True),
-    "matmul": Out("matmul", SAME, strict=True),
     "matrix_norm": Out(
         "linalg_matrix_norm", _NORM.format("matrix_norm"), strict=True, recorded=False
     ),
-    "matrix_power": Out("matmul", SAME, strict=True),
     "matrix_rank": Out("linalg_matrix_rank", recorded=False),
     "multi_dot": Out(
         "mm",
@@ -85,16 +95,11 @@ _OUTS = {
     ),
     "norm": Out("linalg_norm", _NORM.format("norm"), strict=True, recorded=False),
     "pinv": Out("linalg_pinv", _CASTABLE.format("linalg.pinv")),
-    "qr": Out("linalg_qr", SAME, strict=True),
-    "slogdet": Out("_linalg_slogdet", SAME, strict=True),
-    "solve": Out("_linalg_solve_ex", SAME, strict=True),
     "solve_triangular": Out(
         "linalg_solve_triangular",
         "expected scalar type {result} but found {out}",
         strict=True,
     ),
-    "svd": Out("_linalg_svd", SAME, strict=True),
-    "svdvals": Out("_linalg_svd", SAME, strict=True),
     "tensorinv": Out("tensorinv", _CASTABLE.format("tensorinv"), recorded=False),
     "tensorsolve": Out("tensorsolve", _CASTABLE.format("tensorsolve"), recorded=False),
     "vecdot": Out(
@@ -102,6 +107,5 @@ _OUTS = {
         "linalg.vecdot: Expected out of dtype{result} but found {out}",
         strict=True,
     ),
-    "vector_norm": Out("linalg_vector_norm", SAME, strict=True),
 }
 globals().update({name: with_out(globals()[name], rule) for name, rule in _OUTS.items()})

@@ -15,6 +15,7 @@ from nanotorch._core.inference import InferenceCell, refuse_write
 from nanotorch._core.origins import about_operands, ours
 from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.saving import observe, observers, opened
+from nanotorch._core.sums import SINGLE
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import (
     check_memory,
@@ -177,7 +178,7 @@ RUNTIME: dict[str, Any] = {
     "np": np,
     "ndarray": np.ndarray,
     "asarray": np.asarray,
-    "float32": np.dtype(np.float32),
+    "float32": SINGLE,
     "Tensor": Tensor,
     "new": object.__new__,
     "mode": mode,

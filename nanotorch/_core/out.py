@@ -107,8 +107,7 @@ class Out(NamedTuple):
             raise RuntimeError(
                 f"dtype {asked.char} does not match dtype of out parameter ({given.char})"
             )
-        names = dtypes.C_NAMES[asked.name], dtypes.C_NAMES[given.name]
-        raise RuntimeError(SAME.format(result_c=names[0], out_c=names[1]))
+        raise RuntimeError(worded(SAME, asked, given))
 
     def check(
         self, out: Tensor, result: np.ndarray, inputs: Iterable[Tensor], single: bool
@@ -119,10 +118,7 @@ class Out(NamedTuple):
             self.strict or not single or not dtypes.can_cast(wanted, given)
         ):
             refusal = self.refusal if single or self.strict else SAME
-            names = {"result": wanted.char, "out": given.char}
-            names |= {"result_c": dtypes.C_NAMES[wanted.name]}
-            names |= {"out_c": dtypes.C_NAMES[given.name]}
-            raise self.error(refusal.format(**names))
+            raise self.error(worded(refusal, wanted, given))
         shape = out._array.shape
         if self.elementwise and shape != result.shape and any(t is out for t in inputs):
             raise RuntimeError(
@@ -144,6 +140,12 @@ class Out(NamedTuple):
             out.resize_(result.shape)
         out._array[...] = result
         wrote(out._cell, self.name)
+
+
+def worded(refusal: str, result: dtypes.dtype, out: dtypes.dtype) -> str:
+    """The text of a refusal, for two dtypes."""
+    c_names = {"result_c": dtypes.C_NAMES[result.name], "out_c": dtypes.C_NAMES[out.name]}
+    return refusal.format(result=result.char, out=out.char, **c_names)
 
 
 def users_level() -> int:

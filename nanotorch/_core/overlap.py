@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nanotorch._core.copying import address
+
 if TYPE_CHECKING:
     from nanotorch._core.tensor import Tensor
 
@@ -42,7 +44,7 @@ def refuse_overlap(written: "Tensor", read: "Tensor", same_too: bool = False) ->
     a, b = written._array, read._array
     if not (a.size and b.size and is_dense(a) and is_dense(b)):
         return
-    low, other = (array.__array_interface__["data"][0] for array in (a, b))
+    low, other = address(a), address(b)
     same = low == other and a.nbytes == b.nbytes and lie_alike(a, b)
     if (same_too or not same) and low < other + b.nbytes and other < low + a.nbytes:
         raise RuntimeError(PARTIAL_OVERLAP)

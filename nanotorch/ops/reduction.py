@@ -158,7 +158,7 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtype.numpy
-    if kind == np.float16:
+    if kind is HALF:
         return np.true_divide(add_all(input, None, np.float32), input.size).astype(kind)
     return np.true_divide(add_all(input, None, kind), input.size, dtype=kind)
 
@@ -179,7 +179,7 @@ def mean_along(
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtype.numpy
     # Half precision alone would not reach far.
-    held = input.astype(np.float32 if kind == np.float16 else kind, copy=False)
+    held = input.astype(np.float32 if kind is HALF else kind, copy=False)
     total = sum_over(held, dim, keepdim)
     return np.asarray(np.true_divide(total, count(input.shape, dim))).astype(kind, copy=False)
 
