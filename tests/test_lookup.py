@@ -1,11 +1,15 @@
 """Names that nanotorch lacks: Python's error, with the reason where there is one."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import nanotorch as torch
+from nanotorch import nn
 from nanotorch.names.lookup import on_demand
 from nanotorch.names.scope import OF_TENSORS, REASONS, why_not
 
@@ -82,3 +86,28 @@ def test_every_reason_can_be_told() -> None:
 def test_special_names_are_left_to_python() -> None:
     with pytest.raises(AttributeError, match=r"^module 'torch.nn' has no attribute '__file__'$"):
         on_demand("nanotorch.nn")[0]("__file__")
+
+
+LAZY = [nn, nn.utils]
+
+
+def typed_names(package: ModuleType) -> set[str]:
+    """What checkers of types are told that a package has, though it is imported later."""
+    tree = ast.parse(Path(str(package.__file__)).read_text("utf-8"))
+    (branch,) = [
+        node.body
+        for node in tree.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "_TYPE_CHECKING"
+    ]
+    return {a.asname or a.name for n in branch if isinstance(n, ast.ImportFrom) for a in n.names}
+
+
+@pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)
+def test_checkers_of_types_know_what_is_imported_later(package: ModuleType) -> None:
+    code = f"import {package.__name__} as p; print(*set(dir(p)) - set(vars(p)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    later = set(done.stdout.split())
+    assert later
+    assert typed_names(package) <= {*later, *vars(package)}
+    modules = {n for n in later if isinstance(getattr(package, n), ModuleType)}
+    assert later - modules - {"DataParallel"} <= typed_names(package)
