@@ -10,7 +10,8 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.tensor import Tensor
 
 LARGEST = {np.dtype(name): float(np.finfo(name).max) for name in ("float16", "float32", "float64")}
-C_NAMES = {
+# How messages about numbers that do not fit call dtypes; others have `dtypes.C_NAMES`.
+SIZED_NAMES = {
     "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
     "float16": "c10::Half", "float32": "float",
 }  # fmt: skip
@@ -90,7 +91,7 @@ def number_in(value: Number, kind: np.dtype) -> Any:
         fits = math.isfinite(value) and low <= int(value) <= info.max
     if not fits:
         raise RuntimeError(
-            f"value cannot be converted to type {C_NAMES[kind.name]} without overflow"
+            f"value cannot be converted to type {SIZED_NAMES[kind.name]} without overflow"
         )
     if kind.kind == "u" and value < 0:
         return kind.type(int(value) % (int(np.iinfo(kind).max) + 1))
