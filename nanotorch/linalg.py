@@ -1,6 +1,6 @@
 """`torch.linalg`: norms, factors, inverses and products of matrices."""
 
-from nanotorch._core.out import SAME, Out, with_out
+from nanotorch._core.out import CASTABLE, SAME, Out, with_out
 from nanotorch.ops.chains import linalg_diagonal as diagonal
 from nanotorch.ops.chains import linalg_vander as vander
 from nanotorch.ops.chains import matrix_power, multi_dot, tensorinv, tensorsolve, vecdot
@@ -56,10 +56,6 @@ __all__ = [
     "vector_norm",
 ]
 
-_CASTABLE = (
-    "{}: Expected result to be safely castable from {{result}} dtype, but got result with dtype "
-    "{{out}}"
-)
 _NORM = "linalg.{} expected out tensor dtype {{result}} but got: {{out}}"
 # Those that want the very dtype of the result; where PyTorch hands the call on, to what.
 _STRICT = {
@@ -71,6 +67,10 @@ _STRICT = {
     "eigvalsh": "_linalg_eigh",
     "inv": "linalg_inv_ex",
     "inv_ex": "linalg_inv_ex",
+    "lu": "linalg_lu",
+    "lu_factor": "linalg_lu_factor_ex",
+    "lu_factor_ex": "linalg_lu_factor_ex",
+    "lu_solve": "linalg_lu_solve",
     "matmul": "matmul",
     "matrix_power": "matmul",
     "qr": "linalg_qr",
@@ -83,7 +83,13 @@ _STRICT = {
 # How all that have the argument treat `out=`.
 _OUTS = {
     **{name: Out(known_as, SAME, strict=True) for name, known_as in _STRICT.items()},
-    "cond": Out("linalg_cond", _CASTABLE.format("linalg.cond"), recorded=False),
+    "cond": Out("linalg_cond", CASTABLE.format("linalg.cond"), recorded=False),
+    "lstsq": Out(
+        "linalg_lstsq",
+        "torch.linalg.lstsq: Expected solution to be safely castable from {result} dtype, but got "
+        "solution with dtype {out}",
+        each=True,
+    ),
     "matrix_norm": Out(
         "linalg_matrix_norm", _NORM.format("matrix_norm"), strict=True, recorded=False
     ),
@@ -94,14 +100,14 @@ _OUTS = {
         strict=True,
     ),
     "norm": Out("linalg_norm", _NORM.format("norm"), strict=True, recorded=False),
-    "pinv": Out("linalg_pinv", _CASTABLE.format("linalg.pinv")),
+    "pinv": Out("linalg_pinv", CASTABLE.format("linalg.pinv")),
     "solve_triangular": Out(
         "linalg_solve_triangular",
         "expected scalar type {result} but found {out}",
         strict=True,
     ),
-    "tensorinv": Out("tensorinv", _CASTABLE.format("tensorinv"), recorded=False),
-    "tensorsolve": Out("tensorsolve", _CASTABLE.format("tensorsolve"), recorded=False),
+    "tensorinv": Out("tensorinv", CASTABLE.format("tensorinv"), recorded=False),
+    "tensorsolve": Out("tensorsolve", CASTABLE.format("tensorsolve"), recorded=False),
     "vecdot": Out(
         "vdot",
         "linalg.vecdot: Expected out of dtype{result} but found {out}",

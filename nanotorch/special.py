@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from nanotorch import ops
+from nanotorch._core.out import Out, with_out
 from nanotorch.names.lookup import missing
 from nanotorch.ops.bessel import bessel_i0e as i0e
 from nanotorch.ops.bessel import bessel_i1 as i1
@@ -49,6 +50,14 @@ __all__ = [
     "xlog1py",
     "xlogy",
 ]
+
+# `out=` of what stands here only; the others' is that of the functions in `nanotorch`.
+for _name in ("entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri", "xlog1py"):
+    _rule = Out(
+        f"special_{_name}", elementwise=True, overlap="" if _name == "ndtr" else "part",
+        recorded=_name != "ndtr",
+    )  # fmt: skip
+    globals()[_name] = with_out(globals()[_name], _rule)
 
 if not TYPE_CHECKING:
 

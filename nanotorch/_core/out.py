@@ -5,9 +5,11 @@ what is saved is the memory that stays in use, not the time.
 """
 
 import functools
+import inspect
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +38,10 @@ RESIZED = (
 
 SAME = "Expected out tensor to have dtype {result_c}, but got {out_c} instead"
 CONVERTED = "result type {result} can't be cast to the desired output type {out}"
+CASTABLE = (
+    "{}: Expected result to be safely castable from {{result}} dtype, but got result with dtype "
+    "{{out}}"
+)
 
 
 class Out(NamedTuple):
@@ -51,8 +57,10 @@ class Out(NamedTuple):
         dtype: the function has an argument of that name, whose default is then that of ``out``.
         creates: the function makes a tensor from nothing: ``out`` takes any shape without a
             warning, and its dtype is that of the result.
+        each: several results are converted, as one is.
         recorded: whether inputs that require grad are refused.
-        elementwise: whether memory shared in part with an input is refused.
+        elementwise: the result has the shape to which the inputs are broadcast.
+        overlap: which memory of an input is refused: "part" of it, or "any".
     """
 
     name: str
@@ -61,8 +69,10 @@ class Out(NamedTuple):
     error: type[Exception] = RuntimeError
     dtype: bool = False
     creates: bool = False
+    each: bool = False
     recorded: bool = True
     elementwise: bool = False
+    overlap: str = ""
 
     def fill(self, function: Function, out: Any, args: Sequence[Any], named: dict[str, Any]) -> Any:
         """Call the function and write its results to ``out``, which is returned.
@@ -97,7 +107,7 @@ class Out(NamedTuple):
             self.write(one, result._array)
         if self.creates and named.get("requires_grad"):
             out.requires_grad_()
-        return out if single else type(results)(outs)
+        return out if single else results._given(outs)
 
     def check_asked(self, asked: dtypes.dtype, given: dtypes.dtype) -> None:
         """Refuse a ``dtype`` beside an ``out`` of another."""
@@ -115,9 +125,9 @@ class Out(NamedTuple):
         """Refuse to write one result, the only one or not, to what cannot take it."""
         wanted, given = dtypes.of_array(result), out.dtype
         if wanted is not given and (
-            self.strict or not single or not dtypes.can_cast(wanted, given)
+            self.strict or not (single or self.each) or not dtypes.can_cast(wanted, given)
         ):
-            refusal = self.refusal if single or self.strict else SAME
+            refusal = self.refusal if single or self.strict or self.each else SAME
             raise self.error(worded(refusal, wanted, given))
         shape = out._array.shape
         if self.elementwise and shape != result.shape and any(t is out for t in inputs):
@@ -127,9 +137,10 @@ class Out(NamedTuple):
             )
         if shape == result.shape:
             check_memory(out)
-            for t in inputs if self.elementwise else ():
+        if self.overlap == "any" or (self.overlap and shape == result.shape):
+            for t in inputs:
                 if t._cell is out._cell:
-                    refuse_overlap(out, t)
+                    refuse_overlap(out, t, same_too=self.overlap == "any")
 
     def write(self, out: Tensor, result: np.ndarray) -> None:
         """Write one result."""
@@ -137,9 +148,17 @@ class Out(NamedTuple):
             if out._array.size and not self.creates:
                 told = RESIZED.format(list(out._array.shape), list(result.shape))
                 warnings.warn(told, UserWarning, stacklevel=users_level())
+            version = out._cell[0]
             out.resize_(result.shape)
+            out._cell[0] = version  # it is all one write
         out._array[...] = result
         wrote(out._cell, self.name)
+
+
+def of_one_type(name: str) -> Out:
+    """How an elementwise function treats it whose result has the dtype of its input."""
+    refusal = "Found dtype {out} but expected {result}"
+    return Out(name, refusal, strict=True, elementwise=True, overlap="part")
 
 
 def worded(refusal: str, result: dtypes.dtype, out: dtypes.dtype) -> str:
@@ -174,4 +193,22 @@ def with_out(function: Function, rule: Out) -> Function:
             return function(*args, **named)
         return rule.fill(function, out, args, named)
 
+    accepting_out.__signature__ = WithOut(function)  # type: ignore[attr-defined]
     return accepting_out
+
+
+class WithOut(inspect.Signature):
+    """The signature of a function with the further argument, put together when it is asked for."""
+
+    __slots__ = ("function",)
+    _return_annotation = inspect.Parameter.empty
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+    @property
+    def _parameters(self) -> MappingProxyType[str, inspect.Parameter]:
+        own = list(inspect.signature(self.function).parameters.values())
+        last = len(own) - bool(own and own[-1].kind is own[-1].VAR_KEYWORD)
+        own.insert(last, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+        return MappingProxyType({parameter.name: parameter for parameter in own})

@@ -7,6 +7,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, op
+from nanotorch._core.out import SAME, Out
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.expanding import cannot_expand, expand_to
@@ -165,12 +166,17 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
     return added(scaled(np.multiply.outer(vec1, vec2), alpha), input, beta)
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
+LINEAR_OUT = Out("linear", SAME, strict=True)
+
+
+def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any:
     """``input @ weight.T + bias``.
 
     Shape:
         input ``(*, m)``, weight ``(n, m)`` or ``(m,)``, bias ``(n,)`` or a number -> ``(*, n)``
     """
+    if out is not None:
+        return LINEAR_OUT.fill(linear, out, (input, weight, bias), {})
     if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
         need_tensors(input, weight)
     ndim = input.ndim
@@ -189,6 +195,6 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
         rows = 1
         for n in shape[:-1]:
             rows *= n
-        out = addmm(bias, reshape(input, (rows, shape[-1])), t(weight))
-        return unsafe_view(out, (*shape[:-1], out._array.shape[1]))
+        flat = addmm(bias, reshape(input, (rows, shape[-1])), t(weight))
+        return unsafe_view(flat, (*shape[:-1], flat._array.shape[1]))
     return matmul(input, t(weight)).add_(bias)

@@ -4,22 +4,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from nanotorch._core.op import OPS, PUBLIC
-from nanotorch._core.out import CONVERTED, SAME, Out, with_out
+from nanotorch._core.out import CASTABLE, CONVERTED, SAME, Out, of_one_type, with_out
 
 # fmt: off
 ELEMENTWISE = (
-    "acos", "acosh", "add", "addcdiv", "addcmul", "asin", "asinh", "atan", "atan2", "atanh",
-    "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "copysign", "cos", "cosh", "deg2rad", "digamma", "div", "eq", "erf", "erfc", "erfinv", "exp",
-    "exp2", "expm1", "floor_divide", "fmax", "fmin", "fmod", "gcd", "ge", "gt", "hypot", "lcm",
-    "le", "lerp", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "lt", "maximum", "minimum",
-    "mul", "ne", "nextafter", "polygamma", "pow", "rad2deg", "reciprocal", "remainder", "rsqrt",
-    "sigmoid", "sin", "sinc", "sinh", "sqrt", "square", "sub", "tan", "tanh", "true_divide",
-    "xlogy",
+    "acos", "acosh", "add", "addcdiv", "addcmul", "angle", "asin", "asinh", "atan", "atan2",
+    "atanh", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "copysign", "cos", "cosh", "deg2rad", "digamma", "div", "eq", "erf", "erfc",
+    "erfinv", "exp", "exp2", "expm1", "floor_divide", "fmax", "fmin", "fmod", "gcd", "ge", "gt",
+    "hypot", "i0", "igamma", "igammac", "lcm", "le", "lerp", "lgamma", "log", "log10", "log1p",
+    "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "logit", "lt", "maximum", "minimum", "mul", "ne", "nextafter", "polygamma", "pow", "rad2deg",
+    "reciprocal", "remainder", "rsqrt", "sigmoid", "sin", "sinc", "sinh", "sqrt", "square", "sub",
+    "tan", "tanh", "true_divide", "xlogy",
 )
 OF_ONE_TYPE = (
-    "abs", "bitwise_not", "ceil", "clamp", "clip", "floor", "frac", "neg", "round", "sign", "trunc",
+    "abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min", "clip", "conj_physical",
+    "floor", "frac", "hardshrink", "neg", "round", "sgn", "sign", "softplus", "softshrink", "trunc",
 )
 # With an argument `dtype`.
 OF_ANY_TYPE = ("cumprod", "cumsum", "nanmean", "nansum", "prod", "sum")
@@ -32,24 +33,28 @@ JOINING = (
     "vstack",
 )
 CONVERTING = (
-    "addr", "bernoulli", "diff", "ger", "kron", "max", "min", "normal", "outer", "std", "var",
+    "addr", "bernoulli", "diff", "ger", "kron", "max", "min", "outer", "std", "threshold",
+    "var",
 )
 # By the error for a dtype that the result cannot be converted to.
 CONVERTING_ELSE = {
+    "cholesky_inverse": CASTABLE.format("cholesky_inverse"),
+    "cholesky_solve": CASTABLE.format("cholesky_solve"),
     "float_power": "the output given to float_power has dtype {out} but the operation's result "
     "requires dtype {result}",
     "ldexp": "ldexp can't be cast to the desired output type {out}",
     "logsumexp": "logsumexp(): Expected floating point type for result tensor, but got: {out}",
     "mean": "mean.dtype_out(): input types can't be cast to the desired output type {out}",
+    "mvlgamma": "mvlgamma: result type {result} can't be cast to the desired output type {result}",
 }
 # By the error for another dtype than the result's.
 STRICT = {
     SAME: (
-        "addmm", "addmv", "aminmax", "argmax", "argmin", "baddbmm", "bmm", "cross",
-        "diag", "gather", "index_add", "index_copy", "inverse", "isin", "log_softmax",
-        "matrix_power", "mm", "msort", "renorm", "scatter", "scatter_add",
-        "scatter_reduce", "slogdet", "softmax", "sort", "svd", "take_along_dim", "topk", "tril",
-        "triu",
+        "addmm", "addmv", "aminmax", "argmax", "argmin", "baddbmm", "bmm", "cross", "diag",
+        "gather", "index_add", "index_copy", "index_reduce", "inverse", "isin", "log_softmax",
+        "lu_solve", "lu_unpack", "matrix_power", "mm", "msort", "norm", "renorm", "scatter",
+        "scatter_add", "scatter_reduce", "slice_scatter", "slogdet", "softmax", "sort", "svd",
+        "take_along_dim", "topk", "tril", "triu",
     ),
     "Expected the dtype for input and out to match, but got {result} for input's dtype and {out} "
     "for out's dtype.": ("amax", "amin"),
@@ -62,18 +67,22 @@ STRICT = {
     "out.dtype = {out}": ("take",),
     "index_select(): self and result must have the same scalar type": ("index_select",),
     "masked_select(): self and result must have the same scalar type": ("masked_select",),
+    "nonzero_static: Expected out tensor to have scalar type {result} but got scalar type{out}": (
+        "nonzero_static",
+    ),
     "nonzero: Expected out tensor to have scalar type {result} but got scalar type{out}": (
         "nonzero",
     ),
     "result dtype {out} does not match input dtype {result}": ("dot", "matmul", "vdot"),
     "tensordot: Expected the output tensor to have dtype {result}, but got an output tensor with "
     "dtype {out}": ("inner", "tensordot"),
+    "expected scalar type {result} but found {out}": ("log_sigmoid",),
     "expected scalar_type {result} but found {out}": ("cummax", "cummin", "logcumsumexp"),
     "output values must be of same type as input": ("kthvalue",),
     "expected scalar type '{result}' but got '{out}' for values output": ("mode",),
     "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type "
     "torch.{out}Tensor does not equal torch.{result}Tensor (while checking arguments for "
-    "median_out_cpu)": ("median", "nanmedian"),
+    "median)": ("median", "nanmedian"),
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64)"
     " depending on whether out_int32 flag is True, but we got output tensor's dtype {out} and "
     "out_int32 flag is False": ("bucketize", "searchsorted"),
@@ -81,6 +90,9 @@ STRICT = {
     "{result_c} and hist {out_c}": ("histc",),
     "quantile() out tensor must be same dtype as the input tensor": ("nanquantile", "quantile"),
     "nan_to_num: dtype of out: {out} should be same as input: {result}": ("nan_to_num",),
+    "torch.frexp() expects mantissa to have dtype {result_c} but got {out_c}": ("frexp",),
+    "isneginf does not support non-boolean outputs.": ("isneginf",),
+    "isposinf does not support non-boolean outputs.": ("isposinf",),
     "signbit does not support non-boolean outputs.": ("signbit",),
     "heaviside is not yet implemented for tensors with different dtypes.": ("heaviside",),
     "multinomial expects {result} tensor out, got: {out}": ("multinomial",),
@@ -104,39 +116,62 @@ KNOWN_AS = {
     "cross": "linalg_cross",
     "inverse": "linalg_inv_ex",
     "chain_matmul": "mm",
+    "log_sigmoid": "log_sigmoid_forward",
+    "lu_solve": "linalg_lu_solve",
+    "norm": "linalg_vector_norm",
     **dict.fromkeys(JOINING, "cat"),
     "stack": "stack",
 }  # fmt: skip
 # What PyTorch computes without a derivative, or without a look at what requires grad.
 UNRECORDED = (
-    "all", "any", "argmax", "argmin", "bucketize", "diag", "eq", "ge", "gt", "histc", "inner",
-    "isin", "le", "lt", "ne", "nanquantile", "nonzero", "quantile", "searchsorted", "signbit",
-    "tensordot",
+    "all", "any", "argmax", "argmin", "bucketize", "conj_physical", "diag", "eq", "ge", "gt",
+    "histc", "inner", "isin", "isneginf", "isposinf", "le", "log_softmax", "lt", "ne",
+    "nanquantile", "nonzero", "nonzero_static", "quantile", "searchsorted", "signbit",
+    "slice_scatter", "softmax", "tensordot",
 )  # fmt: skip
+# What refuses an input whose memory lies partly, or at all, in what is written to.
+OVERLAPPING = {
+    "part": (
+        *ELEMENTWISE, "addbmm", "addmm", "addmv", "baddbmm", "cumprod", "cumsum",
+        "frexp", "heaviside", "index_add", "index_copy", "index_reduce", "ldexp", "logcumsumexp",
+        "msort", "nan_to_num", "normal", "renorm", "scatter", "scatter_add", "scatter_reduce",
+        "sort", "topk", "where",
+    ),
+    "any": (
+        *JOINING, "addr", "aminmax", "cross", "gather", "ger", "index_select", "kron", "kthvalue",
+        "masked_select", "max", "min", "mode", "outer", "take", "take_along_dim",
+    ),
+}  # fmt: skip
+OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}
 
 
 def rules() -> Iterator[tuple[str, Out]]:
     """The rule of every function that has the argument."""
 
     def rule(name: str, refusal: str = CONVERTED, **how: Any) -> tuple[str, Out]:
-        how["recorded"] = name not in UNRECORDED
+        how |= {"recorded": name not in UNRECORDED, "overlap": OVERLAP.get(name, "")}
         return name, Out(KNOWN_AS.get(name, name), refusal, **how)
 
     for name in ELEMENTWISE:
         yield rule(name, elementwise=True)
     for name in OF_ONE_TYPE:
-        yield rule(name, "Found dtype {out} but expected {result}", strict=True, elementwise=True)
+        yield name, of_one_type(KNOWN_AS.get(name, name))._replace(recorded=name not in UNRECORDED)
     for name in OF_ANY_TYPE:
         yield rule(name, dtype=True)
     for name in CREATING:
         yield rule(name, dtype=True, creates=True)
     for name in JOINING:
         refusal = "torch.cat(): input types can't be cast to the desired output type {out}"
-        yield rule(name, refusal, error=TypeError, elementwise=True)
+        yield rule(name, refusal, error=TypeError)
     for name in CONVERTING:
         yield rule(name)
     for name, refusal in CONVERTING_ELSE.items():
         yield rule(name, refusal)
+    yield rule(
+        "normal",
+        "\"normal_kernel_cpu\" not implemented for '{out}'",
+        error=NotImplementedError,
+    )
     for refusal, names in STRICT.items():
         for name in names:
             yield rule(name, refusal, strict=True)
@@ -146,7 +181,7 @@ def provide() -> None:
     """Give the functions the argument, once all are declared."""
     for name, rule in rules():
         o = OPS.get(name)
-        if o is not None and PUBLIC[name] is o.functions.get(name):
+        if o is not None and PUBLIC.get(name, o.functions[name]) is o.functions[name]:
             o.accept_out(rule)
         else:
             PUBLIC[name] = with_out(PUBLIC[name], rule)

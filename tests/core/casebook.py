@@ -25,6 +25,7 @@ FILES = [
     "numpy",
     "origins",
     "out",
+    "out_functions",
     "random",
     "random_engine",
     "tensor",

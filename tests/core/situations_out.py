@@ -10,25 +10,29 @@ from tests.ops.sampling import Call
 
 # fmt: off
 NAMES = (
-    "abs", "acos", "acosh", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "amax",
-    "amin", "aminmax", "argmax", "argmin", "asin", "asinh", "atan", "atan2", "atanh", "baddbmm",
-    "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
-    "bitwise_xor", "bmm", "bucketize", "cat", "ceil", "chain_matmul", "clamp", "clip",
+    "abs", "acos", "acosh", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "all",
+    "amax", "amin", "aminmax", "angle", "any", "arange", "argmax", "argmin", "asin", "asinh",
+    "atan", "atan2", "atanh", "baddbmm", "bitwise_and", "bitwise_left_shift", "bitwise_not",
+    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "bucketize", "cat", "ceil",
+    "chain_matmul", "cholesky_inverse", "cholesky_solve", "clamp", "clamp_max", "clamp_min", "clip",
     "column_stack", "concat", "concatenate", "copysign", "cos", "cosh", "cross", "cummax", "cummin",
     "cumprod", "cumsum", "deg2rad", "diag", "diff", "digamma", "div", "dot", "dstack", "eq", "erf",
     "erfc", "erfinv", "exp", "exp2", "expm1", "eye", "float_power", "floor", "floor_divide", "fmax",
-    "fmin", "fmod", "frac", "full", "gather", "gcd", "ge", "ger", "gt", "heaviside", "histc",
-    "hstack", "hypot", "index_add", "index_copy", "index_select", "inner", "inverse", "isin",
-    "kron", "kthvalue", "lcm", "ldexp", "le", "lerp", "lgamma", "linspace", "log", "log10", "log1p",
-    "log2", "logaddexp", "logaddexp2", "logcumsumexp", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "logit", "logspace", "logsumexp", "lt", "masked_select", "matmul",
-    "matrix_power", "maximum", "mean", "minimum", "mm", "mode", "msort", "mul", "mv", "nan_to_num",
-    "nanmean", "nanquantile", "nansum", "ne", "neg", "nextafter", "nonzero", "ones", "outer",
-    "polygamma", "pow", "quantile", "rad2deg", "reciprocal", "remainder", "renorm", "round",
-    "row_stack", "rsqrt", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "sign",
-    "signbit", "sin", "sinc", "sinh", "slogdet", "sort", "sqrt", "square", "stack", "std", "sub",
-    "take", "take_along_dim", "tan", "tensordot", "topk", "tril", "triu", "trunc", "var", "vdot",
-    "vstack", "where", "xlogy", "zeros",
+    "fmin", "fmod", "frac", "frexp", "full", "gather", "gcd", "ge", "ger", "gt", "hardshrink",
+    "heaviside", "histc", "hstack", "hypot", "i0", "igamma", "igammac", "index_add", "index_copy",
+    "index_reduce", "index_select", "inner", "inverse", "isin", "isneginf", "isposinf", "kron",
+    "kthvalue", "lcm", "ldexp", "le", "lerp", "lgamma", "linspace", "log", "log10", "log1p", "log2",
+    "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "lt",
+    "masked_select", "matmul", "matrix_power", "max", "maximum", "mean", "min", "minimum",
+    "mm", "mode", "msort", "mul", "mv", "mvlgamma", "nan_to_num", "nanmean",
+    "nanquantile", "nansum", "ne", "neg", "nextafter", "nonzero", "norm", "ones",
+    "outer", "polygamma", "pow", "quantile", "rad2deg", "reciprocal", "remainder", "renorm",
+    "round", "row_stack", "rsqrt", "scatter", "scatter_add", "scatter_reduce", "searchsorted",
+    "sgn", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_scatter", "slogdet",
+    "softmax", "softplus", "softshrink", "sort", "sqrt", "square", "stack", "std", "sub",
+    "take", "take_along_dim", "tan", "tanh", "tensordot", "threshold", "topk", "tril",
+    "triu", "true_divide", "trunc", "var", "vdot", "vstack", "where", "xlogy", "zeros",
 )
 # fmt: on
 
@@ -38,7 +42,7 @@ def results(torch: Any, name: str, out: Any = None) -> Any:
     sample = next(s for s in TABLE[name].samples if not s.fails)
     arrays = [i.draw(k, "float32") for k, i in enumerate(sample.inputs())]
     named = {} if out is None else {"out": out}
-    function = getattr(torch, name)
+    function = getattr(torch, name, None) or getattr(torch.nn.functional, name)
     call = Call(torch, lambda *a, **k: function(*a, **k, **named), sample, arrays, torch.tensor)
     return call()
 
@@ -90,7 +94,7 @@ def of_another_dtype(torch: Any) -> Any:
         return answers
 
     # PyTorch has several texts for these, or sums no integers in such.
-    return each(torch, ask, but=("diag", "matrix_power", "nanmean", "nansum"))
+    return each(torch, ask, but=("diag", "matrix_power", "max", "min", "nanmean", "nansum"))
 
 
 def of_another_shape(torch: Any) -> Any:
@@ -102,8 +106,8 @@ def of_another_shape(torch: Any) -> Any:
         return [sorted(set(told)), silent, list(first.shape), bits(first).split()[0]]
 
     # The first two are deprecated, which is another warning; PyTorch looks at other shapes than
-    # the result's in `kthvalue` and `mode`, and says nothing for `addbmm`.
-    return each(torch, ask, but=("ger", "row_stack", "kthvalue", "mode", "addbmm"))
+    # the result's in `kthvalue` and `mode`, at numbers in `arange`, and says nothing for `addbmm`.
+    return each(torch, ask, but=("ger", "row_stack", "kthvalue", "mode", "arange", "addbmm"))
 
 
 def of_what_requires_grad(torch: Any) -> Any:
@@ -152,8 +156,10 @@ def of_no_tensor(torch: Any) -> Any:
 
 def several(torch: Any) -> Any:
     values, at = torch.empty(0), torch.empty(0, dtype=torch.int64)
-    got = torch.max(torch.tensor([[1.0, 3.0], [2.0, 0.0]]), 1, out=(values, at))
-    return [got[0] is values, got.indices is at, values, at]
+    m = torch.tensor([[1.0, 3.0], [2.0, 0.0]])
+    got = torch.max(m, 1, out=(values, at))
+    factors = torch.linalg.lu(m, out=[torch.empty(0) for _ in range(3)])
+    return [got[0] is values, got.indices is at, values, at, got, factors]
 
 
 def made(torch: Any) -> Any:
@@ -198,34 +204,6 @@ def saved_by_a_graph(torch: Any) -> Any:
     y = (x * factor).sum()
     torch.add(factor, 1, out=factor)
     return raised(y.backward).partition(" Hint")[0]
-
-
-def of_linear_algebra(torch: Any) -> Any:
-    m, v = torch.tensor([[4.0, 1.0], [1.0, 3.0]]), torch.tensor([1.0, 2.0])
-    given: dict[str, tuple[Any, ...]] = dict.fromkeys(
-        ("cholesky", "cholesky_ex", "cond", "det", "eigh", "eigvalsh", "inv", "inv_ex",
-         "matrix_norm", "matrix_rank", "norm", "pinv", "qr", "slogdet", "svd", "svdvals",
-         "vector_norm"),
-        (m,),
-    )  # fmt: skip
-    given |= {
-        "cross": (torch.ones(3), torch.arange(3.0)), "matmul": (m, m), "matrix_power": (m, 2),
-        "multi_dot": ([m, m, m],), "solve": (m, v), "tensorinv": (m, 1), "tensorsolve": (m, v),
-        "vecdot": (v, v),
-    }  # fmt: skip
-    answers = {}
-    for name, args in given.items():
-        function = getattr(torch.linalg, name)
-        found = function(*args)
-        outs = found if isinstance(found, tuple) else (found,)
-        told = []
-        for dtype in (None, torch.float64):
-            out = like(torch, outs, dtype=dtype)
-            told.append(raised(function, *args, out=out) if dtype else function(*args, out=out))
-        leaves = [a.clone().requires_grad_() if torch.is_tensor(a) else a for a in args]
-        refused = raised(function, *leaves, out=like(torch, outs)).partition(", but")[0]
-        answers[name] = [told[1][:90], refused if "no error" not in refused else "none"]
-    return answers
 
 
 def resizing(torch: Any) -> Any:

@@ -9,7 +9,9 @@ import nanotorch as torch
 from tests.answers import Situation, assert_same, golden, told
 from tests.core.casebook import situations
 
-SITUATIONS, ANSWERS = situations("out"), golden("out")
+FILES = ("out", "out_functions")
+SITUATIONS = {name: ask for file in FILES for name, ask in situations(file).items()}
+ANSWERS = {name: answer for file in FILES for name, answer in golden(file).items()}
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 from nanotorch import ops
+from nanotorch._core.out import of_one_type
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import activation as kernels
 from nanotorch.ops import units
@@ -64,11 +65,12 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return result
 
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Any:
     """``input * Φ(input)``, where Φ is the normal distribution function.
 
     Args:
         approximate: "tanh" for an approximation by a hyperbolic tangent. Default: "none".
+        out: where to write the result.
 
     Raises:
         RuntimeError: for another word.
@@ -76,10 +78,11 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     Reference:
         Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
     """
+    if out is not None:
+        return of_one_type("gelu").fill(gelu, out, (input, approximate), {})
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    result: Tensor = units.gelu_tanh(input) if approximate == "tanh" else gelu_exact(input)[0]
-    return result
+    return units.gelu_tanh(input) if approximate == "tanh" else gelu_exact(input)[0]
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -88,15 +91,17 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return result
 
 
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Any = None) -> Tensor:
     """``log(sigmoid(input))``, without overflow."""
-    result: Tensor = units.log_sigmoid(input)
+    result: Tensor = units.log_sigmoid(input, out=out)
     return result
 
 
-def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+def softplus(
+    input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None
+) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
-    result: Tensor = kernels.softplus(input, beta, threshold)
+    result: Tensor = kernels.softplus(input, beta, threshold, out=out)
     return result
 
 

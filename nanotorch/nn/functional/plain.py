@@ -11,6 +11,7 @@ from nanotorch.nn.functional.dropout import channels_dropped, check_probability
 from nanotorch.nn.functional.dropout import dropout as dropped
 from nanotorch.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropped
 from nanotorch.ops.shrinking import hardshrink as shrunk
+from nanotorch.ops.shrinking import threshold as replaced
 from nanotorch.ops.weight_norm import lengths
 
 
@@ -24,9 +25,10 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     return further_activation.celu(input, alpha)
 
 
-def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+def threshold(input: Tensor, threshold: float, value: float, *, out: Any = None) -> Tensor:
     """`nn.functional.threshold`."""
-    return further_activation.threshold(input, threshold, value)
+    result: Tensor = replaced(input, threshold, value, out=out)
+    return result
 
 
 def rrelu(
@@ -37,9 +39,9 @@ def rrelu(
 
 
 @method(public=False)
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
     """`nn.functional.hardshrink`."""
-    result: Tensor = shrunk(input, lambd)
+    result: Tensor = shrunk(input, lambd, out=out)
     return result
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nanotorch import ops
+from nanotorch._core.out import SAME, Out, with_out
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import adaptive
 from nanotorch.ops import pooling_functions as pools
@@ -114,6 +115,9 @@ def avg_pool3d(
     )  # fmt: skip
     return result
 
+
+avg_pool2d = with_out(avg_pool2d, Out("avg_pool2d", SAME, strict=True))
+avg_pool3d = with_out(avg_pool3d, Out("avg_pool3d", SAME, strict=True))
 
 # Norms
 
