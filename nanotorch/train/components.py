@@ -348,15 +348,20 @@ class Optimizers(Components):
 
     def hints(self, name: str) -> Mapping[str, Any]:
         """Return the type of each argument that a configuration may give."""
-        plain = super().hints(name)
+        plain = dict(super().hints(name))
+        if name in SEARCHING:  # over all parameters as one vector
+            return plain | {"line_search_fn": Literal["strong_wolfe"] | None}
         group = Annotated[Arguments, Members({"parameters": str}, plain)]
         return {**plain, "groups": types.GenericAlias(tuple, (group, ...))}
 
     def defaults(self, name: str) -> Mapping[str, Any]:
         """Return the value of each argument that may be left out."""
-        return {**super().defaults(name), "groups": None}
+        plain = super().defaults(name)
+        return plain if name in SEARCHING else {**plain, "groups": None}
 
 
+SEARCHING = ("LBFGS",)
+"""Optimizers that evaluate loss and gradients several times a step."""
 # It wants sparse gradients.
 SPECIAL_OPTIMIZERS = ("SparseAdam",)
 OPTIMIZERS = Optimizers(

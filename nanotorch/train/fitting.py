@@ -69,7 +69,7 @@ class Fitting:
         # A smaller last step is one of an epoch, too seldom to be worth a variant of its own.
         full = self.steps * (len(samples) // self._batch_size // train.accumulate) // per_epoch
         step = fitting(model, loss, optimizer, self._clip)
-        self._fit = TrainingStep(step, train.compile, full)
+        self._fit = TrainingStep(step, optimizer, train.compile, full)
         self._norm: torch.Tensor | None = None
         """The norm of the latest gradients, before they were clipped."""
         self._profile = OperationProfile(model, loss, optimizer, config.log.profile)

@@ -26,7 +26,7 @@ from .reading import Component
 from .report import aligned
 from .schedules import STEP, Schedule
 from .schema import MinimizationConfig, Stop
-from .step import TrainingStep
+from .step import TrainingStep, searches
 
 MOST_CURVES = 10
 """Coordinates, or starts, that get a curve of their own."""
@@ -56,8 +56,8 @@ class Minimization:
         self._schedule = self._make_schedule(origins)
         move = moving(self.function, self.x, self.optimizer)
         self._listening = build_callbacks(config.callbacks, origins)
-        wanted = config.function.compile and not isinstance(self.optimizer, optim.LBFGS)
-        self._move = TrainingStep(move, wanted, self.steps)
+        wanted = config.function.compile
+        self._move = TrainingStep(move, self.optimizer, wanted, self.steps)
         self.values = np.full(len(points), math.nan)
         """The value of each point before the latest step, where there are several."""
 
@@ -237,7 +237,7 @@ def moving(
         optimizer.step(closure)
         return first[0].detach()
 
-    return searching_step if isinstance(optimizer, optim.LBFGS) else minimization_step
+    return searching_step if searches(optimizer) else minimization_step
 
 
 class FunctionModule(nn.Module):

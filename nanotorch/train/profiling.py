@@ -13,6 +13,7 @@ import nanotorch as torch
 from nanotorch import nn, optim
 
 from .report import aligned
+from .step import searches
 
 GENERATED = "<nanotorch op "
 MOST_ROWS = 15
@@ -43,7 +44,7 @@ class OperationProfile:
 
     Args:
         model, loss: whose modules are told apart.
-        optimizer: whose step is timed as one operation.
+        optimizer: whose step is timed as one operation, unless it takes losses in between.
         steps: how many steps to time.
     """
 
@@ -76,8 +77,9 @@ class OperationProfile:
         for module in self._names:
             hooks.append(module.register_forward_pre_hook(self._enter, prepend=True))
             hooks.append(module.register_forward_hook(self._leave))
-        hooks.append(self._optimizer.register_step_pre_hook(self._begin_update))
-        hooks.append(self._optimizer.register_step_post_hook(self._end_update))
+        if not searches(self._optimizer):
+            hooks.append(self._optimizer.register_step_pre_hook(self._begin_update))
+            hooks.append(self._optimizer.register_step_post_hook(self._end_update))
         start = time.perf_counter()
         sys.setprofile(self._see)
         try:

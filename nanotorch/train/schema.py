@@ -16,6 +16,7 @@ from .components import (
     LOSSES,
     OPTIMIZERS,
     REGRESSION_LOSSES,
+    SEARCHING,
 )
 from .data_settings import Data, TextData
 from .expression import ExpressionError
@@ -175,8 +176,11 @@ class TrainedConfig(Section):
     """What is kept."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        if self.optimizer.name == "LBFGS":
-            yield "optimizer.name", "LBFGS asks for several losses a step: for minimizations only"
+        if self.optimizer.name in SEARCHING:
+            for name in ("clip_norm", "clip_value"):
+                if getattr(self.train, name) is not None:
+                    message = "searches by the gradients as they are; remove this bound"
+                    yield f"train.{name}", f"{self.optimizer.name} {message}"
         allowed = self.allowed_losses
         if self.loss.name not in allowed:
             yield "loss.name", f"a {self.experiment} takes {' or '.join(allowed)}"

@@ -23,12 +23,19 @@ class TrainingStep:
     Args:
         function: from tensors to the loss. What it works on stands in its closure, where
             `nanotorch.compile` looks for it.
+        optimizer: what it moves the weights with.
         wanted: whether the configuration allows it to be compiled.
         calls: how often it is going to be called.
     """
 
-    def __init__(self, function: Callable[..., Any], wanted: bool, calls: int) -> None:
-        self._reason = reason_against(wanted, calls)
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        optimizer: optim.Optimizer,
+        wanted: bool,
+        calls: int,
+    ) -> None:
+        self._reason = reason_against(optimizer, wanted, calls)
         self._compiled: Any = None if self._reason else torch.compile(function)
         self.plain = function
         self.call: Callable[..., Any] = self._compiled or function
@@ -45,10 +52,12 @@ class TrainingStep:
         return {"compiled": True, "plans": [asdict(figures) for figures in report.plans]}
 
 
-def reason_against(wanted: bool, calls: int) -> str:
+def reason_against(optimizer: optim.Optimizer, wanted: bool, calls: int) -> str:
     """Return why a step is not to be compiled; nothing if it is."""
     if not wanted:
         return "switched off"
+    if searches(optimizer):
+        return f"{type(optimizer).__name__} decides during a step how many losses it needs"
     if sys.getprofile() is not None:
         return "a profiler is at work, which is to see the step itself"
     if calls < WORTHWHILE:
@@ -75,12 +84,13 @@ def fitting(
     """Return what fits a model to samples: from x, y, or x, y, x, y, ... to the loss before.
 
     Of several batches each sample counts alike, however the batches differ in size. With bounds,
-    the norm of the gradients before them is returned beside the loss.
+    the norm of the gradients before them is returned beside the loss. An optimizer that searches
+    evaluates loss and gradients several times a step.
     """
     parameters = list(model.parameters())
     bounded = clipping(parameters, clip) if clip else None
 
-    def training_step(x: torch.Tensor, y: torch.Tensor, *more: torch.Tensor) -> Any:
+    def gradients(x: torch.Tensor, y: torch.Tensor, *more: torch.Tensor) -> torch.Tensor:
         optimizer.zero_grad()
         loss = criterion(model(x), y)
         if more:
@@ -91,6 +101,10 @@ def fitting(
             part = criterion(model(x), y) * (len(x) / samples)
             part.backward()
             loss = loss.detach() + part.detach()
+        return loss
+
+    def training_step(*batches: torch.Tensor) -> Any:
+        loss = gradients(*batches)
         if bounded is None:
             optimizer.step()
             return loss
@@ -98,7 +112,16 @@ def fitting(
         optimizer.step()
         return loss, norm
 
-    return training_step
+    def searching_step(*batches: torch.Tensor) -> torch.Tensor:
+        first: torch.Tensor = optimizer.step(lambda: gradients(*batches)).detach()
+        return first
+
+    return searching_step if searches(optimizer) else training_step
+
+
+def searches(optimizer: optim.Optimizer) -> bool:
+    """Return whether an optimizer asks for several losses a step."""
+    return isinstance(optimizer, optim.LBFGS)
 
 
 def clipping(parameters: list[nn.Parameter], clip: Clip) -> Callable[[], torch.Tensor]:

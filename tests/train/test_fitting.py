@@ -109,6 +109,63 @@ def test_bounded_steps_are_pytorch_s_clip_grad_norm() -> None:
     np.testing.assert_equal(weights(run), weights(other))
 
 
+def test_a_step_of_lbfgs_is_the_one_written_by_hand() -> None:
+    optimizer = "optimizer={name: LBFGS, lr: 0.5, max_iter: 4}"
+    run = experiment(
+        CLASSIFICATION, "train={epochs: 3, batch_size: null, shuffle: false}", optimizer
+    )
+    other = experiment(CLASSIFICATION, "train={epochs: 3, batch_size: null}", optimizer)
+    x, y = next(run.batches(0))
+
+    def closure() -> torch.Tensor:
+        other.optimizer.zero_grad()
+        loss: torch.Tensor = other.loss(other.model(x), y)
+        loss.backward()
+        return loss
+
+    before = [other.optimizer.step(closure) for _ in range(3)]
+    assert looped(run).loss == before[-1].item()
+    np.testing.assert_equal(weights(run), weights(other))
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_lbfgs_searches_over_accumulated_batches(size: int) -> None:
+    """The 14 samples are one batch, or several: each evaluation goes through all of them."""
+    optimizer = "optimizer={name: LBFGS, line_search_fn: strong_wolfe, max_iter: 3}"
+    train_ = f"train={{epochs: 2, batch_size: {size}, accumulate: 9}}"
+    parts = experiment(REGRESSION, train_, optimizer)
+    whole = experiment(REGRESSION, "train={epochs: 2, batch_size: null}", optimizer)
+    for run in (parts, whole):
+        looped(run)
+    for name, value in weights(whole).items():
+        np.testing.assert_allclose(weights(parts)[name], value, rtol=1e-3)
+
+
+def test_lbfgs_reaches_the_closed_form_in_a_few_steps() -> None:
+    optimizer = "optimizer={name: LBFGS, line_search_fn: strong_wolfe}"
+    result = result_of(REGRESSION, "train={epochs: 4, batch_size: null}", optimizer)
+    best = result.results["train/least_squares_loss"]
+    assert result.results["train/loss"] == pytest.approx(best, abs=1e-6)
+    record = json.loads((result.directory / "run.json").read_text())
+    assert record["step"] == {
+        "compiled": False,
+        "reason": "LBFGS decides during a step how many losses it needs",
+    }
+
+
+def test_the_profile_of_lbfgs_is_that_of_its_losses(capsys: pytest.CaptureFixture[str]) -> None:
+    result_of(
+        REGRESSION,
+        "train={epochs: 4, batch_size: null}",
+        "optimizer={name: LBFGS}",
+        "log.profile=2",
+    )
+    table = capsys.readouterr().out
+    assert "0 (Linear)" in table
+    assert "loss (MSELoss)" in table
+    assert "LBFGS.step" not in table
+
+
 def test_the_rate_is_recorded_with_the_step_it_was_used_for() -> None:
     found = result_of(
         CLASSIFICATION, "train={epochs: 3, batch_size: 14}", "optimizer={name: SGD, lr: 0.1}",
@@ -170,11 +227,20 @@ def test_a_plateau_lowers_the_rate() -> None:
          " did you mean 'validation/loss'?"),
         ("checkpoint.monitor=loss", "'loss' is not measured in training"),
         ("train={epochs: 1, clip_norm: 0}", "must be greater than 0, got 0"),
+        ("optimizer={name: LBFGS, line_search_fn: wolfe}",
+         "optimizer.line_search_fn: 'wolfe' is not known; known here: strong_wolfe"),
+        ("optimizer={name: LBFGS, groups: []}", "optimizer.groups: unknown key"),
     ],
 )  # fmt: skip
 def test_mistakes(override: str, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         experiment(REGRESSION, override)
+
+
+def test_lbfgs_takes_no_bounds() -> None:
+    message = "train.clip_norm: LBFGS searches by the gradients as they are; remove this bound"
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        experiment(REGRESSION, "optimizer={name: LBFGS}", "train={epochs: 1, clip_norm: 1}")
 
 
 def test_training_ends_early() -> None:

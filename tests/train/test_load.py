@@ -142,8 +142,8 @@ REGRESSION_ERRORS = {
     "did you mean 'regression'?",
     ("MSELoss", "mseloss"): "x.yaml:8:14: loss.name: 'mseloss' is not known; "
     "did you mean 'MSELoss'?",
-    ("name: SGD", "name: LBFGS"): "x.yaml:9:19: optimizer.name: LBFGS asks for several "
-    "losses a step: for minimizations only",
+    ("SGD, lr: 0.1}\ntrain: {", "LBFGS}\ntrain: {clip_value: 1, "): "x.yaml:10:21: "
+    "train.clip_value: LBFGS searches by the gradients as they are; remove this bound",
     ("name: Linear", "name: Linar"): "x.yaml:7:14: model.layers[0].name: 'Linar' is not known; "
     "did you mean 'Linear'?",
     ("out_features: 1", "out_features: 0"): "x.yaml:7:36: model.layers[0].out_features: "

@@ -63,6 +63,16 @@ CASES = {
     "some batches only": (
         CLASSIFICATION, [LAYERS, "train={epochs: 5, batch_size: 8, overfit_batches: 2}"],
     ),
+    "several losses a step": (
+        CLASSIFICATION,
+        [LAYERS, "optimizer={name: LBFGS, lr: 0.1, max_iter: 3, history_size: 4}",
+         "train={epochs: 5, batch_size: 8, accumulate: 2}"],
+    ),
+    "a line search": (
+        CLASSIFICATION,
+        ["optimizer={name: LBFGS, max_iter: 2, line_search_fn: strong_wolfe}",
+         "train={epochs: 6, batch_size: null}"],
+    ),
     "a function": (MINIMIZATION, ["function.iterations=12"]),
     "a function with a schedule": (
         MINIMIZATION,
