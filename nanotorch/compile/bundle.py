@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from nanotorch.compile.effects import Gradient
-from nanotorch.compile.home import aligned, place_of
 from nanotorch.compile.passes import PRODUCTS
 from nanotorch.compile.rewriting import Uses, moved, owned, substitute
 from nanotorch.compile.tape import CONSTANT, OUTSIDE, TEMPORARY, Entry, Ref, Tape, replaced
+from nanotorch.optim.home import aligned, place_of
 
 Array = np.ndarray
 CHUNK = 1 << 18  # bytes of each operand

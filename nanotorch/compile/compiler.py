@@ -10,7 +10,6 @@ from typing import Any
 from nanotorch._core.saving import observers
 from nanotorch.compile.arguments import Arguments, overlap
 from nanotorch.compile.capture import Capture, place_of, surroundings, survey_of
-from nanotorch.compile.home import settle
 from nanotorch.compile.patching import watch_library
 from nanotorch.compile.plan import Plan
 from nanotorch.compile.reach import Unguardable
@@ -19,6 +18,7 @@ from nanotorch.compile.source import MISS
 from nanotorch.compile.tracing import KNOWN_OPTIMIZERS, tracing
 from nanotorch.compile.verify import GUARD, verified
 from nanotorch.compile.watch import Watcher, cannot_watch
+from nanotorch.optim.home import settle
 
 LIMIT = 8  # of plans of one function
 FALLBACK = "nanotorch.compile runs `{name}` as it is, uncompiled. {problem}"

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from nanotorch._core.copying import address
 from nanotorch.compile.arguments import Arguments
 from nanotorch.compile.checks import MISSING, Check
 from nanotorch.compile.emit import Names
 from nanotorch.compile.reach import VALUES
-from nanotorch.compile.tape import address
 
 
 def argument_guards(arguments: Arguments, known: frozenset[int], names: Names) -> list[str]:

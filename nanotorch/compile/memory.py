@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch.compile.home import aligned, block_of
 from nanotorch.compile.rewriting import Uses
 from nanotorch.compile.tape import CONSTANT, TEMPORARY, Entry, Ref, Storage, refs_in
+from nanotorch.optim.home import aligned, block_of
 
 Array = np.ndarray
 # On NumPy's scalars these are operators, which are much faster than functions on 0-d arrays.

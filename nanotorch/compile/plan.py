@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.hooks import changes
-from nanotorch.compile import home
 from nanotorch.compile.arguments import Arguments
 from nanotorch.compile.bundle import Pieces, bundle
 from nanotorch.compile.capture import Capture
 from nanotorch.compile.checks import holds
 from nanotorch.compile.emit import Calls, Names
-from nanotorch.compile.home import aligned, block_of
 from nanotorch.compile.lower import lower
 from nanotorch.compile.memory import Layout
 from nanotorch.compile.passes import simplify
@@ -22,6 +20,7 @@ from nanotorch.compile.source import MISS, Source
 from nanotorch.compile.survey import Survey
 from nanotorch.compile.tape import TEMPORARY, Entry, Ref, holders, hollow
 from nanotorch.compile.undo import Undo
+from nanotorch.optim.home import aligned, block_of, piece
 
 
 class Plan(Source):
@@ -95,7 +94,9 @@ class Plan(Source):
             own = self.own.get(ref.storage.number)
             if own is None:
                 return array_of(ref)
-            return own if isinstance(own, np.ndarray) else piece(own[0], own[1], ref)
+            if isinstance(own, np.ndarray):
+                return own
+            return piece(own[0], own[1] + ref.offset, ref.array)
 
         self.calls = Calls(self.layout, self.names, place, {})
         for number, value in self.layout.preset.items():
@@ -210,8 +211,3 @@ def let_go(entries: list[Entry], escaping: list[Ref]) -> None:
         ref.let_go()
     for storage in {id(ref.storage): ref.storage for ref in found.values()}.values():
         storage.base = hollow(storage.base)
-
-
-def piece(block: np.ndarray, at: int, ref: Ref) -> np.ndarray:
-    """An array in the block of gradients."""
-    return home.piece(block, at + ref.offset, ref.array)

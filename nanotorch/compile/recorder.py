@@ -15,7 +15,8 @@ from nanotorch._core.origins import PACKAGE
 from nanotorch.compile.holding import Whole, inside
 from nanotorch.compile.hyper import Conditions, Hyper, Leaf
 from nanotorch.compile.proxy import Traced, real
-from nanotorch.compile.tape import CONSTANT, OUTSIDE, TEMPORARY, Entry, Ref, Tape, owner
+from nanotorch.compile.tape import CONSTANT, OUTSIDE, TEMPORARY, Entry, Ref, Tape
+from nanotorch.optim.home import owner
 
 Array = np.ndarray
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep  # noqa: PTH120,PTH100

@@ -4,6 +4,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from nanotorch._core.copying import address
 from nanotorch.compile.tape import (
     CONSTANT,
     SLOT,
@@ -12,7 +13,6 @@ from nanotorch.compile.tape import (
     Ref,
     Storage,
     Tape,
-    address,
     replaced,
 )
 

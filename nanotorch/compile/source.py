@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.copying import address
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.hooks import changes
 from nanotorch._core.saving import observers
@@ -18,7 +19,7 @@ from nanotorch.compile.emit import Calls, Names
 from nanotorch.compile.guards import argument_guards, check_guards
 from nanotorch.compile.hyper import Leaf, leaves, text
 from nanotorch.compile.memory import Layout
-from nanotorch.compile.tape import SLOT, TEMPORARY, Storage, address
+from nanotorch.compile.tape import SLOT, TEMPORARY, Storage
 from nanotorch.compile.undo import Undo
 
 MISS: Any = object()  # what a replay returns when a guard does not hold

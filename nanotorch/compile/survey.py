@@ -122,7 +122,7 @@ class Survey(Reach):
                 self.checks.append(Check("item", group, key, part, counted=plain))
                 self.hold(part, place)
         if type(optimizer) not in KNOWN_OPTIMIZERS:
-            for name in own:
+            for name in [name for name in own if name != "_flats"]:
                 self.entry("item", own, name, own[name], f"{path}.{name}")
 
     def visit_state(self, optimizer: Optimizer, path: str, counted: bool) -> None:

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from nanotorch._core.copying import address
+from nanotorch.optim.home import Part, owner
+
 Array = np.ndarray
 
 # Where a piece of memory comes from.
@@ -151,41 +154,6 @@ def replaced(value: Any, change: Callable[[Ref], Any]) -> Any:
 def hollow(array: Array) -> Array:
     """An array of the same layout without memory, not to be touched."""
     return as_strided(np.empty(1, array.dtype), array.shape, array.strides, writeable=False)
-
-
-def address(array: Array) -> int:
-    """Where the first element lies."""
-    return int(array.__array_interface__["data"][0])
-
-
-def owner(array: Array) -> Array:
-    """The array whose memory ``array`` is a view of."""
-    base: Any = array.base
-    while base is not None:
-        if isinstance(base, np.ndarray):
-            array = base
-        elif not hasattr(base, "base"):  # what `as_strided` makes has one too
-            break
-        base = base.base
-    return array
-
-
-class Part:
-    """Some bytes of a block: what an array in it is a view of, so that nobody sees the others.
-
-    Args:
-        at: where they begin.
-        like: has the shape, dtype and strides of the array.
-    """
-
-    __slots__ = ("__array_interface__", "block")
-
-    def __init__(self, block: Array, at: int, like: Array) -> None:
-        self.block = block
-        self.__array_interface__ = {
-            "version": 3, "data": (address(block) + at, False), "shape": like.shape,
-            "typestr": like.dtype.str, "strides": like.strides,
-        }  # fmt: skip
 
 
 def shifts(arrays: Sequence[Array]) -> tuple[tuple[int, int, int], ...]:

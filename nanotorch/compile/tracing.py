@@ -22,7 +22,7 @@ from nanotorch.compile.checks import MISSING
 from nanotorch.compile.hyper import Hyper, Leaf
 from nanotorch.compile.proxy import NOBODY, Traced, current, real
 from nanotorch.compile.recorder import Recorder
-from nanotorch.optim.adam import Adam, AdamW
+from nanotorch.optim.adam import AdamW
 from nanotorch.optim.elementwise import Elementwise
 from nanotorch.optim.lbfgs import LBFGS
 from nanotorch.optim.optimizer import Optimizer, evaluate
@@ -35,9 +35,9 @@ OPTIONS = (
     "lr_decay", "momentum_decay", "etas", "step_sizes",
 )  # fmt: skip
 ELEMENTWISE = [k for k in Elementwise.__subclasses__() if k.__module__.startswith("nanotorch.")]
-KNOWN_OPTIMIZERS: tuple[type, ...] = (SGD, Adam, AdamW, *ELEMENTWISE)
+KNOWN_OPTIMIZERS: tuple[type, ...] = (SGD, AdamW, *ELEMENTWISE)
 # Classes whose steps are looked at; those of others are, if they are users', Python like any other.
-STEPS: tuple[type, ...] = (SGD, Adam, Elementwise, LBFGS)
+STEPS: tuple[type, ...] = (SGD, Elementwise, LBFGS)
 UNTOUCHED = ("nanotorch.compile", "nanotorch._core.random", "nanotorch._core.twister",
              "nanotorch._core.box_muller")  # fmt: skip
 DRAWS = (

@@ -30,10 +30,12 @@ def added(out: Array, input: Array, beta: Number) -> Array:
         RuntimeError: if ``input`` does not broadcast to the shape of ``out``.
     """
     try:
+        if beta == 1:
+            return np.add(out, input, out)
         if beta == 0:
             np.broadcast_to(input, out.shape)
         else:
-            np.add(out, input if beta == 1 else scaled(input, beta), out)
+            np.add(out, scaled(input, beta), out)
     except ValueError:
         raise cannot_expand(input.shape, out.shape, input.dtype) from None
     return out
@@ -69,7 +71,9 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
     if input.dtype is not mat2.dtype or mat1.dtype is not mat2.dtype:
         check_dtypes(input, mat1, mat2)
     out = product(mat1, mat2)
-    return added(out if alpha == 1 else scaled(out, alpha), input, beta)
+    if alpha != 1:
+        out = scaled(out, alpha)
+    return added(out, input, beta)
 
 
 @op(

@@ -8,6 +8,7 @@ from nanotorch._core.origins import here
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.optim.arrays import count, counter, number, scalar
 from nanotorch.optim.checks import refuse_capturable
+from nanotorch.optim.flat import flat_of
 from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate
 
 Array = np.ndarray
@@ -72,27 +73,36 @@ class Elementwise(Optimizer):
         writer = (f"{type(self).__name__}.step", here())
         for group in self.param_groups:
             key, numbers = None, ()
-            decay, shrink = decays(group)
+            flat = flat_of(self, group) if self.counters == ("step",) else None
+            if flat is not None and flat.counts:
+                dtype = flat.array.dtype
+                numbers = self._numbers(group, flat.count(), dtype)
+                flat.note(self._apply(flat.array, flat.grad, flat.state, group, numbers), writer)
+                continue
             for p in group["params"]:
                 if p._grad is None:
                     continue
                 state = self.state[p] or self._start(p, group)
                 if group.get("capturable"):
                     refuse_capturable(*self.capturable)
-                array, g = p._array, p._grad._array
-                t, dtype = count(state["step"]._array), array.dtype
+                t, dtype = count(state["step"]._array), p._array.dtype
                 if key != (t, dtype):  # most often the same for all parameters
                     key, numbers = (t, dtype), self._numbers(group, t, dtype)
-                if group["maximize"]:
-                    g = -g
-                if shrink is not None:
-                    array *= scalar(shrink, dtype)
-                elif decay:
-                    g = g + array * scalar(decay, dtype)
-                self._update(array, g, state, numbers)
-                p._cell[0] += self.writes + (shrink is not None)
+                p._cell[0] += self._apply(p._array, p._grad._array, state, group, numbers)
                 p._cell[1] = writer
         return loss
+
+    def _apply(self, p: Array, g: Array, state: State, group: Group, numbers: Numbers) -> int:
+        """Change a parameter in place, with decay; how often PyTorch writes to it."""
+        decay, shrink = decays(group)
+        if group["maximize"]:
+            g = -g
+        if shrink is not None:
+            p *= scalar(shrink, p.dtype)
+        elif decay:
+            g = g + p * scalar(decay, p.dtype)
+        self._update(p, g, state, numbers)
+        return self.writes + (shrink is not None)
 
     def _start(self, p: Tensor, group: Group) -> State:
         """The state before the first step."""

@@ -17,6 +17,7 @@ from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.typename import typename
 from nanotorch._core.watching import watch
+from nanotorch.optim.flat import Candidate
 from nanotorch.optim.watched import watched_step
 
 Group = dict[str, Any]
@@ -99,7 +100,8 @@ class Optimizer:
             self.add_param_group(group)
 
     def _prepare(self) -> None:
-        """Make the hooks, which a copy or a restored object does not take over."""
+        """Make what a copy or a restored object does not take over."""
+        self._flats: dict[int, Candidate] = {}  # by `id` of a group
         for kind in OWN_HOOKS:
             if kind not in self.__dict__:
                 setattr(self, kind, HookDict())

@@ -9,6 +9,7 @@ from nanotorch._core.origins import here
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.optim.arrays import number, scalar
 from nanotorch.optim.checks import check_one_number
+from nanotorch.optim.flat import flat_of
 from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate, refuse_differentiable
 
 Array = np.ndarray
@@ -95,12 +96,19 @@ class SGD(Optimizer):
         loss = evaluate(closure)
         writer = ("SGD.step", here())
         for group in self.param_groups:
-            lr, kind = number(group["lr"]), None
-            plain = not (group["momentum"] or group["weight_decay"] or group["maximize"])
+            lr, kind, momentum = number(group["lr"]), None, group["momentum"]
+            plain = not (momentum or group["weight_decay"] or group["maximize"])
+            flat = None if plain else flat_of(self, group)
+            if flat is not None and (not momentum or "momentum_buffer" in flat.state):
+                g = direction(flat.array, flat.grad, flat.state, group)
+                np.subtract(flat.array, g * scalar(lr, g.dtype), out=flat.array)
+                flat.note(1, writer)
+                continue
             for p in group["params"]:
                 if p._grad is not None:
-                    array = p._array
-                    g = p._grad._array if plain else self._direction(p, group)
+                    array, g = p._array, p._grad._array
+                    if not plain:
+                        g = direction(array, g, self.state[p] if momentum else {}, group)
                     if array.dtype is not kind:
                         kind = array.dtype
                         rate = scalar(lr, kind)
@@ -110,24 +118,22 @@ class SGD(Optimizer):
                     cell[1] = writer
         return loss
 
-    def _direction(self, p: Tensor, group: Group) -> Array:
-        """What to step along: the gradient with decay and momentum."""
-        array, dtype = p._array, p._array.dtype
-        momentum, dampening = group["momentum"], group["dampening"]
-        decay = number(group["weight_decay"])
-        g: Array = p._grad._array  # type: ignore[union-attr]
-        if group["maximize"]:
-            g = -g
-        if decay:
-            g = g + array * scalar(decay, dtype)
-        if not momentum:
-            return g
-        state = self.state[p]
-        if state.get("momentum_buffer") is None:
-            state["momentum_buffer"] = wrap(np.array(g))
-            held = state["momentum_buffer"]._array
-        else:
-            held = state["momentum_buffer"]._array
-            held *= scalar(momentum, dtype)
-            held += g * scalar(1 - dampening, dtype) if dampening else g
-        return g + held * scalar(momentum, dtype) if group["nesterov"] else held
+
+def direction(p: Array, g: Array, state: dict[str, Any], group: Group) -> Array:
+    """What to step along: the gradient of a parameter with decay and momentum."""
+    dtype, momentum, dampening = p.dtype, group["momentum"], group["dampening"]
+    decay = number(group["weight_decay"])
+    if group["maximize"]:
+        g = -g
+    if decay:
+        g = g + p * scalar(decay, dtype)
+    if not momentum:
+        return g
+    if state.get("momentum_buffer") is None:
+        state["momentum_buffer"] = wrap(np.array(g))
+        held = state["momentum_buffer"]._array
+    else:
+        held = state["momentum_buffer"]._array
+        held *= scalar(momentum, dtype)
+        held += g * scalar(1 - dampening, dtype) if dampening else g
+    return g + held * scalar(momentum, dtype) if group["nesterov"] else held

@@ -6,21 +6,51 @@ then only the tensors know where they lie. Each still is an array of its own, wi
 
 import functools
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
+from nanotorch._core.copying import address
 from nanotorch._core.tensor import Tensor
-from nanotorch.compile.tape import Part, address, owner
 
 Array = np.ndarray
 ALIGNMENT = 64
-ALONE = 2  # what `getrefcount` counts for an array that only its tensor holds
+ALONE = 2  # what `getrefcount` counts for an array that only one tensor, or array, holds
 
 # By `id` of a block: the block and how long the part of each role is.
 spans: dict[int, tuple["weakref.ref[Array]", int]] = {}
+
+
+def owner(array: Array) -> Array:
+    """The array whose memory ``array`` is a view of."""
+    base: Any = array.base
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            array = base
+        elif not hasattr(base, "base"):  # what `as_strided` makes has one too
+            break
+        base = base.base
+    return array
+
+
+class Part:
+    """Some bytes of a block: what an array in it is a view of, so that nobody sees the others.
+
+    Args:
+        at: where they begin.
+        like: has the shape, dtype and strides of the array.
+    """
+
+    __slots__ = ("__array_interface__", "block")
+
+    def __init__(self, block: Array, at: int, like: Array) -> None:
+        self.block = block
+        self.__array_interface__ = {
+            "version": 3, "data": (address(block) + at, False), "shape": like.shape,
+            "typestr": like.dtype.str, "strides": like.strides,
+        }  # fmt: skip
 
 
 def aligned(size: int) -> int:
@@ -58,7 +88,10 @@ def movable(tensor: Any, kind: np.dtype) -> bool:
     if type(tensor._array) is not np.ndarray or tensor._array.dtype != kind:
         return False
     array = tensor._array
-    if not (array.flags.owndata and array.flags.c_contiguous and array.flags.writeable):
+    memory: Any = array.base  # of what others hold there may be views of it, too
+    own = memory is None or isinstance(memory, Part) or getrefcount(memory) == ALONE + 1
+    del memory
+    if not (own and array.flags.c_contiguous and array.flags.writeable):
         return False
     del array
     return tensor._view is None and getrefcount(tensor._array) == ALONE
@@ -68,22 +101,33 @@ def settle(optimizers: Iterable[Any]) -> None:
     """Move the parameters of optimizers together, group by group."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            members: list[list[Tensor]] = []
-            for p in group["params"]:
-                kept = [
-                    t for t in optimizer.state.get(p, {}).values()
-                    if isinstance(t, Tensor) and t._array.shape == p._array.shape
-                ]  # fmt: skip
-                roles = [p, *kept]
-                if p._grad is None or not all(movable(t, p._array.dtype) for t in roles):
-                    continue
-                if members and (
-                    len(roles) != len(members[0]) or p._array.dtype != members[0][0]._array.dtype
-                ):
-                    continue
-                members.append(roles)
-            if members and members[0][0]._array.ndim:
-                move(members)
+            settle_group(group["params"], optimizer.state)
+
+
+def settle_group(params: list[Tensor], state: Mapping[Any, Any]) -> None:
+    """Move together those of a group that have a gradient, with all that is kept for them."""
+    members: list[list[Tensor]] = []
+    for p in params:
+        roles = [p, *kept_for(p, state).values()]
+        if p._grad is None or not all(movable(t, p._array.dtype) for t in roles):
+            continue
+        if members and (
+            len(roles) != len(members[0]) or p._array.dtype != members[0][0]._array.dtype
+        ):
+            continue
+        members.append(roles)
+    if members and members[0][0]._array.ndim:
+        move(members)
+
+
+def kept_for(p: Tensor, state: Mapping[Any, Any]) -> dict[str, Tensor]:
+    """What an optimizer keeps for every element of a parameter, by name."""
+    held = state.get(p, {})
+    return {
+        name: t
+        for name, t in held.items()
+        if isinstance(t, Tensor) and t._array.shape == p._array.shape
+    }
 
 
 def move(members: list[list[Tensor]]) -> None:

@@ -1,0 +1,199 @@
+"""Parameters updated together get what each gets by itself, bit for bit."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch.optim import flat as flats
+from tests.optim.test_compiled import KINDS, WAYS
+
+SHAPES = [(4, 3), (4,), (1, 4), (1,), (0,), (2, 1, 3)]
+Event = Callable[[list[Any], Any], Any]
+
+
+def made(alone: bool, kind: str, **options: Any) -> tuple[list[Any], Any]:
+    """Parameters and their optimizer, in one group or with a group for each."""
+    torch.manual_seed(0)
+    params = [torch.nn.Parameter(torch.randn(shape)) for shape in SHAPES]
+    groups = [{"params": [p]} for p in params] if alone else params
+    return params, getattr(torch.optim, kind)(groups, **{"lr": 0.1, **options})
+
+
+def train(
+    params: list[Any], optimizer: Any, steps: int = 8, events: dict[int, Event] | None = None
+) -> Any:
+    """Steps along gradients that all parameters share; what happens before some of them."""
+    generator = torch.Generator().manual_seed(1)
+    for number in range(steps):
+        optimizer = (events or {}).get(number, lambda params, optimizer: None)(
+            params, optimizer
+        ) or optimizer
+        optimizer.zero_grad()
+        x = torch.randn(4, 3, generator=generator)
+        loss = sum((p * x.sum()).sin().sum() for p in params if p.requires_grad)
+        (loss + (params[0] * x).sum()).backward()
+        optimizer.step()
+    return optimizer
+
+
+def together(optimizer: Any) -> bool:
+    """Whether the first group was updated as one in the last step."""
+    held = list(optimizer._flats.values())
+    return bool(held) and held[0].flat is not None
+
+
+def bits(params: list[Any], optimizer: Any) -> Any:
+    """Everything that a step changes."""
+    held = [
+        {name: value.numpy().tobytes() for name, value in optimizer.state[p].items()}
+        for p in params
+    ]
+    return [(p.detach().numpy().tobytes(), p._version) for p in params], held
+
+
+def compare(kind: str, events: dict[int, Event] | None = None, **options: Any) -> Any:
+    """Train both ways; the optimizer that may update the parameters together."""
+    one, each = made(False, kind, **options), made(True, kind, **options)
+    last = train(*one, events=events)
+    alone = train(*each, events=events)
+    assert bits(one[0], last) == bits(each[0], alone)
+    assert not together(alone)
+    return last
+
+
+COUNTED = ("ASGD", "NAdam")  # which keep more numbers per parameter
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_optimizer(kind: str) -> None:
+    plain = kind == "SGD"  # three calls per parameter, not worth gathering gradients for
+    assert together(compare(kind)) == (kind not in COUNTED and not plain)
+
+
+@pytest.mark.parametrize(("kind", "options"), WAYS)
+def test_their_options(kind: str, options: dict[str, Any]) -> None:
+    assert together(compare(kind, **options)) == (kind not in COUNTED)
+
+
+def replace_data(params: list[Any], optimizer: Any) -> None:
+    params[1].data = torch.ones(4)
+
+
+def replace_state(params: list[Any], optimizer: Any) -> None:
+    optimizer.state[params[0]]["exp_avg"] = torch.ones(4, 3)
+
+
+def write_count(params: list[Any], optimizer: Any) -> None:
+    optimizer.state[params[2]]["step"].fill_(100)
+
+
+def forget(params: list[Any], optimizer: Any) -> None:
+    optimizer.state.clear()
+
+
+def freeze(params: list[Any], optimizer: Any) -> None:
+    params[1].requires_grad_(False)
+    params[1].grad = None
+
+
+def change_rate(params: list[Any], optimizer: Any) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = 0.01
+
+
+def load(params: list[Any], optimizer: Any) -> None:
+    saved = copy.deepcopy(optimizer.state_dict())
+    optimizer.load_state_dict(saved)
+
+
+def write(params: list[Any], optimizer: Any) -> None:
+    with torch.no_grad():
+        params[0].add_(1)
+        params[3][0] = 7.0
+
+
+EVENTS = {
+    "data": replace_data, "state": replace_state, "count": write_count, "clear": forget,
+    "freeze": freeze, "rate": change_rate, "load": load, "write": write,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_what_users_do_meanwhile(name: str) -> None:
+    compare("Adam", {4: EVENTS[name]})
+    compare("Adam", {1: EVENTS[name], 6: EVENTS[name]}, weight_decay=0.1)
+
+
+def test_after_loading_they_are_together_again() -> None:
+    assert together(compare("Adam", {4: load}))
+
+
+def test_momentum_switched_on_later() -> None:
+    def accelerate(params: list[Any], optimizer: Any) -> None:
+        for group in optimizer.param_groups:
+            group["momentum"] = 0.9
+
+    compare("SGD", {4: accelerate}, weight_decay=0.1)
+
+
+def test_gradients_in_any_memory_order() -> None:
+    def turned(params: list[Any], optimizer: Any) -> None:
+        params[0].register_hook(lambda g: torch.tensor(np.asfortranarray(g.numpy())))
+
+    assert together(compare("Adam", {0: turned}))
+
+
+def test_arrays_that_others_hold_stay_where_they_are() -> None:
+    params, optimizer = made(False, "Adam")
+    held = params[0].detach().numpy()
+    train(params, optimizer)
+    assert not together(optimizer)
+    assert np.array_equal(held, params[0].detach().numpy())
+
+
+def test_arrays_taken_later_go_on_being_shared() -> None:
+    params, optimizer = made(False, "Adam")
+    train(params, optimizer, 3)
+    assert together(optimizer)
+    held, view = params[0].detach().numpy(), params[2].detach().view(-1)
+    train(params, optimizer, 3)
+    assert together(optimizer)
+    assert np.array_equal(held, params[0].detach().numpy())
+    assert torch.equal(view, params[2].view(-1))
+
+
+def test_a_parameter_owns_its_memory_only() -> None:
+    params, optimizer = made(False, "Adam")
+    train(params, optimizer, 3)
+    assert together(optimizer)
+    assert params[0].untyped_storage().nbytes() == 48
+    assert len(pickle.dumps(params[1])) < 1000
+
+
+def test_copies_have_memory_of_their_own() -> None:
+    params, optimizer = made(False, "Adam")
+    train(params, optimizer, 3)
+    copied, other = copy.deepcopy((params, optimizer))
+    before = bits(params, optimizer)
+    train(copied, other, 3)
+    assert together(other)
+    assert bits(params, optimizer) == before
+    train(params, optimizer, 3)
+    for p, q in zip(params, copied, strict=True):
+        assert torch.equal(p, q)
+
+
+def test_large_parameters_are_updated_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flats, "LIMIT", 8)
+    assert not together(compare("Adam"))
+
+
+def test_a_difference_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flats.Flat, "gather", lambda *args: True)  # old gradients
+    with pytest.raises(AssertionError):
+        compare("Adam")
