@@ -48,28 +48,41 @@ class StopWhenNotFinite(Callback):
 
 
 class StopOnSignal(Callback):
-    """Lets Ctrl-C and SIGTERM end the run after the present step; a second one ends it at once."""
+    """Lets Ctrl-C and SIGTERM end the run after the present step; a second one ends it at once.
+
+    Used in a `with` statement. In its block, but outside of the loop, where there is no step to
+    wait for, the first signal raises `KeyboardInterrupt`.
+    """
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
         self._previous: dict[signal.Signals, Any] = {}
+        self._loop: Loop | None = None
 
-    def on_start(self, loop: Loop) -> None:
+    def __enter__(self) -> "StopOnSignal":
         if threading.current_thread() is not threading.main_thread():
-            return  # Python delivers signals to the main thread only
-
-        def handle(number: int, frame: FrameType | None) -> None:
-            self.received = signal.Signals(number)
-            loop.pause(INTERRUPTED)
-            self._restore()
-
+            return self  # Python delivers signals to the main thread only
         for number in (signal.SIGINT, signal.SIGTERM):
             # What was started in the background with signals ignored stays so.
             if signal.getsignal(number) is not signal.SIG_IGN:
-                self._previous[number] = signal.signal(number, handle)
+                self._previous[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._restore()
+
+    def on_start(self, loop: Loop) -> None:
+        self._loop = loop
 
     def on_end(self, loop: Loop) -> None:
+        self._loop = None
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.received = signal.Signals(number)
         self._restore()
+        if self._loop is None:
+            raise KeyboardInterrupt
+        self._loop.pause(INTERRUPTED)
 
     def _restore(self) -> None:
         while self._previous:

@@ -8,7 +8,7 @@ from nanotorch.serialization import load
 from nanotorch.serialization.archive import packed
 from nanotorch.serialization.files import write_atomically
 
-KIND, VERSION = "state of a training", 1
+KIND, VERSION = "state of a training", 2
 
 
 class CheckpointError(Exception):
@@ -33,7 +33,9 @@ def load_checkpoint(path: Path) -> Any:
     """
     try:
         content = load(path)
-    except (RuntimeError, EOFError) as error:  # whose text begins with the path
+    except EOFError:
+        raise CheckpointError(path, "is empty") from None
+    except RuntimeError as error:  # whose text begins with the path
         text = str(error).removeprefix(f"{path}").lstrip(": ")
         raise CheckpointError(path, text) from None
     if not isinstance(content, dict) or content.get("kind") != KIND:

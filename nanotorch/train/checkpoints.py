@@ -62,6 +62,10 @@ class Checkpoints(Callback):
         self._directory.mkdir(exist_ok=True)
         for path in self._directory.glob(UNFINISHED):  # of a run that was killed
             path.unlink()
+        for path in newest_first(self._directory):
+            # Damaged, or of a future that will be another one: its metrics have been cut off.
+            if step_of(path) > loop.step:
+                path.unlink()
         self._wait()
 
     def on_epoch(self, loop: Loop) -> None:
@@ -92,7 +96,7 @@ class Checkpoints(Callback):
         if self._last == (loop.step, loop.position):
             return
         for step, weights in self._unwritten.items():
-            save(weights, self._directory / f"best-{step:08}.safetensors")
+            save(weights, self._best_file(step))
         self._unwritten.clear()
         save_checkpoint(self._directory / f"step-{loop.step:08}.safetensors", self._gather(loop))
         self._last = loop.step, loop.position
@@ -103,7 +107,12 @@ class Checkpoints(Callback):
         return self._best
 
     def load_state(self, state: Any) -> None:
-        self._best = state[: self._settings.best]
+        # What has been surpassed since is gone, and will be surpassed again.
+        there = [entry for entry in state if self._best_file(entry[1]).exists()]
+        self._best = there[: self._settings.best]
+
+    def _best_file(self, step: int) -> Path:
+        return self._directory / f"best-{step:08}.safetensors"
 
     def _wait(self) -> None:
         seconds = self._settings.seconds
@@ -154,9 +163,12 @@ def own_state(path: Path, identity: str) -> Any:
     """Return the state in a checkpoint of the run `identity`.
 
     Raises:
-        CheckpointError: if it is damaged, or of another run.
+        CheckpointError: if it is damaged, of another run, or cannot be read.
     """
-    state = load_checkpoint(path)
+    try:
+        state = load_checkpoint(path)
+    except OSError as error:
+        raise CheckpointError(path, f"cannot be read: {error.strerror or error}") from None
     if state.get("run") != identity:
         raise CheckpointError(path, f"is of another run, {state.get('run')}, not {identity}")
     return state

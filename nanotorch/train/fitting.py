@@ -12,6 +12,7 @@ from .averaging import Average
 from .callbacks import RecordEpochs, RecordSteps, RecordTensors, StopEarly, StopInTime
 from .dataset import Samples
 from .loop import Callback
+from .optimizer_state import OptimizerState
 from .problems import Origins, did_you_mean, quoted
 from .profiling import OperationProfile
 from .progress import progress
@@ -53,13 +54,7 @@ class Fitting:
         train = config.train
         self._batch_size = min(train.batch_size or len(samples), len(samples))
         self._tensors, self._samples = 2 * train.accumulate, train.accumulate * self._batch_size
-        if train.overfit_batches is not None:
-            count = train.overfit_batches * self._batch_size
-            samples = Samples(samples.x[:count], samples.y[:count])
-        self.shuffle_stream = shuffling
-        self._order = shuffling.get_state()
-        """The state of the stream at the beginning of the epoch."""
-        self.loader = self._loader(samples, origins)
+        self.loader = self._loader(samples, shuffling, origins)
         per_epoch = -(-len(self.loader) // train.accumulate)
         self.steps = train.steps or per_epoch * (train.epochs or 0)
         if train.fast_dev_run:
@@ -79,13 +74,14 @@ class Fitting:
             monitor = "validation/loss" if self.measure("validation") else "train/epoch_loss"
             lengths = self.epochs, self.steps
             self._schedule = Schedule(config.scheduler, optimizer, *lengths, monitor, origins)
+        self._optimizer_state = OptimizerState(optimizer)
         self._check_monitors(origins)
 
     def measure(self, part: str) -> dict[str, float]:
         """Return loss and metrics on a part, `part/loss` and so on; nothing if it is empty."""
         raise NotImplementedError
 
-    def _loader(self, samples: Samples, origins: Origins) -> DataLoader:
+    def _loader(self, samples: Samples, shuffling: torch.Generator, origins: Origins) -> DataLoader:
         size, train = self._batch_size, self.config.train
         normalized = any(layer.name == "BatchNorm1d" for layer in self.config.model.layers)
         if normalized and (size == 1 or len(samples) % size == 1):
@@ -95,7 +91,7 @@ class Fitting:
             TensorDataset(torch.from_numpy(samples.x), torch.from_numpy(samples.y)),
             batch_size=size,
             shuffle=train.shuffle and train.overfit_batches is None,
-            generator=self.shuffle_stream,
+            generator=shuffling,
         )
 
     def _check_monitors(self, origins: Origins) -> None:
@@ -113,14 +109,15 @@ class Fitting:
 
     def batches(self, start: int) -> Iterator[list[torch.Tensor]]:
         """Return the samples of each step of an epoch: x, y, and again for more batches."""
-        if start:
-            self.shuffle_stream.set_state(self._order)
-        else:
-            self._order = self.shuffle_stream.get_state()
-        epoch = iter(self.loader)
+        if not start:
+            self._begin_pass()
+        epoch = iter(self.loader)  # which knows itself how much of it has been taken
         size = self.config.train.accumulate
-        steps = epoch if size == 1 else grouped(epoch, size)
-        return itertools.islice(steps, start, None)
+        return epoch if size == 1 else grouped(epoch, size)
+
+    def _begin_pass(self) -> None:
+        """Let the loader begin anew, also where a pass was cut by the end of the training."""
+        self.loader.load_state_dict({**self.loader.state_dict(), "pass": None})
 
     def step(self, batch: list[torch.Tensor]) -> tuple[float, int]:
         """Fit the samples; return the loss before the step and their number."""
@@ -194,6 +191,7 @@ class Fitting:
     def finish(self) -> None:
         """Do what is to be done between the last step and the last measurement."""
         if self._average is not None:
+            self._begin_pass()
             self._average.finish(self.loader)
 
     def state(self) -> Mapping[str, torch.Tensor]:
@@ -205,10 +203,9 @@ class Fitting:
         """Return all that the steps to come depend on."""
         return {
             "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
+            "optimizer": self._optimizer_state.state(),
             "random": torch.get_rng_state(),
-            "order": self.shuffle_stream.get_state(),
-            "order_of_epoch": self._order,
+            "loader": self.loader.state_dict(),
         }
 
     def load_training_state(self, state: Mapping[str, Any]) -> None:
@@ -218,10 +215,9 @@ class Fitting:
             RuntimeError, ValueError: if it is of another model or optimizer.
         """
         self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        self._optimizer_state.load_state(state["optimizer"])
         torch.set_rng_state(state["random"])
-        self.shuffle_stream.set_state(state["order"])
-        self._order = state["order_of_epoch"]
+        self.loader.load_state_dict(state["loader"])
 
     def profile_text(self) -> str:
         """Return where the time of the first steps went, if that was to be measured."""

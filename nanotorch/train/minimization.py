@@ -19,6 +19,7 @@ from .experiment import Report
 from .expression import Expression
 from .functions import evaluated
 from .loop import Callback, Loop
+from .optimizer_state import OptimizerState
 from .plots import Plot, Records
 from .plots_minimization import trajectory, value_curve
 from .problems import Origins
@@ -54,6 +55,7 @@ class Minimization:
         self.optimizer = OPTIMIZERS.build(config.optimizer, "optimizer", origins, [self.x])
         self.steps = config.function.iterations
         self._schedule = self._make_schedule(origins)
+        self._optimizer_state = OptimizerState(self.optimizer)
         move = moving(self.function, self.x, self.optimizer)
         self._listening = build_callbacks(config.callbacks, origins)
         wanted = config.function.compile
@@ -136,7 +138,7 @@ class Minimization:
 
     def training_state(self) -> dict[str, Any]:
         """Return all that the steps to come depend on."""
-        return {"x": self.x, "optimizer": self.optimizer.state_dict()}
+        return {"x": self.x, "optimizer": self._optimizer_state.state()}
 
     def load_training_state(self, state: Mapping[str, Any]) -> None:
         """Go on from what `training_state` returned.
@@ -146,7 +148,7 @@ class Minimization:
         """
         with torch.no_grad():
             self.x.copy_(state["x"].reshape(self.x.shape))
-        self.optimizer.load_state_dict(state["optimizer"])
+        self._optimizer_state.load_state(state["optimizer"])
 
     def preprocessing(self) -> None:
         """Return nothing: points are as they are."""

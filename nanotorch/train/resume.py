@@ -12,9 +12,11 @@ from .checkpoints import DIRECTORY, newest_state, own_state
 from .experiment import Experiment
 from .load import load_config
 from .lock import locked
+from .problems import ConfigError, Place, Problem
 from .record import Record, checksums, now, read_record
-from .run import FINISHED, PROGRAM, Run, RunResult, Saved, build_experiment, write_config
+from .run import FINISHED, PROGRAM, Run, RunResult, Saved, build_experiment
 from .run_directory import LATEST, note_latest
+from .schema import Config, Function, MinimizationConfig
 
 FROM_THE_BEGINNING: dict[str, Any] = {
     "recorder": {"metrics": 0, "events": {}},
@@ -23,6 +25,8 @@ FROM_THE_BEGINNING: dict[str, Any] = {
 }
 """What is known of a run that ended before its first checkpoint."""
 NEWEST = "latest"
+FIXED = ("experiment", "seed", "data")
+"""What holds from the first step of a run to its last."""
 
 
 def resume(
@@ -49,23 +53,27 @@ def resume(
     directory, chosen = find(target)
     loaded = load_config(directory / "config.yaml", overrides)
     values = read_record(directory)
-    if values["status"] == FINISHED and not overrides:
+    if values["status"] == FINISHED and not overrides and chosen is None:
         print(f"{directory}: finished after {values['steps']} steps; nothing is left to do")
         print("more of it: give it a greater train.epochs, or train.steps", flush=True)
         return RunResult(directory, FINISHED, values["results"], 0)
+    if overrides:
+        check_same(load_config(directory / "config.yaml").config, loaded.config, overrides)
     with locked(directory):
         experiment = build_experiment(loaded)
         check_data(values["data"], checksums(experiment))
         state = own_state(chosen, values["id"]) if chosen else newest(directory, values["id"])
         if "task" in state:
             load(experiment, state["task"], chosen or directory)
-        if overrides:
-            write_config(loaded, directory)
-        again = {"at": now(), "step": state["loop"]["step"], "command": list(command)}
+        if (taken := state["loop"]["step"]) > experiment.steps:
+            raise CheckpointError(
+                directory, f"has taken {taken} steps; now it is to take {experiment.steps}"
+            )
+        again = {"at": now(), "step": taken, "command": list(command)}
         values["resumed"] = [*values.get("resumed", ()), again]
         record = Record(directory, {**values, "status": "running"}, state["seconds"])
         note_latest(Path(loaded.config.log.dir), directory)
-        print(f"going on after step {state['loop']['step']}", flush=True)
+        print(f"going on after step {taken}", flush=True)
         with record, np.errstate(all="ignore"):
             saved = Saved(state, bool(overrides))
             return Run(loaded, experiment, directory, record, program, saved).run()
@@ -103,6 +111,30 @@ def newest(directory: Path, identity: str) -> Any:
     return FROM_THE_BEGINNING if state is None else state
 
 
+def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
+    """Refuse what would make another experiment of a run, or mix up the parts of its data.
+
+    Raises:
+        ConfigError: naming what has changed.
+    """
+    place = Place(source=f"command line: {' '.join(overrides)}")
+    parts = [(key, getattr(before, key, None), getattr(now, key, None)) for key in FIXED]
+    if isinstance(before, MinimizationConfig) and isinstance(now, MinimizationConfig):
+        parts += [("function", what(before.function), what(now.function))]
+    problems = [
+        Problem(place, key, "cannot change in a run that is gone on with; begin a new one")
+        for key, old, new in parts
+        if old != new
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def what(function: Function) -> tuple[str, Any]:
+    """Return which function is minimized, from where."""
+    return function.formula, function.points
+
+
 def check_data(before: dict[str, str], present: dict[str, str]) -> None:
     """Refuse to go on with other data.
 
@@ -122,5 +154,7 @@ def load(experiment: Experiment, state: Any, source: Path) -> None:
     """
     try:
         experiment.load_training_state(state)
-    except (RuntimeError, ValueError, KeyError, TypeError) as error:
+    except KeyError as error:
+        raise CheckpointError(source, f"does not fit this configuration: no {error}") from None
+    except (RuntimeError, ValueError, TypeError) as error:
         raise CheckpointError(source, f"does not fit this configuration: {error}") from None

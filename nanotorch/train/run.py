@@ -1,11 +1,13 @@
 """A run from a configuration to the files it leaves behind."""
 
 import math
+import signal
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -28,7 +30,7 @@ from .record import Record, new_record
 from .recorder import Recorder
 from .report import duration
 from .run_directory import create_run_directory, note_latest, write_json
-from .schema import MinimizationConfig
+from .schema import Config, MinimizationConfig, SupervisedConfig, TextConfig
 from .step import compilation_text
 from .supervised import Supervised
 
@@ -75,7 +77,8 @@ def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROG
     """Run an experiment; print what a person wants to see, keep what a program may need.
 
     Args:
-        loaded: the configuration.
+        loaded: the configuration. With `train.fast_dev_run`, the run's directory is a temporary
+            one, which is gone in the end.
         command: the command line, for the record.
         program: how the program was called, to say how to go on.
 
@@ -83,13 +86,26 @@ def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROG
         ConfigError: before anything has been written.
     """
     experiment = build_experiment(loaded)
-    directory = make_directory(loaded)
-    with locked(directory):
+    with ExitStack() as stack:
+        if rehearsed := is_rehearsal(config := loaded.config):
+            scratch = stack.enter_context(TemporaryDirectory(prefix="nanotorch-"))
+            log = replace(config.log, dir=scratch)
+            loaded = replace(loaded, config=replace(config, log=log))
+        directory = make_directory(loaded)
+        stack.enter_context(locked(directory))
         record = new_record(directory, experiment, command)
         with record, np.errstate(all="ignore"):  # a loss that is not finite ends the run by itself
             write_config(loaded, directory)
             note_latest(Path(loaded.config.log.dir), directory)
-            return Run(loaded, experiment, directory, record, program).run()
+            result = Run(loaded, experiment, directory, record, program).run()
+        if rehearsed:
+            print("fast_dev_run: the run directory is removed", flush=True)
+        return result
+
+
+def is_rehearsal(config: Config) -> TypeGuard[SupervisedConfig | TextConfig]:
+    """Return whether a run is only to show that everything works, and leaves nothing behind."""
+    return not isinstance(config, MinimizationConfig) and config.train.fast_dev_run
 
 
 def make_directory(loaded: LoadedConfig) -> Path:
@@ -128,7 +144,7 @@ class Run:
         saved: Saved | None = None,
     ) -> None:
         self._config = loaded.config
-        self._text = dump_config(loaded)
+        self._loaded = loaded
         self._experiment = experiment
         self._directory = directory
         self._record = record
@@ -139,6 +155,16 @@ class Run:
 
     def run(self) -> RunResult:
         """Take the steps, measure the result and keep everything."""
+        try:
+            with self._signals:
+                return self._run()
+        except KeyboardInterrupt:  # where there was no step to wait for, or for the second time
+            return self._end_at_once()
+        except OSError:
+            self._say_how_to_go_on(", when there is nothing in the way")
+            raise
+
+    def _run(self) -> RunResult:
         experiment = self._experiment
         print(experiment.describe(), flush=True)
         print(f"run directory: {self._directory}\n", flush=True)
@@ -151,6 +177,8 @@ class Run:
             recorder = self._open_recorder()
             stack.callback(recorder.close)
             loop = self.make_loop(recorder)
+            if self._saved is not None and self._saved.fresh:
+                write_config(self._loaded, self._directory)
             with readable_warnings():
                 loop.run()
             if loop.complete:
@@ -163,7 +191,7 @@ class Run:
             resumed = self._saved.state["recorder"], self._saved.state["loop"]["step"]
         recorder = Recorder(self._directory, self._config.log.tensorboard, resumed)
         if recorder.events is not None and (resumed is None or resumed[1] == 0):
-            recorder.events.describe(self._text, self._experiment.graph())
+            recorder.events.describe(dump_config(self._loaded), self._experiment.graph())
         return recorder
 
     def make_loop(self, recorder: Recorder) -> Loop:
@@ -219,7 +247,8 @@ class Run:
         early = f": {loop.stop_reason}" if loop.stop_reason not in (None, DIVERGED) else ""
         self._say_how_it_ended(loop, status, early)
         if status == DIVERGED:
-            rise = f"the loss, at first {loop.first_loss:.6g}, became {report.loss:.6g}"
+            last = report.loss if math.isfinite(loop.loss) else loop.loss
+            rise = f"the loss, at first {loop.first_loss:.6g}, became {last:.6g}"
             print(f"{rise}; a smaller optimizer.lr may help", flush=True)
             if cause:
                 print(f"the first number that was not finite:\n{cause}", flush=True)
@@ -232,10 +261,23 @@ class Run:
         save(self._experiment.state(), self._directory / WEIGHTS)
         self._note(loop, status, Report(""))
         self._say_how_it_ended(loop, status, "")
-        print(f"to go on: {self._program} --resume {self._directory}", flush=True)
-        received = self._signals.received
-        code = 0 if status == OUT_OF_TIME or received is None else 128 + received
+        self._say_how_to_go_on()
+        code = 0 if status == OUT_OF_TIME else self._code_of_signal()
         return RunResult(self._directory, status, {}, code)
+
+    def _end_at_once(self) -> RunResult:
+        """End without another step or checkpoint."""
+        self._record.values["status"] = INTERRUPTED
+        print(f"\n{INTERRUPTED}", flush=True)
+        self._say_how_to_go_on()
+        return RunResult(self._directory, INTERRUPTED, {}, self._code_of_signal())
+
+    def _code_of_signal(self) -> int:
+        return 128 + (self._signals.received or signal.SIGINT)
+
+    def _say_how_to_go_on(self, condition: str = "") -> None:
+        if not is_rehearsal(self._config):
+            print(f"to go on{condition}: {self._program} --resume {self._directory}", flush=True)
 
     def _note(self, loop: Loop, status: str, report: Report) -> None:
         step = self._experiment.compilation()

@@ -99,6 +99,7 @@ class Schedule(Callback):
             arguments.setdefault(name, max(length - warmup, 1))
         if component.name == PLATEAU and warmup:
             raise origins.error("scheduler.warmup", f"cannot go before {PLATEAU}")
+        self._arguments = {k: v for k, v in arguments.items() if k not in LENGTHS.values()}
         bare = Component(component.name, arguments)
         self._scheduler = SCHEDULES.build(bare, "scheduler", origins, optimizer)
         if warmup:
@@ -115,12 +116,24 @@ class Schedule(Callback):
             self._advance(loop.measured.get(self._monitor))
 
     def state(self) -> Any:
-        return {"name": self._name, "state": self._scheduler.state_dict()}
+        return {
+            "name": self._name,
+            "arguments": self._arguments,
+            "state": self._scheduler.state_dict(),
+        }
 
     def load_state(self, state: Any) -> None:
         if state["name"] != self._name:
             raise ValueError(f"the scheduler is {self._name}, but was {state['name']}")
+        for name, value in self._arguments.items():
+            if state["arguments"][name] != value:
+                before = state["arguments"][name]
+                raise ValueError(f"the scheduler's {name} is {value}, but was {before}")
         self._scheduler.load_state_dict(without_lengths(state["state"]))
+        for scheduler in (self._scheduler, *getattr(self._scheduler, "_schedulers", ())):
+            if hasattr(scheduler, "base_lrs"):  # which may have been changed
+                groups = scheduler.optimizer.param_groups
+                scheduler.base_lrs = [group["initial_lr"] for group in groups]
 
     def _advance(self, value: float | None) -> None:
         if isinstance(self._scheduler, lr_scheduler.ReduceLROnPlateau):

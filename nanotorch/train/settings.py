@@ -42,7 +42,7 @@ class Train(Section):
     overfit_batches: Positive | None = None
     """Train on the first so many batches only, in the same order: their loss should vanish."""
     fast_dev_run: bool = False
-    """Whether to take two steps only, through everything else that a run does."""
+    """Whether to take two steps only, through all else that a run does, and keep nothing."""
     compile: bool = True
     """Whether the step is compiled if there are enough of them to save time; equal to the bit."""
 

@@ -1,6 +1,7 @@
 """Regression, classification and text: a model is fitted to samples."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from .reading import Component
 from .recorder import Recorder
 from .report import least_squares_text, metrics_table
 from .schema import SupervisedConfig, TextConfig, TrainedConfig
+from .settings import Train
 from .summary import summary
 from .text import load_text
 
@@ -47,7 +49,7 @@ class Supervised(Fitting):
         # A stream of its own for each purpose: more samples do not change the initial weights,
         # which are the ones PyTorch gives the same layers after the same `manual_seed`.
         data_stream, shuffling = streams(config.seed, 2)
-        self.dataset = dataset_of(config, self.kind, data_stream, origins)
+        self.dataset = limited(dataset_of(config, self.kind, data_stream, origins), config.train)
         torch.manual_seed(config.seed)
         model = build_model(config.model, self._wanted(), origins)
         freeze(model, config.model.freeze, origins)
@@ -196,6 +198,16 @@ def dataset_of(
         message = f"takes two classes, but there are {count}; CrossEntropyLoss takes any number"
         raise origins.error("loss.name", f"{config.loss.name} {message}")
     return dataset
+
+
+def limited(dataset: Dataset, train: Train) -> Dataset:
+    """Return the samples without those of the training part that are not to be trained on."""
+    samples = dataset.parts["train"]
+    if train.overfit_batches is None or train.batch_size is None:
+        return dataset
+    count = train.overfit_batches * train.batch_size
+    kept = Samples(samples.x[:count], samples.y[:count])
+    return replace(dataset, parts={**dataset.parts, "train": kept})
 
 
 def try_loss(model: nn.Module, loss: nn.Module, samples: Samples, origins: Origins) -> None:

@@ -73,15 +73,30 @@ def test_a_signal_stops_after_the_step(number: signal.Signals) -> None:
     before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
     stop = StopOnSignal()
     loop = Loop(Losses((1.0, 1), (1.0, 1)), 9, [stop, Kill(number)])
-    loop.run()
+    with stop:
+        loop.run()
     assert (loop.step, loop.pause_reason, stop.received) == (1, "interrupted", number)
     assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")
 def test_a_second_interrupt_ends_the_run_at_once() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        Loop(Losses((1.0, 1)), 9, [StopOnSignal(), Kill(signal.SIGINT), Kill(signal.SIGINT)]).run()
+    stop = StopOnSignal()
+    with pytest.raises(KeyboardInterrupt), stop:
+        Loop(Losses((1.0, 1)), 9, [stop, Kill(signal.SIGINT), Kill(signal.SIGINT)]).run()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_where_there_is_no_step_to_wait_for_a_signal_ends_the_run(number: signal.Signals) -> None:
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    stop = StopOnSignal()
+    with stop:
+        Loop(Losses((1.0, 1)), 1, [stop]).run()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+    assert stop.received == number
+    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_ignored_signals_stay_ignored() -> None:
@@ -93,15 +108,23 @@ def test_ignored_signals_stay_ignored() -> None:
             def on_step(self, loop: Loop) -> None:
                 seen.append(signal.getsignal(signal.SIGINT))
 
-        Loop(Losses((1.0, 1)), 1, [StopOnSignal(), Look()]).run()
+        stop = StopOnSignal()
+        with stop:
+            Loop(Losses((1.0, 1)), 1, [stop, Look()]).run()
         assert seen == [signal.SIG_IGN]
     finally:
         signal.signal(signal.SIGINT, before)
 
 
 def test_a_run_in_another_thread_leaves_signals_alone() -> None:
-    loop = Loop(Losses((1.0, 1)), 3, [StopOnSignal()])
-    thread = threading.Thread(target=loop.run)
+    stop = StopOnSignal()
+    loop = Loop(Losses((1.0, 1)), 3, [stop])
+
+    def run() -> None:
+        with stop:
+            loop.run()
+
+    thread = threading.Thread(target=run)
     thread.start()
     thread.join()
     assert loop.step == 3

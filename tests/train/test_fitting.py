@@ -290,16 +290,25 @@ def test_the_mean_of_the_weights_of_epochs() -> None:
     np.testing.assert_allclose(weights(run)["0.weight"], np.mean(seen, axis=0), rtol=1e-5)
 
 
-def test_two_steps_are_enough_to_see_that_everything_works() -> None:
+def test_two_steps_are_enough_to_see_that_everything_works(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = []
+    monkeypatch.setattr("nanotorch.train.run.draw", lambda place, *rest: drawn.append(place))
     result = result_of(CLASSIFICATION, "train={epochs: 500, fast_dev_run: true}", "log.plots=true")
-    record = json.loads((result.directory / "run.json").read_text("utf-8"))
-    assert (record["status"], record["steps"]) == ("finished", 2)
-    assert (result.directory / "plots" / "boundary.png").exists()
+    assert result.status == "finished"
+    assert "finished after 2 steps" in capsys.readouterr().out
+    assert drawn == [result.directory]
+    # Nothing is left behind.
+    assert not result.directory.exists()
+    assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]
 
 
 def test_a_few_batches_can_be_learned_by_heart() -> None:
     run = experiment(CLASSIFICATION, "train={epochs: 9, batch_size: 5, overfit_batches: 2}")
     assert run.steps == 18
+    assert len(run.dataset.parts["train"]) == 10  # what is reported is what was trained on
+    assert len(run.dataset.parts["validation"]) == 6
     first, second = ([x.tolist() for x, _ in run.batches(0)] for _ in range(2))
     assert first == second == [run.dataset.parts["train"].x[:5].tolist(),
                                run.dataset.parts["train"].x[5:10].tolist()]  # fmt: skip

@@ -131,7 +131,7 @@ def test_compiled_steps_go_on_to_the_same_bits(monkeypatch: pytest.MonkeyPatch) 
         assert left_by(copy) == left_by(whole.directory)
 
 
-@pytest.mark.parametrize("forgotten", ["random", "order_of_epoch", "optimizer"])
+@pytest.mark.parametrize("forgotten", ["random", "loader", "optimizer"])
 def test_what_is_forgotten_would_be_seen(forgotten: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = finished(CLASSIFICATION, [LAYERS, "train={epochs: 4, batch_size: 8}"])
     checkpoint = sorted((whole.directory / "checkpoints").glob("step-*"))[5]
