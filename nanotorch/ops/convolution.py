@@ -37,6 +37,11 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     """The adjoint of `convolved` for its input: the transposed convolution ``(N, C, *size)``."""
     samples, outputs = g.shape[:2]
     channels = weight.shape[1] * groups
+    if outputs == groups == channels:
+        around = mirrored(g.shape[2:], at)
+        if around is not None:
+            turned = weight[last((slice(None, None, -1),) * len(at.kernel))]
+            return convolved(g, np.ascontiguousarray(turned), bias, around, groups)
     matrix = in_groups(weight, groups).swapaxes(1, 2)
     values = at.among(g, groups)
     places = math.prod(at.kernel)
@@ -55,11 +60,32 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     return out
 
 
+def mirrored(out: Ints, at: Windows) -> Windows | None:
+    """The windows by which a convolution with the turned kernel is the adjoint.
+
+    So it is where windows are next to each other. None for others.
+
+    Args:
+        out: the size of the result.
+    """
+    size = tuple([n - 2 * p for n, p in zip(at.size, at.padding, strict=True)])
+    spans = [d * (k - 1) for k, d in zip(at.kernel, at.dilation, strict=True)]
+    padding = tuple([s - p for s, p in zip(spans, at.padding, strict=True)])
+    if set(at.stride) != {1} or min(padding) < 0:
+        return None
+    around = windows(out, at.kernel, at.stride, padding, at.dilation)
+    return around if around.out == size else None
+
+
 def correlated(g: Array, input: Array, at: Windows, groups: int) -> Array:
     """The adjoint of `convolved` for its weight ``(O, C / groups, *kernel)``."""
     samples, outputs = g.shape[:2]
     rows = input.shape[1] // groups * math.prod(at.kernel)
     source, out = padded(input, at.padding), outputs // groups
+    if at.flat and outputs == groups == input.shape[1]:
+        rows_of_g = at.among(g, groups)[:, :, 0]
+        sums = [np.vecdot(piece, rows_of_g).sum(0) for piece in at.shifted(source)]
+        return np.stack(sums, 1).reshape(outputs, 1, *at.kernel)
     values = at.among(g, groups, True)
     total = np.zeros((groups, rows, out), g.dtype)
     for part in chunks(samples, groups * rows * max(at.count, out) * g.itemsize):

@@ -5,7 +5,8 @@ from typing import Any
 
 from nanotorch._core import dtypes
 from nanotorch._core.op import Array, op
-from nanotorch.ops.standardizing import Kept, Plan, normalize, slope
+from nanotorch.ops.standard_rows import standardize
+from nanotorch.ops.standardizing import Kept, Plan, canonical, slope
 
 
 def last_dimensions(shape: tuple[int, ...], normalized: tuple[int, ...], affine: bool) -> Plan:
@@ -35,4 +36,8 @@ def normalize_last(
     if input.dtype.kind != "f":
         char = dtypes.of_array(input).char
         raise NotImplementedError(f"\"LayerNormKernelImpl\" not implemented for '{char}'")
-    return normalize(input, weight, bias, plan, eps, kept)
+    x = canonical(input, plan)
+    w = None if weight is None else weight.reshape(-1)
+    b = None if bias is None else bias.reshape(-1)
+    out, kept.centred, kept.scale = standardize(x, w, b, eps)
+    return out.reshape(input.shape).astype(input.dtype, copy=False)

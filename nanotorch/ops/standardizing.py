@@ -20,6 +20,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.elementwise import rsqrt
 from nanotorch.ops.reduction import mean_along, sum_along
 from nanotorch.ops.shape import reshape
+from nanotorch.ops.standard_rows import slopes_of_rows
 
 NONE = np.zeros(0, np.float32)
 LONG = 4096  # longer inner products are taken apart, which keeps them exact
@@ -59,7 +60,7 @@ class Kept:
     Attributes:
         mean, scale: mean and `r` of each group.
         fixed: they were given, and do not depend on the input.
-        centred: `x - mean`, times `r` already where the weight differs within a group.
+        centred: `x - mean`; of rows, which have a weight for each element, times `r` already.
         slopes: the last `g`, and gradients for it that were not asked for yet.
     """
 
@@ -133,7 +134,7 @@ def reciprocal_root(variance: Array, eps: float) -> Array:
 def normalize(
     input: Array, weight: Array | None, bias: Array | None, plan: Plan, eps: float, kept: Kept
 ) -> Array:
-    """`h w + b`; fills in what is to be kept and was not given."""
+    """`h w + b` of channels or groups of them; fills in what is to be kept and was not given."""
     if kept.scale is None:
         kept.scale = reciprocal_root(moments(input, plan, kept), eps)
     w = None if weight is None else weight.reshape(plan.weight)
@@ -142,11 +143,8 @@ def normalize(
         factor = kept.scale if w is None else kept.scale * w
         out = canonical(input, plan) * factor
         b = -kept.mean * factor if b is None else b - kept.mean * factor
-    elif w is None or plan.inner:
-        out = kept.centred * (kept.scale if w is None else kept.scale * w)
     else:
-        kept.centred *= kept.scale
-        out = kept.centred * w
+        out = kept.centred * (kept.scale if w is None else kept.scale * w)
     if b is not None:
         out += b
     return out.reshape(input.shape).astype(input.dtype, copy=False)
@@ -183,9 +181,13 @@ def normalization_backward(
 ) -> tuple[Array, ...]:
     """The gradients of input, weight and bias."""
     g = canonical(grad, plan)
-    w = None if weight is None else weight.reshape(plan.weight)
-    hat = canonical(input, plan) - kept.mean if kept.centred is None else kept.centred
-    results = (by_channel if plan.inner else by_element)(g, w, hat, plan, kept)
+    if plan.inner:
+        w = None if weight is None else weight.reshape(plan.weight)
+        hat = canonical(input, plan) - kept.mean if kept.centred is None else kept.centred
+        results = by_channel(g, w, hat, plan, kept)
+    else:
+        w = None if weight is None else weight.reshape(-1)
+        results = slopes_of_rows(g, w, kept.centred, kept.scale, plan.affine is not None)
     shapes = (grad.shape, *2 * ((0,) if plan.affine is None else plan.affine,))
     return tuple(
         result.reshape(shape).astype(grad.dtype, copy=False)
@@ -194,7 +196,7 @@ def normalization_backward(
 
 
 def by_channel(g: Array, w: Array | None, centred: Array, plan: Plan, kept: Kept) -> Any:
-    """The gradients where a weight belongs to several elements of a group, or to all.
+    """The gradients of channels, of which a weight belongs to several elements, or of groups.
 
     Then all that is needed are the sums of `g` and `g h` over these.
     """
@@ -212,22 +214,6 @@ def by_channel(g: Array, w: Array | None, centred: Array, plan: Plan, kept: Kept
         taken = centred * (total(alike, rest) * (share * kept.scale))
         taken += total(sums, rest) * share
         slopes -= taken
-    return slopes, of_weight, of_bias
-
-
-def by_element(g: Array, w: Array | None, hat: Array, plan: Plan, kept: Kept) -> Any:
-    """The gradients where each element of a group has a weight of its own."""
-    of_weight = of_bias = NONE
-    if w is None:
-        hat = hat * kept.scale  # otherwise it is that already
-    if plan.affine is not None:
-        of_weight, of_bias = total(g * hat, plan.others), total(g, plan.others)
-    slopes = g if w is None else g * w
-    count = g.dtype.type(plan.size)
-    taken = hat * (total_of_products(slopes, hat, plan.axes) / count)
-    taken += total(slopes, plan.axes) / count
-    slopes = np.subtract(slopes, taken, out=taken)
-    slopes *= kept.scale
     return slopes, of_weight, of_bias
 
 

@@ -152,6 +152,16 @@ class Windows:
             return values.reshape(n, groups, total, each)[:, :, : self.count]
         return values.reshape(n, groups, each, total)[..., : self.count]
 
+    def shifted(self, input: Array) -> Iterator[Array]:
+        """For one element of the kernel after the other, that of each window, taken in one piece.
+
+        Views ``(N, C, count)`` of a padded input that lies in order.
+        """
+        line = input.reshape(*input.shape[:2], math.prod(self.size))
+        for place in self.offsets():
+            start = sum(p * s for p, s in zip(place, self.steps, strict=True))
+            yield line[:, :, start : start + self.count]
+
     def add(self, columns: Array, out: Array) -> None:
         """Add columns ``(N, C, kernel, count)`` to where their elements came from.
 
@@ -170,16 +180,13 @@ class Windows:
 
     def add_each(self, rows: Iterable[Array], out: Array) -> None:
         """`add`, of the rows ``(N, C, count)`` for one element of the kernel after the other."""
-        n, channels = out.shape[:2]
-        line = out.reshape(n, channels, math.prod(self.size))
+        if self.flat:
+            for piece, row in zip(self.shifted(out), rows, strict=True):
+                np.add(piece, row, piece)
+            return
         for place, row in zip(self.offsets(), rows, strict=True):
-            if self.flat:
-                start = sum(p * s for p, s in zip(place, self.steps, strict=True))
-                piece = line[:, :, start : start + self.count]
-            else:
-                row = row.reshape(n, channels, *self.out)
-                piece = out[last(self.at(place))]
-            np.add(piece, row, piece)
+            piece = out[last(self.at(place))]
+            np.add(piece, row.reshape(*out.shape[:2], *self.out), piece)
 
     def at(self, place: Ints) -> tuple[slice, ...]:
         """The elements of all windows at one place."""

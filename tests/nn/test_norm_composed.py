@@ -55,7 +55,13 @@ FUSED: dict[str, tuple[Composed, Composed, list[tuple[int, ...]], Callable[..., 
     "layer": (
         lambda x, w, b: F.layer_norm(x, w.shape, w, b),
         layer,
-        [(5, 4), (3, 4, 2), (2, 5000)],
+        [(5, 4), (3, 4, 2), (2, 5000), (40, 1000)],
+        lambda shape: shape[-1:],
+    ),
+    "layer without weight": (
+        lambda x, w, b: F.layer_norm(x, w.shape, None, b) * w,
+        lambda x, w, b: layer(x, 1 + 0 * w, b) * w,
+        [(5, 4), (3, 40)],
         lambda shape: shape[-1:],
     ),
     "layer of two": (

@@ -74,6 +74,17 @@ def test_convolution_is_what_it_says(s: dict[str, Any]) -> None:
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(situations())
 def test_adjoints(s: dict[str, Any]) -> None:
+    check_adjoints(s)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(situations())
+def test_adjoints_of_channels_by_themselves(s: dict[str, Any]) -> None:
+    """They have ways of their own: a convolution with the turned kernel, inner products."""
+    check_adjoints({**s, "each": (1, 1)})
+
+
+def check_adjoints(s: dict[str, Any]) -> None:
     """``⟨conv(x, w), g⟩ = ⟨x, back(g, w)⟩ = ⟨w, correlated(g, x)⟩``."""
     at, x, w, g = drawn(s)
     product = (convolved(x, w, None, at, s["groups"]) * g).sum()
