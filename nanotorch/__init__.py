@@ -60,6 +60,7 @@ from nanotorch.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
 from nanotorch.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from nanotorch.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from nanotorch.compile import compile as compile
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
@@ -82,15 +83,15 @@ else:  # what many programs do without is imported when it is used
         "nanotorch",
         {
             "nanotorch": (
-                "amp distributed distributions func mps nn optim serialization special testing "
-                "utils version xpu"
+                "amp distributed distributions func functional mps nn optim serialization special "
+                "testing utils version xpu"
             ),
             "nanotorch.amp": "GradScaler autocast",
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",
             "nanotorch.func": "vmap",
             "nanotorch.nn.functional": "bilinear celu_ rms_norm rrelu_ selu_ threshold_",
             "nanotorch.nn.functional.plain": (
-                "alpha_dropout alpha_dropout_ batch_norm celu dropout dropout_ "
+                "alpha_dropout alpha_dropout_ batch_norm celu dropout dropout_ embedding "
                 "feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
                 "feature_dropout_ group_norm hardshrink instance_norm layer_norm "
                 "norm_except_dim rrelu selu threshold"

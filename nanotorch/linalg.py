@@ -12,9 +12,10 @@ from nanotorch.ops.factoring import linalg_svd as svd
 from nanotorch.ops.least_squares import cond, lstsq, matrix_rank, pinv
 from nanotorch.ops.linalg import matrix_norm, norm, vector_norm
 from nanotorch.ops.matrix import matmul
+from nanotorch.ops.matrix_functions import householder_product
 from nanotorch.ops.matrix_functions import linalg_matrix_exp as matrix_exp
 from nanotorch.ops.products import linalg_cross as cross
-from nanotorch.ops.solving import LinAlgError, inv, inv_ex, solve, solve_triangular
+from nanotorch.ops.solving import LinAlgError, inv, inv_ex, solve, solve_ex, solve_triangular
 from nanotorch.ops.triangular_factors import linalg_lu_solve as lu_solve
 from nanotorch.ops.triangular_factors import lu, lu_factor, lu_factor_ex
 
@@ -28,6 +29,7 @@ __all__ = [
     "diagonal",
     "eigh",
     "eigvalsh",
+    "householder_product",
     "inv",
     "inv_ex",
     "lstsq",
@@ -46,6 +48,7 @@ __all__ = [
     "qr",
     "slogdet",
     "solve",
+    "solve_ex",
     "solve_triangular",
     "svd",
     "svdvals",
@@ -76,6 +79,7 @@ _STRICT = {
     "qr": "linalg_qr",
     "slogdet": "_linalg_slogdet",
     "solve": "_linalg_solve_ex",
+    "solve_ex": "_linalg_solve_ex",
     "svd": "_linalg_svd",
     "svdvals": "_linalg_svd",
     "vector_norm": "linalg_vector_norm",
@@ -84,6 +88,9 @@ _STRICT = {
 _OUTS = {
     **{name: Out(known_as, SAME, strict=True) for name, known_as in _STRICT.items()},
     "cond": Out("linalg_cond", CASTABLE.format("linalg.cond"), recorded=False),
+    "householder_product": Out(
+        "linalg_householder_product", CASTABLE.format("torch.linalg.householder_product")
+    ),
     "lstsq": Out(
         "linalg_lstsq",
         "torch.linalg.lstsq: Expected solution to be safely castable from {result} dtype, but got "

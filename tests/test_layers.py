@@ -21,6 +21,7 @@ LAYERS = (
     "nanotorch.ops",
     "nanotorch.linalg",
     "nanotorch.special",
+    "nanotorch.functional",
     "nanotorch.return_types",
     "nanotorch.autograd",
     "nanotorch.nn",

@@ -48,6 +48,11 @@ def is_anomaly_check_nan_enabled() -> bool:
     return anomaly.check_nan
 
 
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """`set_detect_anomaly` by another name."""
+    set_detect_anomaly(mode, check_nan)
+
+
 def first_nonfinite(phase: str | None = None) -> NonFinite | None:
     """The first operation that made infinity of finite numbers, or nan of numbers without nan.
 

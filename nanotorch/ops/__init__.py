@@ -44,6 +44,7 @@ from nanotorch.ops import gelu as gelu
 from nanotorch.ops import generator as generator
 from nanotorch.ops import grids as grids
 from nanotorch.ops import gru as gru
+from nanotorch.ops import histograms as histograms
 from nanotorch.ops import incomplete_gamma as incomplete_gamma
 from nanotorch.ops import index_reducing as index_reducing
 from nanotorch.ops import indexing as indexing
@@ -96,6 +97,7 @@ from nanotorch.ops import shrinking as shrinking
 from nanotorch.ops import signal_windows as signal_windows
 from nanotorch.ops import signs as signs
 from nanotorch.ops import slicing as slicing
+from nanotorch.ops import slopes as slopes
 from nanotorch.ops import solving as solving
 from nanotorch.ops import sorting as sorting
 from nanotorch.ops import special as special

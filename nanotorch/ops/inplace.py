@@ -191,6 +191,7 @@ IN_PLACE = {
     "SqueezeBackward0": "SqueezeBackward3",
     "SqueezeBackward1": "SqueezeBackward4",
     "SqueezeBackward2": "SqueezeBackward5",
+    "AsStridedBackward0": "AsStridedBackward1",
 }
 
 

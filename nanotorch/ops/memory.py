@@ -181,6 +181,11 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         RuntimeError: for a layout that is not valid or leads out of the memory.
     """
     own = layout_of(input._array)
+    return strided_view(input, layout_asked(own, size, stride, storage_offset), own)
+
+
+def layout_asked(own: Layout, size: Any, stride: Any, storage_offset: int | None) -> Layout:
+    """What is asked of `as_strided`, if it is valid, for a tensor that lies as ``own``."""
     offset = own[2] if storage_offset is None else storage_offset
     layout = (as_ints(size), as_ints(stride), as_int(offset))
     if len(layout[0]) != len(layout[1]):
@@ -192,4 +197,4 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         )
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    return strided_view(input, layout, own)
+    return layout

@@ -87,7 +87,7 @@ STRICT = {
     " depending on whether out_int32 flag is True, but we got output tensor's dtype {out} and "
     "out_int32 flag is False": ("bucketize", "searchsorted"),
     "torch.histogram: input tensor and hist tensor should have the same dtype, but got input "
-    "{result_c} and hist {out_c}": ("histc",),
+    "{result_c} and hist {out_c}": ("histc", "histogram"),
     "quantile() out tensor must be same dtype as the input tensor": ("nanquantile", "quantile"),
     "nan_to_num: dtype of out: {out} should be same as input: {result}": ("nan_to_num",),
     "torch.frexp() expects mantissa to have dtype {result_c} but got {out_c}": ("frexp",),

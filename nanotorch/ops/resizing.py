@@ -8,12 +8,14 @@ import numpy as np
 
 from nanotorch._core.arguments import as_ints
 from nanotorch._core.copying import owner_of, whole_memory
+from nanotorch._core.grad_mode import mode
 from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import method
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.inplace import become
-from nanotorch.ops.memory import layout_of, strided_view
+from nanotorch._core.views import refuse_history
+from nanotorch.ops.inplace import become, in_place_class
+from nanotorch.ops.memory import layout_asked, layout_of, strided_view
 
 NOT_RESIZABLE = (
     "Trying to resize storage that is not resizable: other tensors or arrays share it, and it "
@@ -46,7 +48,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     strides = tuple([math.prod(shape[d + 1 :]) for d in range(len(shape))])
     if own[2] + count <= whole_memory(self._array).nbytes // self._array.itemsize:
         there = (shape, strides, own[2])
-        return become(self, strided_view(self, there, own), (strided_view, (own, there), None))
+        return relaid_in_place(self, strided_view(self, there, own), own, there)
     if is_shared(self):
         raise RuntimeError(NOT_RESIZABLE)
     held = whole_memory(self._array).view(self._array.dtype)[own[2] :]
@@ -67,7 +69,25 @@ def is_shared(tensor: Tensor) -> bool:
     return not whole or sys.getrefcount(tensor._array.base) > 2
 
 
-@method(public=False)
+@method
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """`resize_` to the shape of another tensor."""
     return resize_(self, the_template.shape)
+
+
+@method
+def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """In-place `as_strided`."""
+    if mode.enabled:
+        refuse_history(self)
+    own = layout_of(self._array)
+    there = layout_asked(own, size, stride, storage_offset)
+    return relaid_in_place(self, strided_view(self, there, own), own, there)
+
+
+def relaid_in_place(self: Tensor, view: Tensor, own: Any, there: Any) -> Tensor:
+    """Make ``self`` what its ``view`` is, which lies as ``there``."""
+    if view._edge is not None:
+        node: Any = view._edge[0]
+        node.__class__ = in_place_class(type(node))
+    return become(self, view, (strided_view, (own, there), None))

@@ -9,7 +9,8 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.masking import masked_fill, where
 from nanotorch.ops.shape import transpose, unsqueeze
 from nanotorch.ops.slicing import tril, triu
 
@@ -212,6 +213,30 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
         LinAlgError: for a singular matrix.
     """
     return solved(A, B, left)
+
+
+solve_ex_result = named_tuple("linalg_solve_ex", "result", "info")
+
+
+def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    """`solve` without a check: the named tuple ``(result, info)``.
+
+    ``info`` is 0 for success, else the step at which a matrix turned out to be singular; its
+    solutions are nan.
+    """
+    try:
+        return solve_ex_result((solved(A, B, left), wrap(np.zeros(A.shape[:-2], np.int32))))
+    except LinAlgError as error:
+        if check_errors:
+            raise LinAlgError(str(error).replace("linalg.solve:", "linalg.solve_ex:")) from None
+    info = inverse_with_info(A.detach())[1]
+    singular = info._array[..., None, None] != 0
+    regular = where(wrap(singular), wrap(np.eye(A.shape[-1], dtype=A._array.dtype)), A)
+    result = solved(regular, B, left)
+    vector = is_vector(A.shape, B.shape)
+    return solve_ex_result(
+        (masked_fill(result, wrap(singular[..., 0] if vector else singular), math.nan), info)
+    )
 
 
 def triangle(A: Any, upper: bool, unit: bool) -> Any:

@@ -172,6 +172,13 @@ def is_complex(input: Tensor) -> bool:
     return False
 
 
+@public
+def get_device(input: Tensor) -> int:
+    """-1, the number of the CPU."""
+    need_tensors(input)
+    return input.get_device()
+
+
 @method
 def is_nonzero(input: Tensor) -> bool:
     """Whether the only element of a tensor is not zero.

@@ -30,6 +30,7 @@ FILES = [
     "random_engine",
     "tensor",
     "traits",
+    "unusual",
     "views",
 ]
 

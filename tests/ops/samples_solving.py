@@ -69,6 +69,21 @@ SOLVING: Table = {
         tolerance=1e-9,
     ),
     "lu": rows(s(SQUARE), s(BATCH), s(SINGULAR, get_infos=True), tolerance=1e-9),
+    "linalg.solve_ex": rows(
+        s(SQUARE, x(3, 2)), s(BATCH, x(2, 3)), s(TURNED, x(2, 3), left=False), s(SQUARE, x(3)),
+        bad(SINGULAR, x(2), check_errors=True), bad(SQUARE, x(2)), bad(ints(2, 2), ints(2)),
+        call=called("solve_ex"), tolerance=1e-9,
+    ),
+    "info of linalg.solve_ex": rows(
+        s(SINGULAR, fixed(1.0, 2.0)), s(SQUARE, x(3)),
+        call=lambda torch, A, B: torch.linalg.solve_ex(A, B).info,
+    ),
+    "linalg.householder_product": rows(
+        s(TALL, x(2)), s(TALL, x(1)), s(x(2, 3, 2), x(2, 2)),
+        bad(WIDE, x(2)), bad(TALL, x(3)), bad(x(3), x(3)), bad(TALL, x(1, 2)),
+        bad(ints(3, 2), x(2)), bad(ints(3, 2), ints(2)), bad(x(2, 3, 2), x(3, 2)),
+        call=called("householder_product"), nodes=False, tolerance=1e-9,
+    ),
     "apply_": rows(
         s(x(2, 3, grad=False), double), s(ints(3), half), s(x(0, grad=False), double),
         bad(x(3), double), nodes=False,

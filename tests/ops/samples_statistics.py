@@ -1,6 +1,7 @@
 """Samples of several reductions at once, covariance, quantiles, running results, differences."""
 
 from math import inf, nan
+from typing import Any
 
 from tests.ops.sampling import (
     Dtype,
@@ -39,6 +40,18 @@ def spread_and_mean() -> Row:
         bad(ints(3)),
         bad(x(2, 3), 2),
     )
+
+
+def counted(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """The counts and the edges of a histogram, which has no gradient."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, tuple) and hasattr(value[0], "detach"):
+            return tuple(one.detach() for one in value)
+        return value.detach() if hasattr(value, "detach") else value
+
+    hist, edges = function(*map(plain, args), **{k: plain(v) for k, v in options.items()})
+    return hist, *(edges if isinstance(edges, tuple) else (edges,))
 
 
 def share(*more: Sample) -> Row:
@@ -231,5 +244,70 @@ STATISTICS: Table = {
         s(x(2, 3), dx=0.5, dim=0),
         bad(x(2, 3), x(2)),
         nodes=False,
+    ),
+    "gradient": rows(
+        s(x(5)),
+        s(x(3, 4)),
+        s(x(3, 4), spacing=0.5),
+        s(x(3, 4), dim=-1),
+        s(x(3, 4), dim=(1, 0)),
+        s(x(3, 4), spacing=(2.0, 3), edge_order=2),
+        s(x(5), spacing=(x(5),)),
+        s(ints(4)),
+        s(x(3, 4), spacing=(pos(3), pos(4)), edge_order=2),
+        s(x(3, 4), spacing=(pos(4),), dim=1),
+        s(ints(4), spacing=2),
+        s(x(3), dim=()),
+        s(x()),
+        s(x(3), edge_order=2),
+        bad(x(3), edge_order=3),
+        bad(x(1)),
+        bad(x(2), edge_order=2),
+        bad(x(3, 4), dim=2),
+        bad(x(3, 4), dim=(0, 0)),
+        bad(x(3, 4), spacing=(1.0,)),
+        bad(x(3, 4), spacing=[1, 2], dim=0),
+        bad(x(3), spacing=(x(3, 3),)),
+        bad(bools(3)),
+        bad(ints(3, dtype="uint8")),
+        bad(x(0)),
+        nodes=False,
+    ),
+    "histogram": rows(
+        s(x(9), 3),
+        s(x(3, 4)),
+        s(x(9), bins=4, range=(-1.0, 2)),
+        s(x(9), 4, weight=pos(9)),
+        s(x(9), 4, density=True),
+        s(x(9), fixed(-2.0, 0.0, 1.0)),
+        s(x(0), 3),
+        s(fixed(1.0, 1.0), 3),
+        bad(ints(3), 3),
+        bad(x(3), 0),
+        bad(x(3), 3, range=(2.0, 1.0)),
+        bad(x(3), 3, range=(1.0,)),
+        bad(fixed(1.0, nan), 3),
+        bad(x(3), 3, weight=x(2)),
+        bad(x(3), ints(3)),
+        bad(x(3), 3, weight=given([1.0, 2.0, 3.0], "float16")),
+        bad(x(3), fixed(1.0)),
+        bad(x(3), bins=2.5),
+        bad(x(3), fixed([1.0, 2.0])),
+        call=lambda torch, *args, **options: counted(torch.histogram, args, options),
+    ),
+    "histogramdd": rows(
+        s(x(9, 2), [3, 2]),
+        s(x(3, 3, 2), 3),
+        s(x(0, 2), 2),
+        s(x(9, 2), [2, 2], range=[-1.0, 1.0, 0.0, 2.0], density=True),
+        s(x(9, 2), bins=[3, 2], weight=pos(9)),
+        s(x(9, 2), (fixed(-1.0, 0.0, 2.0), fixed(0.0, 1.0))),
+        bad(x(4), [3]),
+        bad(x(4, 2), [3]),
+        bad(ints(4, 2), [3, 2]),
+        bad(x(4, 2), [3, 2], range=[0.0, 1.0]),
+        bad(x(4, 2), [0, 2]),
+        bad(x(4, 2), (fixed(0.0, 1.0),)),
+        call=lambda torch, *args, **options: counted(torch.histogramdd, args, options),
     ),
 }

@@ -78,15 +78,26 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
         ["get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"], STATE
     ),
-    **dict.fromkeys(["detach_", "requires_grad_", "resize_", "resize_as_"], STATE),
+    **dict.fromkeys(["detach_", "requires_grad_", "as_strided_", "resize_", "resize_as_"], STATE),
     **dict.fromkeys(["asarray", "from_dlpack", "from_numpy", "frombuffer", "to_dlpack"], NUMPY),
     **dict.fromkeys(["empty", "empty_like", "empty_permuted", "empty_strided"], NO_VALUES),
     **dict.fromkeys(
-        ["can_cast", "contiguous_format", "is_tensor", "memory_format", "preserve_format"],
+        [
+            "can_cast",
+            "contiguous_format",
+            "get_device",
+            "is_conj",
+            "is_neg",
+            "is_tensor",
+            "memory_format",
+            "preserve_format",
+        ],
         NO_FUNCTION,
     ),
     **dict.fromkeys(["UntypedStorage", "layout", "strided"], NO_FUNCTION),
-    **dict.fromkeys(["conj", "conj_physical", "real", "resolve_conj", "resolve_neg"], ITSELF),
+    **dict.fromkeys(
+        ["conj", "conj_physical", "conj_physical_", "real", "resolve_conj", "resolve_neg"], ITSELF
+    ),
     "imag": ITSELF,
     **dict.fromkeys(
         [

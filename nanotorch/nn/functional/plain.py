@@ -10,6 +10,7 @@ from nanotorch.nn.functional.dropout import alpha_dropout as alpha_dropped
 from nanotorch.nn.functional.dropout import channels_dropped, check_probability
 from nanotorch.nn.functional.dropout import dropout as dropped
 from nanotorch.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropped
+from nanotorch.nn.functional.embedding import embedding as rows_of_table
 from nanotorch.ops.shrinking import hardshrink as shrunk
 from nanotorch.ops.shrinking import threshold as replaced
 from nanotorch.ops.weight_norm import lengths
@@ -152,3 +153,15 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
         pow: the order of the norm. Default: 2.
     """
     return lengths(v, dim, pow)
+
+
+def embedding(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """`nn.functional.embedding`, its arguments in another order; no row is padding by default."""
+    padding = padding_idx if padding_idx >= 0 else None
+    return rows_of_table(indices, weight, padding, None, 2.0, scale_grad_by_freq, sparse)

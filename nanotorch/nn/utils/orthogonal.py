@@ -1,6 +1,5 @@
 """Orthogonal matrices as functions of matrices without bounds."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -9,40 +8,10 @@ from nanotorch import ops
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.module import Module
 from nanotorch.nn.utils.parametrize import register_parametrization
+from nanotorch.ops.matrix_functions import householder_product, linalg_matrix_exp
 from nanotorch.ops.solving import solve
 
 MAPS = ("matrix_exp", "cayley", "householder")
-TERMS = 18  # of the exponential series, whose argument has a norm of a half at most
-
-
-def exponential(a: Tensor) -> Tensor:
-    """The exponential of matrices: the series of a small part, squared again and again."""
-    norm = float(np.abs(a._array).sum(-2).max(initial=0.0))
-    squarings = max(0, math.ceil(math.log2(norm)) + 1) if norm else 0
-    part: Any = a / 2.0**squarings
-    term: Any = ops.eye(a.size(-1), dtype=a.dtype)
-    total: Any = term
-    for order in range(1, TERMS + 1):
-        term = term @ part / order
-        total = total + term
-    for _ in range(squarings):
-        total = total @ total
-    result: Tensor = total
-    return result
-
-
-def reflections(a: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of the product of ``I - tau v vᵀ`` for the columns v of ``a``, whose parts
-    are 0 before the diagonal and 1 on it.
-    """
-    rows, columns = a.size(-2), a.size(-1)
-    vectors: Any = ops.tril(a, -1) + ops.eye(rows, columns, dtype=a.dtype)
-    product: Any = ops.eye(rows, columns, dtype=a.dtype).expand(a.shape)
-    for k in reversed(range(columns)):
-        v = vectors[..., k : k + 1]
-        product = product - tau[..., k : k + 1, None] * v @ (v.mT @ product)
-    result: Tensor = product
-    return result
 
 
 def nearby(a: Tensor) -> Tensor:
@@ -77,7 +46,7 @@ class _Orthogonal(Module):
         q: Any
         if self.orthogonal_map == "householder":
             below = ops.tril(x, -1)
-            q = reflections(below, 2.0 / (1.0 + (below * below).sum(-2)))
+            q = householder_product(below, 2.0 / (1.0 + (below * below).sum(-2)))
             q = q * x.diagonal(0, -2, -1).int().unsqueeze(-2)
         else:
             x = ops.tril(x)
@@ -85,7 +54,7 @@ class _Orthogonal(Module):
                 x = ops.cat([x, x.new_zeros((*x.shape[:-1], n - k))], -1)
             skew = x - x.mT
             if self.orthogonal_map == "matrix_exp":
-                q = exponential(skew)
+                q = linalg_matrix_exp(skew)
             else:
                 one = ops.eye(n, dtype=x.dtype)
                 q = solve(one - 0.5 * skew, one + 0.5 * skew)

@@ -1,0 +1,5 @@
+"""Unusual arguments."""
+
+from tests.core.asking import as_pytorch
+
+test_as_pytorch = as_pytorch("unusual")
