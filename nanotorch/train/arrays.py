@@ -46,7 +46,7 @@ def read_arrays(
         x = load(path, data.inputs, where, "data.inputs", origins)
         y = load(path, data.target, where, "data.target", origins)
         input_path, target_path, target = "data.inputs", "data.target", str(data.target)
-    if x.ndim < 2:
+    if x.ndim < 2 or (not x[:1].size and len(x)):
         message = f"has the shape {x.shape}; it needs samples, and for each at least one feature"
         raise origins.error(input_path, message)
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
@@ -85,7 +85,9 @@ def load(
             array: NDArray[np.generic] = found[name]
             return array
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, MemoryError) as error:
-        reason = getattr(error, "strerror", None) or "not an array file of NumPy without objects"
+        objects = str(error).startswith("Object arrays")
+        reason = "it holds objects, which could run code" if objects else "no sound file of NumPy"
+        reason = getattr(error, "strerror", None) or reason
         message = f"cannot read {quoted(shown_path(path))}: {reason}"
     raise origins.error(where, message)
 
@@ -113,7 +115,9 @@ def class_numbers(
 ) -> tuple[list[str], Array]:
     """Return the names of classes, and the class of each sample, counted from 0."""
     if array.dtype.kind not in "biuU":
-        raise origins.error(where, f"holds {array.dtype}; classes are whole numbers or text")
+        message = f"holds {array.dtype}; classes are whole numbers or text"
+        more = "; save it with .astype(int)" if array.dtype.kind == "f" else ""
+        raise origins.error(where, message + more)
     values = np.unique(array)
     names = [str(value) for value in values]
     classes = names if like is None or like.classes is None else list(like.classes)

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .problems import ConfigError, Place, Problem
+from .problems import ConfigError, Place, Problem, did_you_mean, quoted
 
 RANGE = re.compile(r"(-?\d{1,9}):(-?\d{1,9})(?::(\d{1,9}))?", re.ASCII)
-DRAWN = re.compile(r"(log|uniform|integers)\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*\)", re.ASCII)
+DRAWS = ("log", "uniform", "integers")
+CALL = re.compile(r"([A-Za-z_]+)\(.*\)", re.ASCII)
+DRAWN = re.compile(rf"({'|'.join(DRAWS)})\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*\)", re.ASCII)
 MOST_VALUES = 10_000
+MOST_DRAWS = 100
+"""Times as many as are wanted, after which there seem to be no more different ones."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,14 @@ def parse_axis(argument: str) -> Axis:
         if not found or len(found) > MOST_VALUES:
             raise refusal(argument, "has no values" if not found else f"has {len(found)} values")
         return Axis(key, [str(number) for number in found])
-    return Axis(key, [value.strip() for value in parts(text)])
+    if (call := CALL.fullmatch(text.strip())) is not None:
+        meant = did_you_mean(call[1], DRAWS)
+        raise refusal(argument, f"nothing is drawn by {quoted(call[1])}{meant}")
+    values = [value.strip() for value in parts(text)]
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise refusal(argument, f"has the value {quoted(value)} twice")
+    return Axis(key, values)
 
 
 def drawing(
@@ -87,11 +98,16 @@ def parts(text: str) -> Iterator[str]:
 
 
 def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[list[str]]:
-    """Return the overrides of each run: all combinations, or `count` random ones.
+    """Return the overrides of each run: all combinations, or `count` different random ones.
 
     Raises:
-        ConfigError: if there are too many, or values are to be drawn and nobody says how many.
+        ConfigError: if there are too many, or too few; if values are to be drawn and nobody says
+            how many; if a setting occurs twice.
     """
+    keys = [axis.key for axis in axes]
+    for index, key in enumerate(keys):
+        if key in keys[:index]:
+            raise refusal(f"{key}=...", "is given twice")
     if count is None:
         drawn = [axis.key for axis in axes if axis.draw is not None]
         if drawn:
@@ -105,7 +121,12 @@ def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[lis
             for values in chosen
         ]
     random = np.random.default_rng(seed)
-    return [[f"{axis.key}={drawn_value(axis, random)}" for axis in axes] for _ in range(count)]
+    found: dict[tuple[str, ...], None] = {}
+    for _ in range(MOST_DRAWS * count):
+        found[tuple(f"{axis.key}={drawn_value(axis, random)}" for axis in axes)] = None
+        if len(found) == count:
+            return [list(overrides) for overrides in found]
+    raise refusal(f"--random {count}", f"there seem to be only {len(found)} different runs")
 
 
 def drawn_value(axis: Axis, random: np.random.Generator) -> str:

@@ -19,6 +19,9 @@ from .schedules import SCHEDULES
 from .schema import MinimizationConfig, SupervisedConfig, TextConfig
 
 WIDTH = 100
+NO_CALLBACKS = """\
+none but what a program registers; what is built in has sections of its own: train, scheduler,
+early_stopping, averaging, checkpoint and log"""
 
 COMPONENTS: Mapping[str, Components] = {
     "layers": LAYERS,
@@ -47,8 +50,8 @@ def field_sentences(section: type) -> Mapping[str, str]:
 
 
 def first_sentence(thing: Any) -> str:
-    """Return the first line of a docstring."""
-    return (inspect.getdoc(thing) or "").partition("\n")[0]
+    """Return the first line of a docstring, which is not that of a base."""
+    return inspect.cleandoc(getattr(thing, "__doc__", None) or "").partition("\n")[0]
 
 
 def described_field(hint: Any, default: Any) -> str:
@@ -125,7 +128,7 @@ def kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
         name: section_lines(section, name) for name, section in GENERATORS.sections.items()
     }
     found["functions"] = {
-        name: [f"{name}: {known.sentence}", f"  f(x) = {known.formula}"]
+        name: [f"{name}: {known.sentence}", f"  f(x) = {known.shown}"]
         for name, known in FUNCTIONS.items()
     }
     return found
@@ -152,7 +155,7 @@ def catalogue(word: str) -> str | None:
         if word in names:
             return "\n".join(names[word])
         inner = [line for about in names.values() for line in about]
-        lines += [f"# {kind}", "", *(inner or ["none but what a program registers"]), ""]
+        lines += [f"# {kind}", "", *(inner or [NO_CALLBACKS]), ""]
     return None if word and word not in every else "\n".join(lines).rstrip()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .catalogue import catalogue, unknown
 from .checkpoint import CheckpointError
 from .dump import dump_config
+from .imports import add_option, import_components, program_with
 from .json_schema import schema_text
 from .load import load_config
 from .problems import ConfigError
@@ -24,6 +25,7 @@ examples:
   PROGRAM --config configs/function_minimization.yaml 'function.start=[3, -2]'
   PROGRAM --config "runs/$(cat runs/latest.txt)/config.yaml"     the newest run again
   PROGRAM --list Adam     what can be said of it; --list layers, --list for everything
+  PROGRAM --import my_layers.py --config my.yaml     with what that file registers
   PROGRAM --resume latest     go on with the newest run, killed or interrupted
   PROGRAM --resume runs/two_moons/2026-01-31_12-00-00-abcdef train.epochs=80     and longer
 
@@ -65,17 +67,19 @@ def parser(program: str) -> argparse.ArgumentParser:
         metavar="key=value",
         help="a value that replaces the file's; the key is its path, the value is YAML",
     )
-    parser.add_argument(
+    add_option(parser)
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument(
         "--check",
         action="store_true",
         help="check the configuration, the data and one forward and backward pass, write nothing",
     )
-    parser.add_argument(
+    action.add_argument(
         "--find-lr",
         action="store_true",
         help="show the loss while the learning rate rises, and suggest one; write nothing",
     )
-    parser.add_argument(
+    action.add_argument(
         "--print-config",
         action="store_true",
         help="print every value with where it came from, run nothing",
@@ -92,8 +96,19 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     """
     command = list(sys.argv[1:] if arguments is None else arguments)
     with patient_streams():
-        options = parser(program).parse_intermixed_args(command)
+        options = parsed(command, program)
         return exit_code(options, command, program)
+
+
+def parsed(command: Sequence[str], program: str) -> argparse.Namespace:
+    """Return the options of a command; those that would have no effect end the program."""
+    reader = parser(program)
+    options = reader.parse_intermixed_args(command)
+    if options.config is None and (options.check or options.find_lr or options.print_config):
+        reader.error("--check, --find-lr and --print-config need --config")
+    if options.config is None and options.resume is None and options.overrides:
+        reader.error(f"{options.overrides[0]!r} has no effect without --config or --resume")
+    return options
 
 
 def exit_code(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
@@ -118,6 +133,8 @@ def exit_code(options: argparse.Namespace, command: Sequence[str], program: str)
 
 def run(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
     """Do what the options say; return the exit code."""
+    import_components(options.imports)
+    program = program_with(program, options.imports)
     if options.resume is not None:
         return resume(options.resume, options.overrides, command, program).exit_code
     if options.schema:

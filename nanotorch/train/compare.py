@@ -9,6 +9,7 @@ import numpy as np
 
 from nanotorch.serialization.files import naming
 
+from .checkpoint import CheckpointError
 from .outcomes import (
     RECORD,
     Outcome,
@@ -22,16 +23,18 @@ from .outcomes import (
 )
 from .plots import NO_PLOTS, available
 from .plots_comparison import comparison
+from .resume import NEWEST, find
 from .streams import patient_streams
 
 EXAMPLES = """\
 examples:
   PROGRAM runs/two_moons runs/bce_classification/2026-01-31_12-00-00-abcdef
   PROGRAM runs/two_moons_sweep/2026-01-31_12-00-00-abcdef --metric validation/accuracy
-  PROGRAM runs/two_moons --plot comparison.png
+  PROGRAM runs/two_moons latest --plot comparison.png
 
-A directory stands for every run in it. Exit codes: 0 done, 2 a mistake.
+A directory stands for every run in it, `latest` for the newest. Exit codes: 0 done, 2 a mistake.
 """
+FORMATS = (".png", ".svg", ".pdf")
 MOST_SHOWN = 5
 """Measures that the table has."""
 
@@ -46,7 +49,7 @@ def parser(program: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or a directory of runs")
     parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")
-    parser.add_argument("--plot", metavar="FILE", help="where to draw the metric's curves, as PNG")
+    parser.add_argument("--plot", metavar="FILE", help="where to draw the metric's curves")
     return parser
 
 
@@ -64,6 +67,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/compare
 
 def compare(options: argparse.Namespace) -> int:
     """Do what the options say; return the exit code."""
+    if options.plot is not None and Path(options.plot).suffix.lower() not in FORMATS:
+        print(f"error: --plot writes {', '.join(FORMATS)}, not {options.plot!r}", file=sys.stderr)
+        return 2
     directories = found_runs(options.runs)
     if isinstance(directories, str):
         print(f"error: {directories}", file=sys.stderr)
@@ -77,6 +83,9 @@ def compare(options: argparse.Namespace) -> int:
     metric = options.metric or favourite(outcomes)
     order = ranked(outcomes, metric)
     print(table(order, differing(order), chosen_metrics(order, metric)[:MOST_SHOWN]), flush=True)
+    losses = sorted({o.settings.get("loss.name", "") for o in order if metric in o.results})
+    if metric is not None and metric.endswith("/loss") and len(losses) > 1:
+        print(f"\n{metric} is not one measure here, but {' and '.join(losses)}", flush=True)
     if options.plot is None:
         return 0
     if not available():
@@ -87,14 +96,21 @@ def compare(options: argparse.Namespace) -> int:
 
 def found_runs(names: Sequence[str]) -> list[Path] | str:
     """Return every run that is meant, or what is wrong."""
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     for name in names:
         path = Path(name)
+        if name == NEWEST and not path.exists():
+            try:
+                path, _ = find(name)
+            except CheckpointError as error:
+                return str(error)
         inner = [path] if (path / RECORD).is_file() else sorted(path.rglob(RECORD))
-        if not inner:
+        if not name or not inner:
             return f"{name}: {'has no runs in it' if path.is_dir() else 'there is no such run'}"
-        found |= dict.fromkeys(one if one == path else one.parent for one in inner)
-    return list(found)
+        for one in inner:
+            directory = one if one == path else one.parent
+            found.setdefault(directory.resolve(), directory)
+    return list(found.values())
 
 
 def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> int:

@@ -4,7 +4,7 @@ import csv
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,20 +13,23 @@ from numpy.typing import NDArray
 
 from .problems import ConfigError, Place, Problem, quoted
 
-SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
-"""What other programs write between cells."""
-NO_HEADER = "holds values, not the names of columns; write data.header: false"
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
+"""What programs write between cells."""
+NO_HEADER = "holds values, not the names of columns"
 MISSING = {"", "na", "n/a", "nan", "null", "?"}
 """What a cell without a value holds, in any case."""
+QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
+MOST_WRONG = 3
+"""Wrong cells of a column of which each is told, however many are right."""
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table."""
+    """One line of a table; several where a quoted cell has line breaks."""
 
     line: int
-    """Its number in the file, from 1."""
+    """The number of the first in the file, from 1."""
     text: str
     cells: Sequence[str]
 
@@ -39,6 +42,8 @@ class CsvFile:
     header: Sequence[str]
     rows: Sequence[Row]
     delimiter: str = ","
+    configured: bool = True
+    """Whether a configuration says how tables are read, and can be changed."""
 
     @property
     def lacks_header(self) -> bool:
@@ -68,49 +73,71 @@ class CsvFile:
             missing: whether cells without a value are NaN, and no mistake.
 
         Raises:
-            ConfigError: if some are not numbers; names each.
+            ConfigError: if some are not numbers; names each, unless most are none.
         """
         texts = self.texts(column)
         values = [float(text) if NUMBER.fullmatch(text) else math.nan for text in texts]
-        problems = [
-            self.problem(row, column, not_a_number(text))
+        wrong = [
+            (row, text)
             for row, text, value in zip(self.rows, texts, values, strict=True)
             if not math.isfinite(value) and not (missing and text.lower() in MISSING)
         ]
+        most = len(wrong) > max(MOST_WRONG, len(texts) // 2)
+        problems = [
+            self.problem(row, column, self._not_a_number(text))
+            for row, text in (wrong[:1] if most else wrong)
+        ]
+        if most:
+            message = f"{problems[0].message}, like {len(wrong) - 1} more cells"
+            names = self.configured and not any(character.isdigit() for character in wrong[0][1])
+            message += "; a column of names belongs in data.categorical" if names else ""
+            problems = [replace(problems[0], message=message)]
         if problems:
             raise ConfigError(problems)
         return np.array(values, dtype=np.float64)
 
     def problem(self, row: Row, column: str, message: str) -> Problem:
         """Return what is wrong with one cell."""
-        place = Place(
-            source=self.source,
-            line=row.line,
-            column=cell_start(row.text, self.header.index(column), self.delimiter),
+        starts = [*cell_starts(row.text, self.delimiter)]
+        return Problem(
+            place_within(self.source, row.line, row.text, starts[self.header.index(column)]),
+            f"column {quoted(column)}",
+            message,
         )
-        return Problem(place, f"column {quoted(column)}", message)
+
+    def no_value(self, text: str) -> str:
+        """Return the message for a cell without a value."""
+        said = f"{quoted(text)} stands for no value" if text else "is empty"
+        if self.configured:
+            return f"{said}; data.missing: drop leaves out such rows"
+        return f"{said}; training knew none without"
+
+    def _not_a_number(self, text: str) -> str:
+        if text.lower() in MISSING:
+            return self.no_value(text)
+        if NUMBER.fullmatch(text):
+            return f"{quoted(text)} is too large"
+        comma = "," in text and NUMBER.fullmatch(text.replace(",", ""))
+        point = "; a number has a point and no commas" if comma else ""
+        return f"{quoted(text)} is not a number{point}"
 
 
-def not_a_number(text: str) -> str:
-    """Return what is wrong with a cell that should hold a number."""
-    if not text:
-        return "is empty"
-    comma = "," in text and NUMBER.fullmatch(text.replace(",", "."))
-    point = "; a number is written with a point" if comma else ""
-    return f"{quoted(text)} is not a number{point}"
+def cell_starts(text: str, delimiter: str) -> Iterator[int]:
+    """Yield the position of the first character of each cell in a row."""
+    position = 0
+    while True:
+        yield position
+        if found := QUOTED.match(text, position):
+            position = found.end()
+        position = text.find(delimiter, position) + 1
+        if not position:
+            return
 
 
-def cell_start(text: str, index: int, delimiter: str = ",") -> int:
-    """Return the column, from 1, of the first character of a cell in its line."""
-    within_quotes = False
-    for position, character in enumerate(text):
-        if index == 0:
-            return position + 1
-        if character == '"':
-            within_quotes = not within_quotes
-        elif character == delimiter and not within_quotes:
-            index -= 1
-    return len(text) + 1
+def place_within(source: str, line: int, text: str, position: int) -> Place:
+    """Return the place of a position in a text that begins in some line of a file."""
+    line += text.count("\n", 0, position)
+    return Place(source=source, line=line, column=position - text.rfind("\n", 0, position))
 
 
 def mostly_numbers(cells: Sequence[str]) -> bool:
@@ -118,10 +145,10 @@ def mostly_numbers(cells: Sequence[str]) -> bool:
     return 2 * sum(bool(NUMBER.fullmatch(cell)) for cell in cells) > len(cells)
 
 
-def other_separator(text: str) -> str | None:
-    """Return what stands between the cells of a line without commas; None if there is one cell."""
-    bare = re.sub('"[^"]*"', "", text.strip())
-    return None if "," in bare else next((mark for mark in SEPARATORS if mark in bare), None)
+def other_separator(text: str, delimiter: str) -> str | None:
+    """Return what stands between the cells of a line without delimiters, None if there is one."""
+    bare = QUOTED.sub("", text.strip())
+    return None if delimiter in bare else next((mark for mark in SEPARATORS if mark in bare), None)
 
 
 def shown_path(path: Path) -> str:
@@ -130,70 +157,130 @@ def shown_path(path: Path) -> str:
     return str(path) if relative.startswith("..") else relative
 
 
-def read_csv(path: Path, delimiter: str = ",", header: bool = True) -> CsvFile:
+class Table:
+    """A file that is being read.
+
+    Args:
+        path, delimiter, header, configured: as of `read_csv`.
+    """
+
+    def __init__(self, path: Path, delimiter: str, header: bool, configured: bool) -> None:
+        self._source = shown_path(path)
+        self._delimiter, self._header, self._configured = delimiter, header, configured
+        self._text = self._decoded(path.read_bytes())
+
+    def read(self) -> CsvFile:
+        """Return the table."""
+        rows: list[Row] = []
+        for line, text in self._records():
+            if not text.strip():
+                continue
+            if not rows:
+                self._check_delimiter(line, text)
+            try:
+                cells = next(csv.reader([text], strict=True, delimiter=self._delimiter))
+            except csv.Error as error:
+                raise self._error(line, 1, f"not comma-separated values: {error}") from None
+            if rows and len(cells) != len(rows[0].cells):
+                before = "header" if self._header else "first line"
+                message = f"has {len(cells)} cells, but the {before} has {len(rows[0].cells)}"
+                raise self._error(line, 1, message)
+            rows.append(Row(line, text, cells))
+        if self._header and len(rows) < 2:
+            message = "needs a header and at least one line of values under it"
+            raise self._error(1, 1, message)
+        if not rows:
+            raise self._error(1, 1, "needs at least one line of values")
+        names = [f"column{number}" for number in range(1, len(rows[0].cells) + 1)]
+        if self._header:
+            names = [cell.strip() for cell in rows[0].cells]
+            self._check_header(names, rows.pop(0))
+        return CsvFile(self._source, names, rows, self._delimiter, self._configured)
+
+    def _error(self, line: int, column: int, message: str) -> ConfigError:
+        place = Place(source=self._source, line=line, column=column)
+        return ConfigError([Problem(place, "", message)])
+
+    def _decoded(self, data: bytes) -> str:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            before = data[: error.start].decode("utf-8-sig")
+            place = place_within(self._source, 1, before, len(before))
+            message = f"is not text in UTF-8 (byte 0x{data[error.start]:02x}); save it as UTF-8"
+            raise ConfigError([Problem(place, "", message)]) from None
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def _records(self) -> Iterator[tuple[int, str]]:
+        """Yield rows, each with the number of its first line; line breaks within quotes stay."""
+        text, position, line = self._text, 0, 1
+        while position < len(text):
+            end = text.find("\n", position)
+            end = len(text) if end < 0 else end
+            if '"' in text[position:end]:
+                end = self._end_of_record(position)
+            yield line, text[position:end]
+            line += text.count("\n", position, end) + 1
+            position = end + 1
+
+    def _end_of_record(self, position: int) -> int:
+        text, ends = self._text, re.compile(f"[{re.escape(self._delimiter)}\n]")
+        while True:
+            if text[position : position + 1] == '"':
+                cell = QUOTED.match(text, position)
+                if cell is None:
+                    place = place_within(self._source, 1, text, position)
+                    raise ConfigError([Problem(place, "", "this quote is not closed")])
+                position = cell.end()
+            found = ends.search(text, position)
+            if found is None:
+                return len(text)
+            if found[0] == "\n":
+                return found.start()
+            position = found.end()
+
+    def _check_delimiter(self, line: int, text: str) -> None:
+        mark = other_separator(text, self._delimiter)
+        if mark is None:
+            return
+        written = '"\\t"' if mark == "\t" else f"'{mark}'"
+        message = f"the cells are separated by {SEPARATORS[mark]}"
+        expected = SEPARATORS.get(self._delimiter, quoted(self._delimiter))
+        if self._configured:
+            message += f"; write data.delimiter: {written}, or save the table with {expected}"
+        else:
+            message += f", those of the training by {expected}; save the table so"
+        raise self._error(line, text.index(mark) + 1, message)
+
+    def _check_header(self, header: Sequence[str], row: Row) -> None:
+        """Refuse columns that cannot be told apart."""
+        for index, (name, start) in enumerate(
+            zip(header, cell_starts(row.text, self._delimiter), strict=True)
+        ):
+            if name and name not in header[:index]:
+                continue
+            if mostly_numbers(header):
+                more = "; write data.header: false" if self._configured else ""
+                raise self._error(row.line, 1, NO_HEADER + more)
+            message = f"a second column is called {quoted(name)}; rename one"
+            message = message if name else "the column has no name; give it one, or remove it"
+            place = place_within(self._source, row.line, row.text, start)
+            raise ConfigError([Problem(place, "", message)])
+
+
+def read_csv(
+    path: Path, delimiter: str = ",", header: bool = True, configured: bool = True
+) -> CsvFile:
     """Return the table in a file.
 
     Args:
         path: the file, in UTF-8.
         delimiter: what stands between cells.
         header: whether the first line holds the names of the columns.
+        configured: whether a configuration says how, which messages then refer to.
 
     Raises:
         OSError: if the file cannot be read.
         ConfigError: if it is not a table; blank lines are passed over.
     """
-    source = shown_path(path)
-
-    def problem(line: int, column: int, message: str) -> ConfigError:
-        place = Place(source=source, line=line, column=column)
-        return ConfigError([Problem(place, "", message)])
-
-    data = path.read_bytes()
-    try:
-        lines = data.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise problem(line, 1, "is not text in UTF-8") from None
-    rows: list[Row] = []
-    for number, text in enumerate(lines, start=1):
-        if not text.strip():
-            continue
-        if not rows and delimiter == "," and (mark := other_separator(text)):
-            written = '"\\t"' if mark == "\t" else f"'{mark}'"
-            message = f"the cells are separated by {SEPARATORS[mark]}"
-            message += f"; write data.delimiter: {written}, or save the table with commas"
-            raise problem(number, text.index(mark) + 1, message)
-        try:
-            cells = next(csv.reader([text], strict=True, delimiter=delimiter))
-        except csv.Error as error:
-            raise problem(number, 1, f"not comma-separated values: {error}") from None
-        if rows and len(cells) != len(rows[0].cells):
-            before = "header" if header else "first line"
-            message = f"has {len(cells)} cells, but the {before} has {len(rows[0].cells)}"
-            raise problem(number, 1, message)
-        rows.append(Row(number, text, cells))
-    if not header and rows:
-        names = [f"column{number}" for number in range(1, len(rows[0].cells) + 1)]
-        return CsvFile(source, names, rows, delimiter)
-    if len(rows) < 2:
-        raise problem(1, 1, "needs a header and at least one line of values under it")
-    names = [cell.strip() for cell in rows[0].cells]
-    check_header(names, rows[0], problem, delimiter)
-    return CsvFile(source, names, rows[1:], delimiter)
-
-
-def check_header(
-    header: Sequence[str],
-    row: Row,
-    problem: Callable[[int, int, str], ConfigError],
-    delimiter: str,
-) -> None:
-    """Refuse columns that cannot be told apart."""
-    for index, name in enumerate(header):
-        column = cell_start(row.text, index, delimiter)
-        if name and name not in header[:index]:
-            continue
-        if mostly_numbers(header):
-            raise problem(row.line, 1, NO_HEADER)
-        message = f"a second column is called {quoted(name)}" if name else "the column has no name"
-        raise problem(row.line, column, message)
+    return Table(path, delimiter, header, configured).read()

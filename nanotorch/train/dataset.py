@@ -13,7 +13,7 @@ from .arrays import read_arrays
 from .data_settings import Data, PartFiles, Split
 from .generators import Generator
 from .preprocessing import Preprocessing
-from .problems import Origins
+from .problems import Origins, quoted
 from .tables import read_table
 
 PARTS = ("train", "validation", "test")
@@ -99,7 +99,8 @@ def load_dataset(
     parts = divide(raw.y if data.stratify else np.zeros(len(raw.y)), order, split)
     for name, indices in parts.items():
         if not len(indices) and (name == "train" or getattr(split, name) > 0):
-            message = f"leaves this part without any of the {len(raw.y)} samples"
+            message = f"leaves this part without any of the {len(raw.y)} samples; make it 0,"
+            message += " or give more of them"
             raise origins.error(f"data.split.{name}", message)
     pieces = {name: (raw.x[indices], raw.y[indices]) for name, indices in parts.items()}
     for name, path in files.items():
@@ -192,9 +193,16 @@ def check_finite(
     samples: Mapping[str, Samples], preprocessing: Preprocessing, origins: Origins
 ) -> None:
     """Refuse numbers that only double precision can hold."""
-    arrays = [array for part in samples.values() for array in (part.x, part.y)]
-    if not all(np.isfinite(array).all() for array in [*arrays, preprocessing.scale]):
-        raise origins.error("data", "some values are too large for the 32 bits of the model")
+    finite = np.isfinite(preprocessing.scale)
+    for part in samples.values():
+        finite = finite & np.isfinite(part.x.reshape(len(part), finite.size)).all(axis=0)
+        if not np.isfinite(part.y).all():
+            finite = np.append(finite, False)
+            break
+    if not finite.all():
+        name = [*preprocessing.features, preprocessing.target][int(np.argmin(finite))]
+        message = f"values of {quoted(name)} are too large for the 32 bits of the model"
+        raise origins.error("data", message)
 
 
 def divide(strata: Array, order: NDArray[np.int64], split: Split) -> dict[str, NDArray[np.int64]]:

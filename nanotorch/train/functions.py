@@ -27,6 +27,11 @@ class KnownFunction:
     for_each: bool = False
     """Whether that is the least value for each coordinate, of which it is the sum."""
 
+    @property
+    def shown(self) -> str:
+        """The function in words."""
+        return self.formula if isinstance(self.formula, str) else "what the program has registered"
+
     def expression(self) -> Expression:
         """Return the function."""
         if isinstance(self.formula, str):

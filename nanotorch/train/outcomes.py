@@ -9,6 +9,7 @@ from typing import Any
 
 from .callbacks import LESS_IS_BETTER
 from .config import parse_yaml, read_config_text
+from .dump import flow
 from .problems import ConfigError, Place
 from .recorder import METRICS
 from .report import aligned
@@ -18,6 +19,8 @@ RECORD = "run.json"
 FAVOURITES = ("validation/loss", "function/value", "test/loss", "train/loss")
 """Of the measures, which runs are ordered by if nobody says."""
 NOT_COMPARED = ("log", "checkpoint")
+MOST_SETTINGS = 8
+"""With more in the table, it is wider than a screen."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ def read_outcome(directory: Path, name: str) -> Outcome:
     """Return what a run directory holds; a damaged one is an outcome, too."""
     try:
         record = json.loads((directory / RECORD).read_text("utf-8"))
+        if not isinstance(record, dict):
+            raise ValueError(f"{RECORD} is not the record of a run")
         results = {key: as_number(value) for key, value in record.get("results", {}).items()}
         status = str(record["status"])
         seconds, steps = as_number(record.get("seconds")), record.get("steps")
@@ -60,7 +65,7 @@ def settings_of(path: Path) -> dict[str, str]:
 def leaves(tree: Tree, steps: list[Any]) -> Iterable[tuple[list[Any], str]]:
     """Yield the single values of a tree, with the steps that lead there."""
     if isinstance(tree, Scalar):
-        yield steps, "null" if tree.value is None else str(tree.value)
+        yield steps, flow(tree.value)
     elif isinstance(tree, Items):
         for index, item in enumerate(tree.items):
             yield from leaves(item, [*steps, index])
@@ -115,17 +120,28 @@ def rows(
 
 
 def chosen_metrics(outcomes: Sequence[Outcome], metric: str | None) -> list[str]:
-    """Return the measures to show: the one that runs are ordered by, and those of its part."""
+    """Return the measures to show: the one that runs are ordered by, and those of its part.
+
+    Of runs that have not measured that one, the measure that they would be ordered by comes next.
+    """
     if metric is None:
         return []
     part = metric.partition("/")[0]
-    same = {name: None for outcome in outcomes for name in outcome.results}
-    return [metric, *(name for name in same if name != metric and name.startswith(f"{part}/"))]
+    others = [favourite([outcome]) for outcome in outcomes if metric not in outcome.results]
+    found = [metric, *(name for name in others if name is not None)]
+    found += [
+        name for outcome in outcomes for name in outcome.results if name.startswith(f"{part}/")
+    ]
+    return list(dict.fromkeys(found))
 
 
 def table(outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequence[str]) -> str:
-    """Return runs as lines for people."""
-    return aligned(rows(outcomes, settings, metrics))
+    """Return runs as lines for people, or, where they differ in much, as columns."""
+    as_lines = rows(outcomes, settings, metrics)
+    as_columns = aligned(list(zip(*as_lines, strict=True)))
+    text = aligned(as_lines)
+    narrower = as_columns.index("\n") < text.index("\n")
+    return as_columns if narrower and len(settings) > MOST_SETTINGS else text
 
 
 def records(directory: Path) -> list[Mapping[str, Any]]:

@@ -2,7 +2,9 @@
 
 import argparse
 import csv
+import errno
 import io
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,10 +18,11 @@ import nanotorch as torch
 from nanotorch.serialization.files import write_atomically
 
 from .checkpoint import CheckpointError
-from .csv_file import CsvFile, read_csv
+from .csv_file import MISSING, CsvFile, read_csv
+from .imports import add_option, import_components
 from .kinds import Characters
 from .preprocessing import Column
-from .problems import ConfigError, Place, Problem
+from .problems import ConfigError, Place, Problem, quoted
 from .streams import patient_streams
 from .trained import Trained, continued, load_trained
 
@@ -45,6 +48,7 @@ def parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument("run", metavar="RUN", help="the directory of a run, or 'latest'")
     parser.add_argument("input", nargs="?", metavar="FILE", help="a .csv, .npy or .npz file")
     parser.add_argument("--output", metavar="FILE", help="where the table goes; shown if left out")
+    add_option(parser)
     parser.add_argument("--prompt", help="of a model of text: how a text begins")
     parser.add_argument("--length", type=int, default=400, help="characters to add to it")
     parser.add_argument(
@@ -75,26 +79,47 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/predict
 
 def run(options: argparse.Namespace) -> None:
     """Do what the options say."""
+    import_components(options.imports)
     trained = load_trained(options.run)
     if isinstance(trained.kind, Characters):
+        if options.input is not None:
+            raise refusal("a model of text takes --prompt, not a file")
         tell_text(trained, options)
         return
+    if options.prompt is not None:
+        raise refusal("--prompt is for models of text")
     if options.input is None:
         raise refusal("needs a file of samples beside the run")
-    path = Path(options.input)
-    rows, targets = read_samples(trained, path)
+    rows, targets = read_samples(trained, Path(options.input))
     outputs = trained.outputs(trained.preprocessing.inputs(rows))
-    columns = trained.kind.predictions(outputs, trained.dataset)
-    text = table_text(columns)
+    text = table_text(trained.kind.predictions(outputs, trained.dataset))
     if options.output is None:
         print(text, end="", flush=True)
     else:
-        write_atomically(Path(options.output), text.encode())
+        write_output(options.output, text)
         print(f"{len(rows)} predictions in {options.output}", file=sys.stderr)
     if targets is not None:
-        found = trained.kind.measure(outputs, targets)
+        told = ~np.isnan(targets)
+        found = trained.kind.measure(outputs[told], targets[told])
         said = ", ".join(f"{name} {value:.4f}" for name, value in found.items())
-        print(said, file=sys.stderr)
+        only = "" if told.all() else f"the {told.sum()} rows with a target: "
+        print(f"{only}{said}", file=sys.stderr)
+
+
+def write_output(name: str, text: str) -> None:
+    """Write the table to a file.
+
+    Raises:
+        ConfigError: if it cannot be written.
+    """
+    path = Path(name)
+    try:
+        if not name or path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        write_atomically(path, text.encode())
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise refusal(f"--output: cannot write {quoted(name)}: {reason}") from None
 
 
 def refusal(message: str) -> ConfigError:
@@ -121,37 +146,51 @@ def read_samples(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Return the features of new samples, shape (samples, features), and their targets if known.
 
+    A target that is missing is NaN.
+
     Raises:
-        ConfigError: if they are not what the model was trained on.
-        OSError: if the file cannot be read.
+        ConfigError: if they cannot be read, or are not what the model was trained on.
     """
-    if path.suffix in (".npy", ".npz"):
-        return array_samples(trained, path), None
+    try:
+        if path.suffix in (".npy", ".npz"):
+            return array_samples(trained, path), None
+        return table_samples(trained, path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        message = f"cannot be read: {reason}"
+        raise ConfigError([Problem(Place(source=str(path)), "", message)]) from None
+
+
+def table_samples(
+    trained: Trained, path: Path
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Return the features and the targets of a table."""
     preprocessing = trained.preprocessing
     if not preprocessing.columns:  # made up, or of arrays: the columns are the features
         columns = [Column(name) for name in preprocessing.features]
         preprocessing = replace(preprocessing, columns=columns)
-    table = read_csv(path, preprocessing.delimiter, preprocessing.header)
+    table = read_csv(path, preprocessing.delimiter, preprocessing.header, configured=False)
     rows = preprocessing.rows(table)
     known = preprocessing.target in table.header and preprocessing.header
-    return rows, known_targets(trained, table) if known else None
+    targets = known_targets(trained, table) if known else None
+    return rows, None if targets is None or np.isnan(targets).all() else targets
 
 
 def known_targets(trained: Trained, table: CsvFile) -> NDArray[np.float64]:
-    """Return the targets of a table."""
+    """Return the targets of a table, NaN where one is missing."""
     target, classes = trained.preprocessing.target, trained.dataset.classes
     if classes is None:
-        return table.numbers(target)
-    numbers = {name: index for index, name in enumerate(classes)}
+        return table.numbers(target, missing=True)
+    numbers = {name: float(index) for index, name in enumerate(classes)}
     cells = table.texts(target)
     problems = [
-        table.problem(row, target, f"{cell!r} is no class of the training")
+        table.problem(row, target, f"{quoted(cell)} is no class of the training")
         for row, cell in zip(table.rows, cells, strict=True)
-        if cell not in numbers
+        if cell not in numbers and cell.lower() not in MISSING
     ]
     if problems:
         raise ConfigError(problems)
-    return np.array([numbers[cell] for cell in cells], dtype=np.float64)
+    return np.array([numbers.get(cell, np.nan) for cell in cells])
 
 
 def array_samples(trained: Trained, path: Path) -> NDArray[np.float64]:

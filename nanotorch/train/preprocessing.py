@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .csv_file import MISSING, CsvFile
-from .problems import ConfigError, Place, Problem, quoted
+from .csv_file import MISSING, NO_HEADER, CsvFile
+from .problems import ConfigError, Place, Problem, did_you_mean, quoted
 
 Array = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class Column:
         texts = table.texts(self.name)
         known = {category: index for index, category in enumerate(self.categories)}
         problems = [
-            table.problem(row, self.name, self._refusal(text))
+            table.problem(row, self.name, self._refusal(text, table))
             for row, text in zip(table.rows, texts, strict=True)
             if text not in known and not (missing and text.lower() in MISSING)
         ]
@@ -56,8 +56,10 @@ class Column:
         ones: Array = (index[:, None] == np.arange(len(known))).astype(np.float64)
         return ones
 
-    def _refusal(self, text: str) -> str:
-        return f"{quoted(text)} is not a value that training has seen" if text else "is empty"
+    def _refusal(self, text: str, table: CsvFile) -> str:
+        if text.lower() in MISSING:
+            return table.no_value(text)
+        return f"{quoted(text)} is not a value that training has seen"
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,9 @@ class Preprocessing:
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
             message = f"has no column {', '.join(map(quoted, missing[:3]))}{more}"
+            message += did_you_mean(missing[0], table.header)
+            if table.lacks_header:
+                message = f"{NO_HEADER}, such as {', '.join(map(quoted, missing[:3]))}{more}"
             raise ConfigError([Problem(Place(source=table.source), "", message)])
         found: list[Array] = []
         problems: list[Problem] = []

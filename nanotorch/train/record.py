@@ -11,6 +11,7 @@ from typing import Any
 
 from .checkpoint import CheckpointError
 from .experiment import Experiment
+from .imports import imported
 from .run_directory import rewrite_json, versions, write_json
 
 NAME = "run.json"
@@ -57,6 +58,7 @@ def new_record(directory: Path, experiment: Experiment, command: Sequence[str]) 
         "status": "running",
         "id": secrets.token_hex(8),
         "command": list(command),
+        "imports": list(imported),
         "started": now(),
         "versions": versions(),
         "data": checksums(experiment),

@@ -10,9 +10,11 @@ import numpy as np
 from .checkpoint import CheckpointError
 from .checkpoints import DIRECTORY, newest_state, own_state
 from .experiment import Experiment
-from .load import load_config
+from .imports import as_options, imported
+from .load import LoadedConfig, load_config
 from .lock import locked
 from .problems import ConfigError, Place, Problem
+from .record import NAME as RECORD
 from .record import Record, checksums, now, read_record
 from .run import FINISHED, PROGRAM, Run, RunResult, Saved, build_experiment
 from .run_directory import LATEST, note_latest
@@ -51,8 +53,8 @@ def resume(
         ConfigError: if a value is wrong.
     """
     directory, chosen = find(target)
-    loaded = load_config(directory / "config.yaml", overrides)
     values = read_record(directory)
+    loaded = load_own_config(directory, overrides)
     if values["status"] == FINISHED and not overrides and chosen is None:
         print(f"{directory}: finished after {values['steps']} steps; nothing is left to do")
         print("more of it: give it a greater train.epochs, or train.steps", flush=True)
@@ -77,6 +79,31 @@ def resume(
         with record, np.errstate(all="ignore"):
             saved = Saved(state, bool(overrides))
             return Run(loaded, experiment, directory, record, program, saved).run()
+
+
+def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedConfig:
+    """Return the configuration of a run.
+
+    Raises:
+        ConfigError: if it is damaged, or names what a module registers that was not imported.
+    """
+    try:
+        return load_config(directory / "config.yaml", overrides)
+    except ConfigError as error:
+        missing = [name for name in recorded_imports(directory) if name not in imported]
+        if not missing:
+            raise
+        message = f"the run was made with {' '.join(as_options(missing))}; give this again"
+        record = Problem(Place(source=str(directory / RECORD)), "", message)
+        raise ConfigError([*error.problems, record]) from None
+
+
+def recorded_imports(directory: Path) -> list[str]:
+    """Return the modules that a run imported, as far as its record tells."""
+    try:
+        return list(read_record(directory).get("imports", ()))
+    except CheckpointError:
+        return []
 
 
 def find(target: str | Path) -> tuple[Path, Path | None]:

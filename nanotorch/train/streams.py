@@ -1,11 +1,14 @@
-"""Standard output and error whose readers may leave, as in `train.py ... | head`."""
+"""What surrounds a command: readers who may leave, as in `train.py ... | head`, and signals."""
 
 import contextlib
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any, TextIO
 
 
@@ -62,3 +65,31 @@ def patient(stream: TextIO | None, stack: contextlib.ExitStack) -> TextIO:
             write_through=stream.write_through,
         )
     )
+
+
+class Ended(KeyboardInterrupt):
+    """Somebody else than Ctrl-C asks the program to end."""
+
+    number = signal.SIGTERM
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM interrupt the block as Ctrl-C does."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        raise Ended
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python delivers signals to the main thread only
+        return
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def number_of(interruption: KeyboardInterrupt) -> int:
+    """Return the number of the signal that interrupted."""
+    return int(getattr(interruption, "number", signal.SIGINT))

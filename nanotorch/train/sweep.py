@@ -11,33 +11,39 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nanotorch.serialization.files import write_atomically
 
-from .axes import combinations, parse_axis
+from .axes import combinations, parse_axis, refusal
+from .callbacks import INTERRUPTED
+from .imports import add_option, as_options, import_components
 from .load import load_config, run_name
 from .outcomes import Outcome, chosen_metrics, favourite, ranked, read_outcome, rows, table
 from .problems import ConfigError
 from .report import duration
 from .run_directory import create_run_directory
-from .streams import patient_streams
+from .streams import ended_by_signals, number_of, patient_streams
 
 EXAMPLES = """\
 examples:
   PROGRAM --config configs/two_moons.yaml optimizer.lr=1e-1,1e-2,1e-3 seed=0:3
   PROGRAM --config configs/two_moons.yaml --random 20 'optimizer.lr=log(1e-4, 1e-1)' seed=0:9
-  PROGRAM --config configs/bce_classification.yaml --jobs 4 'optimizer={name: SGD, lr: 0.1},Adam'
+  PROGRAM --config configs/two_moons.yaml --jobs 4 'optimizer={name: SGD, lr: 0.1},{name: Adam}'
 
 Values stand between commas; a:b are the whole numbers from a to before b. With --random they may
 be drawn: log(a, b), uniform(a, b), integers(a, b). Runs are kept in
 runs/<config name>_sweep/<time>/, with a log of each and sweep.csv; TensorBoard's HPARAMS
 page shows them all:
   tensorboard --logdir runs/<config name>_sweep/<time>
-Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in what was asked for.
+Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in what was asked for, 130
+interrupted by Ctrl-C and 143 by SIGTERM: what was under way has kept a checkpoint.
 """
+NOT_STARTED = "not started"
+OWN = ("log.dir", "log.name", "log.progress")
+"""Settings that the sweep makes for each run."""
 MOST_SHOWN = 5
 """Measures that the printed table has."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -54,11 +60,19 @@ def parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument("--config", metavar="FILE", required=True, help="the YAML file")
     parser.add_argument("settings", nargs="+", metavar="key=values", help="what is varied, and how")
     parser.add_argument("--random", type=positive, metavar="N", help="N random runs, not all")
-    parser.add_argument("--seed", type=int, default=0, help="of what is random; 0 by default")
+    parser.add_argument("--seed", type=natural, default=0, help="of what is random; 0 by default")
     parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="runs at a time")
     parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")
     parser.add_argument("--dir", default="runs", help="where sweeps are kept; `runs` by default")
+    add_option(parser)
     return parser
+
+
+def natural(text: str) -> int:
+    """Return a whole number from 0 on."""
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, got {text!r}")
+    return int(text)
 
 
 def positive(text: str) -> int:
@@ -71,16 +85,16 @@ def positive(text: str) -> int:
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
     """Run the command line; return the exit code."""
     command = list(sys.argv[1:] if arguments is None else arguments)
-    with patient_streams():
+    with patient_streams(), ended_by_signals():
         options = parser(program).parse_intermixed_args(command)
         try:
             return sweep(options)
         except ConfigError as error:
             print(error, file=sys.stderr)
             return 2
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             print("\ninterrupted", file=sys.stderr)
-            return 130
+            return 128 + number_of(error)
         except OSError as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
@@ -88,27 +102,38 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.p
 
 def sweep(options: argparse.Namespace) -> int:
     """Run what the options ask for; return the exit code."""
+    import_components(options.imports)
     axes = [parse_axis(argument) for argument in options.settings]
+    for axis in axes:
+        if axis.key in OWN:
+            raise refusal(
+                f"{axis.key}=...", "is the sweep's own: each run has a directory in --dir"
+            )
     chosen = combinations(axes, options.random, options.seed)
     for overrides in chosen:
         load_config(options.config, overrides)  # every mistake is told before anything runs
     name = run_name(Path(options.config).stem)
-    directory = create_run_directory(Path(options.dir), f"{name}_sweep")
+    try:
+        directory = create_run_directory(Path(options.dir), f"{name}_sweep")
+    except OSError as error:
+        message = f"cannot make a directory there: {error.strerror or error}"
+        raise refusal(f"--dir {options.dir}", message) from None
     print(f"{len(chosen)} runs, {options.jobs} at a time, in {directory}", flush=True)
-    runs = Runs(options.config, directory, len(str(len(chosen))), options.jobs)
-    with ThreadPoolExecutor(options.jobs) as pool:
-        try:
-            outcomes = list(pool.map(runs.one, range(len(chosen)), chosen))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            runs.end()
-            raise
-    return tell(outcomes, [axis.key for axis in axes], options.metric, directory)
+    command = [*as_options(options.imports), "--config", options.config]
+    runs = Runs(command, directory, len(str(len(chosen))), options.jobs)
+    outcomes, interruption = runs.all(chosen)
+    code = tell(outcomes, [axis.key for axis in axes], options.metric, directory)
+    if interruption is None:
+        return code
+    print("interrupted", file=sys.stderr)
+    return 128 + number_of(interruption)
 
 
 def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory: Path) -> int:
     """Print the table, keep it as `sweep.csv`; return the exit code."""
-    metric = metric or favourite(outcomes)
+    measured = sorted({name for outcome in outcomes for name in outcome.results})
+    known = metric is None or metric in measured or not measured
+    metric = metric if metric in measured else favourite(outcomes)
     order, metrics = ranked(outcomes, metric), chosen_metrics(outcomes, metric)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows(order, keys, metrics))
@@ -120,15 +145,27 @@ def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory
         f" the whole table is {directory / 'sweep.csv'}"
     )
     for outcome in failed:
-        print(f"{outcome.name} {outcome.status}: see {directory / outcome.name}.log")
+        if outcome.status != NOT_STARTED:
+            log = directory / f"{outcome.name}.log"
+            print(f"{outcome.name} {outcome.status}: see {log}{last_line(log)}")
+    if not known:
+        print(f"--metric: no run has measured it; there are {', '.join(measured)}", file=sys.stderr)
+        return 2
     return 1 if failed else 0
+
+
+def last_line(log: Path) -> str:
+    """Return what a run said last, on a line of its own."""
+    lines = [line for line in log.read_text("utf-8", errors="replace").splitlines() if line.strip()]
+    return f"\n  {lines[-1]}" if lines else ""
 
 
 @dataclass
 class Runs:
     """Runs the processes."""
 
-    config: str
+    command: Sequence[str]
+    """The part of the command that all have."""
     directory: Path
     digits: int
     jobs: int
@@ -138,26 +175,44 @@ class Runs:
     """Whether no more are to be started."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def all(self, chosen: Sequence[list[str]]) -> tuple[list[Outcome], KeyboardInterrupt | None]:
+        """Run all; return what came of them, and what interrupted them."""
+        interruption = None
+        with ThreadPoolExecutor(self.jobs) as pool:
+            futures = [pool.submit(self.one, *item) for item in enumerate(chosen)]
+            while True:
+                try:
+                    wait(futures)
+                    break
+                except KeyboardInterrupt as error:
+                    interruption = error
+                    self.end()  # once lets them keep a checkpoint, again ends them at once
+        return [future.result() for future in futures], interruption
+
     def one(self, number: int, overrides: list[str]) -> Outcome:
         """Run one; return what came of it."""
         name = f"run{number:0{self.digits}}"
         settings = dict(override.split("=", 1) for override in overrides)
         own = [f"log.dir={self.directory}", f"log.name={name}", "log.progress=false"]
-        command = [sys.executable, "-m", "nanotorch.train", "--config", self.config]
+        command = [sys.executable, "-m", "nanotorch.train", *self.command]
         # Several processes with as many threads each as there are cores are slower than one.
         alone = dict.fromkeys(THREADS, "1") if self.jobs > 1 else {}
+        if self.ended:
+            return Outcome(name, NOT_STARTED, settings)
         with (self.directory / f"{name}.log").open("wb") as log:
             with self.lock:
-                if self.ended:
-                    return Outcome(name, "not started", settings)
                 process = subprocess.Popen(
                     [*command, *overrides, *own],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     env={**os.environ, **alone},
+                    # A terminal's Ctrl-C is for the sweep, which passes it on once.
+                    process_group=0 if os.name == "posix" else None,
                 )
                 self.processes.add(process)
+                if self.ended:  # meanwhile
+                    process.terminate()
             code = process.wait()
         with self.lock:
             self.processes.discard(process)
@@ -173,10 +228,12 @@ class Runs:
     def _outcome(self, name: str, settings: dict[str, str], code: int) -> Outcome:
         found = sorted((self.directory / name).glob("*/run.json"))
         if not found:
-            return Outcome(name, f"failed with exit code {code}", settings)
+            status = INTERRUPTED if self.ended else f"failed with exit code {code}"
+            return Outcome(name, status, settings)
         outcome = replace(read_outcome(found[-1].parent, name), settings=settings)
         lost = outcome.status in ("running", "finished") and code != 0
-        return replace(outcome, status=f"failed with exit code {code}") if lost else outcome
+        status = INTERRUPTED if self.ended else f"failed with exit code {code}"
+        return replace(outcome, status=status) if lost else outcome
 
     def end(self) -> None:
         """Ask the processes at work to end, and start no more."""

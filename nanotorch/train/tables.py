@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .csv_file import MISSING, NO_HEADER, NUMBER, CsvFile, read_csv, shown_path
 from .data_settings import Data
 from .preprocessing import Column, Preprocessing
-from .problems import ConfigError, Origins, did_you_mean, quoted
+from .problems import ConfigError, Origins, Problem, did_you_mean, quoted
 
 Array = NDArray[np.float64]
 
@@ -59,13 +59,22 @@ def read_table(
         if not table.rows:
             raise origins.error("data.missing", f"drops every row of {table.source}")
     preprocessing = like or described(data, table, names)
-    x = preprocessing.rows(table)
-    if classification:
-        known = None if like is None else like.classes
-        classes, y = class_targets(table, data, binary, origins, known)
-        preprocessing = preprocessing if like else replace(preprocessing, classes=classes)
-    else:
-        y = table.numbers(data.target)
+    problems: list[Problem] = []
+    try:
+        x = preprocessing.rows(table)
+    except ConfigError as error:
+        problems += error.problems
+    try:
+        if classification:
+            known = None if like is None else like.classes
+            classes, y = class_targets(table, data, binary, origins, known)
+            preprocessing = preprocessing if like else replace(preprocessing, classes=classes)
+        else:
+            y = table.numbers(data.target)
+    except ConfigError as error:
+        problems += error.problems
+    if problems:
+        raise ConfigError(problems)
     return x, y, preprocessing
 
 
@@ -88,7 +97,7 @@ def check_columns(data: Data, table: CsvFile, origins: Origins) -> None:
 def described(data: Data, table: CsvFile, names: tuple[str, ...]) -> Preprocessing:
     """Return what is known of a table's columns before anything is measured."""
     columns = [
-        Column(name, in_order(table.texts(name), data) if name in data.categorical else None)
+        Column(name, in_order(table.texts(name)) if name in data.categorical else None)
         for name in names
     ]
     return Preprocessing(
@@ -101,9 +110,12 @@ def described(data: Data, table: CsvFile, names: tuple[str, ...]) -> Preprocessi
     )
 
 
-def in_order(texts: Sequence[str], data: Data) -> tuple[str, ...]:
-    """Return the different values of a column: numbers by size, names by the alphabet."""
-    values = {text for text in texts if not (data.missing == "mean" and text.lower() in MISSING)}
+def in_order(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the different values of a column: numbers by size, names by the alphabet.
+
+    What stands for no value is none.
+    """
+    values = {text for text in texts if text.lower() not in MISSING}
     if all(NUMBER.fullmatch(value) for value in values):
         return tuple(sorted(values, key=lambda value: (float(value), value)))
     return tuple(sorted(values))
@@ -113,7 +125,7 @@ def no_column(name: str, table: CsvFile) -> str:
     """Return the message for a column that is not there."""
     message = f"{table.source} has no column {quoted(name)}"
     if table.lacks_header:
-        return f"{message}: its first line {NO_HEADER}"
+        return f"{message}: its first line {NO_HEADER}; write data.header: false"
     return message + did_you_mean(name, table.header)
 
 
@@ -129,11 +141,17 @@ def class_targets(
     cells = table.texts(data.target)
     classes = known or (two_classes if binary else many_classes)(cells, data, origins)
     numbers = {name: index for index, name in enumerate(classes)}
-    expected = "not 0 or 1; see data.positive" if known is None else "no class of the main table"
+    expected = "neither 0 nor 1; CrossEntropyLoss takes more than two classes"
+    expected = expected if known is None else "no class of the main table"
+    missing = {cell for cell in cells if cell.lower() in MISSING and cell not in numbers}
     problems = [
-        table.problem(row, data.target, f"{quoted(cell)} is {expected}" if cell else "is empty")
+        table.problem(
+            row,
+            data.target,
+            table.no_value(cell) if cell in missing else f"{quoted(cell)} is {expected}",
+        )
         for row, cell in zip(table.rows, cells, strict=True)
-        if cell not in numbers or not cell
+        if cell not in numbers
     ]
     if problems:
         raise ConfigError(problems)
@@ -142,10 +160,16 @@ def class_targets(
 
 def two_classes(cells: Sequence[str], data: Data, origins: Origins) -> Sequence[str]:
     """Return the names of classes 0 and 1."""
+    column, values = f"column {quoted(data.target)}", in_order(cells)
     if data.positive is None:
-        return "0", "1"
-    column, values = f"column {quoted(data.target)}", sorted(set(cells))
-    if data.positive not in values:
+        if {"0", "1"} <= {*values} or {*values} <= {"0", "1"}:
+            return "0", "1"
+        if len(values) == 2:
+            first, second = values
+            message = f"{column} holds {quoted(first)} and {quoted(second)}; "
+            message += f"write data.positive: {quoted(second)} if that is to be class 1"
+            raise origins.error("data.target", message)
+    elif data.positive not in values:
         message = f"{column} has no such value"
         raise origins.error("data.positive", message + did_you_mean(data.positive, values[:9]))
     if len(values) > 2:
@@ -159,7 +183,7 @@ def many_classes(cells: Sequence[str], data: Data, origins: Origins) -> Sequence
     if data.positive is not None:
         message = "is for BCEWithLogitsLoss, which has two classes; remove it"
         raise origins.error("data.positive", message)
-    classes = in_order([cell for cell in cells if cell], data)
+    classes = in_order(cells)
     if len(classes) > MOST_CLASSES:
         message = f"has {len(classes)} different values; at most {MOST_CLASSES} classes are allowed"
         raise origins.error("data.target", f"column {quoted(data.target)} {message}")

@@ -16,10 +16,9 @@ from .build import Wanted, build_model
 from .checkpoint import CheckpointError
 from .dataset import Dataset, Samples
 from .kinds import Characters, Kind
-from .load import load_config
 from .preprocessing import Preprocessing
 from .problems import Origins
-from .resume import find
+from .resume import find, load_own_config
 from .run import WEIGHTS
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of
@@ -63,7 +62,7 @@ def load_trained(target: str | Path) -> Trained:
         ConfigError: if its configuration is damaged.
     """
     directory, _ = find(target)
-    config = load_config(directory / "config.yaml").config
+    config = load_own_config(directory).config
     if not isinstance(config, TrainedConfig):
         raise CheckpointError(directory, "is the run of a minimization, which has no model")
     kind, preprocessing = kind_of(config), read_preprocessing(directory / "preprocessing.json")

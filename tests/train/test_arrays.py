@@ -77,10 +77,10 @@ class Trap:
 def test_objects_are_not_unpickled() -> None:
     trap = np.array([Trap(), 1], dtype=object)
     np.savez("d.npz", x=trap, y=np.ones(2))
-    assert "without objects" in refusal(NPZ)
+    assert "it holds objects, which could run code" in refusal(NPZ)
     np.save("a.npy", trap)
     np.save("b.npy", np.ones(2))
-    assert "without objects" in refusal("data={npy: {x: a.npy, y: b.npy}}")
+    assert "it holds objects, which could run code" in refusal("data={npy: {x: a.npy, y: b.npy}}")
     assert not Path("sprung").exists()
 
 
@@ -104,7 +104,7 @@ def test_arrays_that_do_not_fit(arrays: dict[str, np.ndarray], message: str) -> 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not a zip", b"\x93NUMPY", b"a,b\n1,2\n"])
 def test_files_that_are_something_else(content: bytes) -> None:
     Path("d.npz").write_bytes(content)
-    assert "cannot read 'd.npz': not an array file of NumPy without objects" in refusal(NPZ)
+    assert "cannot read 'd.npz': no sound file of NumPy" in refusal(NPZ)
 
 
 def test_one_array_is_not_several() -> None:

@@ -30,6 +30,8 @@ from nanotorch.train.problems import ConfigError
         ("optimizer.lr=log(2, 1)", None),
         ("optimizer.lr=log(a, 1)", None),
         ("optimizer.lr=uniform(0, inf)", None),
+        ("optimizer.lr=normal(0, 1)", None),
+        ("seed=1,2,1", None),
     ],
 )
 def test_values(argument: str, values: list[str] | None) -> None:
@@ -70,3 +72,14 @@ def test_what_is_drawn_needs_a_number_of_runs() -> None:
     many = [parse_axis("a=0:1000"), parse_axis("b=0:1000")]
     with pytest.raises(ConfigError, match="makes 1,000,000 runs"):
         combinations(many, None, 0)
+
+
+def test_no_run_is_made_twice() -> None:
+    axes = [parse_axis("a=0:3"), parse_axis("b=integers(0, 1)")]
+    assert len({tuple(run) for run in combinations(axes, 6, 0)}) == 6
+    with pytest.raises(ConfigError, match="there seem to be only 6 different runs"):
+        combinations(axes, 7, 0)
+    with pytest.raises(ConfigError, match=r"command line: a=...: is given twice"):
+        combinations([parse_axis("a=1"), parse_axis("b=1"), parse_axis("a=2")], None, 0)
+    with pytest.raises(ConfigError, match="nothing is drawn by 'unifrm'; did you mean 'uniform'"):
+        parse_axis("a=unifrm(0, 1)")

@@ -6,7 +6,7 @@ import pytest
 
 from nanotorch.train import compare, load_config, train
 from nanotorch.train.outcomes import differing, ranked, read_outcome
-from tests.train.examples import CLASSIFICATION, write_example
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 QUIET = ("log.plots=false", "log.progress=false", "log.histograms=0")
 
@@ -52,6 +52,8 @@ def test_mistakes(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
         (["nowhere"], "nowhere: there is no such run"),
         (["empty"], "empty: has no runs in it"),
         (["runs", "--metric", "x/y"], "no run has measured 'x/y'"),
+        ([""], "has no runs in it"),
+        (["runs", "--plot", "c.foo"], "--plot writes .png, .svg, .pdf, not 'c.foo'"),
     ):
         assert compare.main(arguments) == 2
         assert message in capsys.readouterr().err
@@ -62,3 +64,29 @@ def test_a_damaged_run_spoils_nothing(runs: list[Path], capsys: pytest.CaptureFi
     (runs[1] / "config.yaml").write_text(":", "utf-8")
     assert compare.main(["runs"]) == 0
     assert "unreadable: " in capsys.readouterr().out
+
+
+def test_runs_of_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has a column with what it was; the measures of one kind mean nothing for another."""
+    for text in (CLASSIFICATION, REGRESSION, MINIMIZATION):
+        write_example(Path(), text)
+        train(load_config("x.yaml", QUIET))
+    capsys.readouterr()
+    assert compare.main(["runs"]) == 0
+    text = capsys.readouterr().out
+    lines = {line.split()[0]: line.split() for line in text.splitlines() if line}
+    assert lines["status"] == ["status"] + ["finished"] * 3
+    assert sorted(lines["experiment"][1:]) == ["classification", "minimization", "regression"]
+    assert lines["function/value"][1:3] == ["nan", "nan"]
+    assert float(lines["function/value"][3]) >= 0
+    assert "validation/loss is not one measure here, but BCEWithLogitsLoss and MSELoss" in text
+
+
+def test_a_run_counts_once_and_the_newest_has_a_name(
+    runs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert compare.main(["runs", str(runs[0]), f"{runs[0]}/../{runs[0].name}", "latest"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert compare.main(["latest"]) == 0
+    assert runs[1].name in capsys.readouterr().out

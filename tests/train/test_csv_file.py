@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanotorch.train.csv_file import NO_HEADER, cell_start, read_csv, shown_path
+from nanotorch.train.csv_file import NO_HEADER, cell_starts, read_csv, shown_path
 from nanotorch.train.problems import ConfigError
 
 
@@ -21,6 +21,7 @@ def refusal(text: str | bytes) -> str:
     return str(caught.value)
 
 
+DROP = "data.missing: drop leaves out such rows"
 SAVE = "or save the table with commas"
 
 
@@ -48,18 +49,21 @@ def test_a_table_is_read(text: str) -> None:
         ('b,a\n"1,5",1_0\n', "t.csv:2:7: column 'a': '1_0' is not a number"),
         (
             'b,a\n1,"2,5"\n',
-            "t.csv:2:3: column 'a': '2,5' is not a number; a number is written with a point",
+            "t.csv:2:3: column 'a': '2,5' is not a number; a number has a point and no commas",
         ),
-        ("b,a\n1,\n", "t.csv:2:3: column 'a': is empty"),
-        ("a\nnan\n", "t.csv:2:1: column 'a': 'nan' is not a number"),
+        ("b,a\n1,\n", f"t.csv:2:3: column 'a': is empty; {DROP}"),
+        ("a\nnan\n", f"t.csv:2:1: column 'a': 'nan' stands for no value; {DROP}"),
         ("a\n1\n-inf\n", "t.csv:3:1: column 'a': '-inf' is not a number"),
-        ("a\n1e999\n", "t.csv:2:1: column 'a': '1e999' is not a number"),
+        ("a\n1e999\n", "t.csv:2:1: column 'a': '1e999' is too large"),
         ("a\n٣\n", "t.csv:2:1: column 'a': '٣' is not a number"),
         ("a,b\n\n1,2,3\n", "t.csv:3:1: has 3 cells, but the header has 2"),
         ("a,b\n1\n", "t.csv:2:1: has 1 cells, but the header has 2"),
-        ("a,b,a\n1,2,3\n", "t.csv:1:5: a second column is called 'a'"),
-        ("a,,b\n1,2,3\n", "t.csv:1:3: the column has no name"),
-        ('a\n"1\n', "t.csv:2:1: not comma-separated values: unexpected end of data"),
+        ("a,b,a\n1,2,3\n", "t.csv:1:5: a second column is called 'a'; rename one"),
+        ("a,,b\n1,2,3\n", "t.csv:1:3: the column has no name; give it one, or remove it"),
+        ('a\n"1\n', "t.csv:2:1: this quote is not closed"),
+        ('b,a\n"u\nv",1\nw,"2\n3,4\n', "t.csv:4:3: this quote is not closed"),
+        ('b,a\n"u\nv",x\n', "t.csv:3:4: column 'a': 'x' is not a number"),
+        ('a\n"1"2\n', "t.csv:2:1: not comma-separated values: ',' expected after '\"'"),
         (
             "a;b\n1;2\n",
             f"t.csv:1:2: the cells are separated by semicolons; write data.delimiter: ';', {SAVE}",
@@ -80,11 +84,11 @@ def test_a_table_is_read(text: str) -> None:
             "a b\n1 2\n",
             f"t.csv:1:2: the cells are separated by blanks; write data.delimiter: ' ', {SAVE}",
         ),
-        ("1.5,1.5,x\n1,2,y\n", f"t.csv:1:1: {NO_HEADER}"),
-        ("1.5,,2\n1,2,3\n", f"t.csv:1:1: {NO_HEADER}"),
+        ("1.5,1.5,x\n1,2,y\n", f"t.csv:1:1: {NO_HEADER}; write data.header: false"),
+        ("1.5,,2\n1,2,3\n", f"t.csv:1:1: {NO_HEADER}; write data.header: false"),
         ("a\n", "t.csv:1:1: needs a header and at least one line of values under it"),
         ("", "t.csv:1:1: needs a header and at least one line of values under it"),
-        (b"a\n1\n\xff\n", "t.csv:3:1: is not text in UTF-8"),
+        (b"a\n1\n\xff\n", "t.csv:3:1: is not text in UTF-8 (byte 0xff); save it as UTF-8"),
     ],
 )
 def test_what_is_no_table_is_refused(text: str | bytes, message: str) -> None:
@@ -100,7 +104,30 @@ def test_every_cell_that_is_no_number_is_named() -> None:
 
 def test_where_a_cell_starts() -> None:
     text = 'a,"b,""c",d'
-    assert [cell_start(text, index) for index in range(4)] == [1, 3, 11, 12]
+    assert list(cell_starts(text, ",")) == [0, 2, 10]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_quoted_cells_may_have_line_breaks(end: str) -> None:
+    text = f'a,b{end}1,"u{end}v ""w"", x"{end}{end}2,5" pipe{end}'
+    table = read_csv(write(text))
+    assert table.texts("b") == ['u\nv "w", x', '5" pipe']
+    assert [row.line for row in table.rows] == [2, 5]
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ("uvwxy", "'u' is not a number, like 4 more cells; "
+         "a column of names belongs in data.categorical"),
+        (["1,5", "2,5", "3,5", "4,5"], "'1,5' is not a number; a number has a point and no commas, "
+         "like 3 more cells"),
+        (["1e999"] * 5, "'1e999' is too large, like 4 more cells"),
+    ],
+)  # fmt: skip
+def test_a_column_of_something_else_is_one_mistake(cells: list[str], message: str) -> None:
+    text = "a\n" + "".join(f'"{cell}"\n' for cell in cells)
+    assert refusal(text) == f"t.csv:2:1: column 'a': {message}"
 
 
 def test_paths_are_shown_from_here(tmp_path: Path) -> None:

@@ -156,14 +156,14 @@ def test_a_target_with_one_value_only() -> None:
          "table.csv:4:3: column 'b': 'z' is not a number"),
         (PLAIN, "a,y\n1,x\n2,2\n", "table.csv:2:3: column 'y': 'x' is not a number"),
         (PLAIN, "1,2.5,x\n3,4,z\n", f"x.yaml:4:11: data.target: table.csv has no column 'y': its "
-         f"first line {NO_HEADER}"),
+         f"first line {NO_HEADER}; write data.header: false"),
         (PLAIN, "y\n1\n2\n", "x.yaml:3:8: data.csv: has no column beside the target"),
         (PLAIN, "a,y\n1,2\n2,2\n", "x.yaml:3:3: data.split.test: "
-         "leaves this part without any of the 2 samples"),
+         "leaves this part without any of the 2 samples; make it 0, or give more of them"),
         (PLAIN, "a,y\n" + "1e300,1\n-1e300,1\n" * 9, "x.yaml:3:3: data: "
-         "some values are too large for the 32 bits of the model"),
+         "values of 'a' are too large for the 32 bits of the model"),
         (RAW, "a,y\n" + "1e39,1\n" * 9, "x.yaml:3:3: data: "
-         "some values are too large for the 32 bits of the model"),
+         "values of 'a' are too large for the 32 bits of the model"),
     ],
 )  # fmt: skip
 def test_data_that_cannot_be_had(data: str, table: str, message: str) -> None:
@@ -179,7 +179,7 @@ def test_data_that_cannot_be_had(data: str, table: str, message: str) -> None:
          "column 'kind' has 3 different values; two classes are needed, "
          "or CrossEntropyLoss for more"),
         (PLAIN, "a,y\n1,0\n2,1\n3,2\n", "table.csv:4:3: column 'y': "
-         "'2' is not 0 or 1; see data.positive"),
+         "'2' is neither 0 nor 1; CrossEntropyLoss takes more than two classes"),
         (PLAIN, "a,y\n1,1\n2,1\n", "x.yaml:4:11: data.target: all 2 samples are of class 1"),
     ],
 )  # fmt: skip

@@ -112,6 +112,14 @@ def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str]) -> None:
         ([str(directory)], "command line: needs a file of samples beside the run"),
         ([str(directory), "none.csv"], "No such file"),
         ([str(directory), "x.yaml"], "x.yaml:"),
+        ([str(directory), "."], ".: cannot be read: Is a directory"),
+        (
+            [str(directory), "table.csv", "--output", ""],
+            "--output: cannot write '': Is a directory",
+        ),
+        ([str(directory), "table.csv", "--output", "runs"], "cannot write 'runs': Is a directory"),
+        ([str(directory), "table.csv", "--output", "no/x"], "cannot write 'no/x': No such file"),
+        ([str(directory), "table.csv", "--prompt", "a"], "--prompt is for models of text"),
     ):
         assert predict.main(arguments) == 2
         assert message in capsys.readouterr().err
@@ -132,3 +140,38 @@ def test_loading_a_model_draws_nothing() -> None:
     torch.manual_seed(5)
     load_trained(directory)
     assert torch.rand(3).tolist() == expected
+
+
+def test_rows_without_a_target_are_predicted(capsys: pytest.CaptureFixture[str]) -> None:
+    directory = trained(REGRESSION, "a,y\n" + "1,2\n2,3\n" * 9)
+    Path("some.csv").write_text("a,y\n1,2\n2,\n3,NA\n", "utf-8")
+    rows, told = predicted(capsys, str(directory), "some.csv")
+    assert len(rows) == 4
+    assert told.startswith("the 1 rows with a target: mae ")
+    Path("none.csv").write_text("a,y\n1,\n2,\n", "utf-8")
+    rows, told = predicted(capsys, str(directory), "none.csv")
+    assert (len(rows), told) == (3, "")
+    Path("bad.csv").write_text("a,y\n1,x\n", "utf-8")
+    assert predict.main([str(directory), "bad.csv"]) == 2
+    assert "bad.csv:2:3: column 'y': 'x' is not a number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("A,y\n1,2\n", "new.csv: has no column 'a'; did you mean 'A'?"),
+        ("1\n2\n", "new.csv: holds values, not the names of columns, such as 'a'"),
+        ("a;b\n1;2\n", "new.csv:1:2: the cells are separated by semicolons, those of the training "
+         "by commas; save the table so"),
+        ("a,b\n,2\n", "new.csv:2:1: column 'a': is empty; training knew none without"),
+        ("a,b\nx,2\n" + "y,1\n" * 5, "'x' is not a number, like 5 more cells\n"),
+    ],
+)  # fmt: skip
+def test_tables_of_another_form(
+    table: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = trained(REGRESSION, "a,y\n" + "1,2\n2,3\n" * 9)
+    Path("new.csv").write_text(table, "utf-8")
+    capsys.readouterr()
+    assert predict.main([str(directory), "new.csv"]) == 2
+    assert message in capsys.readouterr().err

@@ -1,12 +1,18 @@
 """Sweeps: one run's failure stops no other, and the table tells of all."""
 
 import csv
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from nanotorch.train import sweep
 from tests.train.examples import REGRESSION, write_example
+from tests.train.test_cli import posix
 
 QUIET = "log={tensorboard: true, plots: false, histograms: 0}"
 
@@ -54,6 +60,9 @@ def test_hyperparameters_of_runs_are_in_tensorboard() -> None:
         ),
         (["seed=3:3"], "command line: seed=3:3: has no values"),
         (["optimizer.lr=log(1, 2)"], "say how many runs by --random N"),
+        (["log.name=a,b"], "command line: log.name=...: is the sweep's own"),
+        (["seed=0:2", "seed=1"], "command line: seed=...: is given twice"),
+        (["seed=0", "--dir", "x.yaml"], "--dir x.yaml: cannot make a directory there: Not a dir"),
     ],
 )
 def test_mistakes_are_told_before_anything_runs(
@@ -63,3 +72,60 @@ def test_mistakes_are_told_before_anything_runs(
     assert sweep.main(["--config", "x.yaml", *arguments]) == 2
     assert message in capsys.readouterr().err
     assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]
+
+
+def test_a_failed_run_is_told_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path(), REGRESSION)
+    arguments = ["optimizer.lr=0.1,-1", QUIET, "--metric", "validation/acuracy"]
+    assert sweep.main(["--config", "x.yaml", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert "1 of 2 runs finished" in captured.out
+    assert "run1 failed with exit code 2: see " in captured.out
+    assert "\n  command line: optimizer.lr=-1: Invalid learning rate: -1.0" in captured.out
+    assert "--metric: no run has measured it; there are test/loss, " in captured.err
+
+
+@pytest.mark.parametrize("seed", ["-1", "x", "1.5"])
+def test_a_seed_is_a_whole_number(seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        sweep.main(["--config", "x.yaml", "--random", "1", "--seed", seed, "seed=0:9"])
+    assert f"expected a whole number from 0 on, got '{seed}'" in capsys.readouterr().err
+
+
+SWEEP = "import sys; from nanotorch.train.sweep import main; sys.exit(main())"
+
+
+@posix
+@pytest.mark.parametrize(
+    ("number", "group", "code"),
+    [(signal.SIGINT, True, 130), (signal.SIGINT, False, 130), (signal.SIGTERM, False, 143)],
+)
+def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool, code: int) -> None:
+    """A terminal's Ctrl-C reaches the whole group; each run still gets one signal, and pauses."""
+    write_example(Path(), REGRESSION)
+    settings = ["seed=0:4", "train={epochs: 100000000}", QUIET, "log.every=1000", "--jobs", "2"]
+    command = [sys.executable, "-c", SWEEP, "--config", "x.yaml", *settings]
+    process = subprocess.Popen(
+        command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        end = time.monotonic() + 60
+        while len([*Path("runs").glob("*/*/*/*/metrics.jsonl")]) < 2 and time.monotonic() < end:
+            time.sleep(0.1)
+        time.sleep(0.5)
+        (os.killpg if group else os.kill)(process.pid, number)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, err) == (code, "interrupted\n")
+    assert "0 of 4 runs finished" in out
+    assert out.count("to go on: ") == 2
+    assert out.count("not started") == 2
+    (directory,) = Path("runs/x_sweep").iterdir()
+    for name in ("run0", "run1"):
+        (run,) = (directory / name).glob("*/run.json")
+        assert '"status": "interrupted"' in run.read_text("utf-8")
+        assert [*run.parent.glob("checkpoints/step-*")]
+    assert [row.split(",")[1] for row in (directory / "sweep.csv").read_text().splitlines()] == [
+        "status", "interrupted", "interrupted", "not started", "not started"
+    ]  # fmt: skip

@@ -60,7 +60,8 @@ HOLES = "a,b,y\n" + "".join(f"{i},{'' if i % 4 == 0 else i * 10},{i}\n" for i in
 
 
 def test_cells_without_a_value_are_refused_left_out_or_filled() -> None:
-    assert "table.csv:2:3: column 'b': is empty\n" in refusal(REGRESSION, HOLES)
+    message = "table.csv:2:3: column 'b': is empty; data.missing: drop leaves out such rows\n"
+    assert message in refusal(REGRESSION, HOLES)
     dropped = dataset(REGRESSION, HOLES, "data.missing=drop", "data.standardize=false")
     assert sum(len(dropped.parts[name]) for name in PARTS) == 30
     filled = dataset(REGRESSION, HOLES, "data.missing=mean", "data.standardize=false")
@@ -80,8 +81,37 @@ def test_what_counts_as_missing(cell: str) -> None:
 
 def test_a_target_must_be_there() -> None:
     table = "a,y\n1,\n" + "3,1\n" * 9
-    assert refusal(REGRESSION, table, "data.missing=mean") == "table.csv:2:3: column 'y': is empty"
+    message = "table.csv:2:3: column 'y': is empty; data.missing: drop leaves out such rows"
+    assert refusal(REGRESSION, table, "data.missing=mean") == message
     assert len(dataset(REGRESSION, table, "data.missing=drop").parts["train"]) == 6
+
+
+@pytest.mark.parametrize("cell", ["", "NA", "?"])
+def test_what_counts_as_missing_is_no_name(cell: str) -> None:
+    """Neither of a category nor of a class, unless it is given as data.positive."""
+    rows = "".join(f"{i},{'uv'[i % 2]},{'no' if i % 3 else 'yes'}\n" for i in range(20))
+    table = f"a,c,y\n{rows}1,{cell},yes\n1,u,{cell}\n"
+    data = "data={csv: table.csv, target: y, positive: yes, categorical: [c]}"
+    text = refusal(CLASSIFICATION, table, data)
+    assert [line.split(":")[1:4] for line in text.splitlines()] == [
+        ["22", "3", " column 'c'"], ["23", "5", " column 'y'"]
+    ]  # fmt: skip
+    dropped = dataset(CLASSIFICATION, table, data.replace("yes,", "yes, missing: drop,"))
+    assert list(dropped.preprocessing.features) == ["a", "c=u", "c=v"]
+
+
+def test_the_mistakes_of_features_and_of_the_target_are_told_at_once() -> None:
+    text = refusal(REGRESSION, "a,b,y\n" + "1,2,3\n" * 9 + "x,2,3\n1,y,4\n1,2,z\n")
+    assert [line.split(":")[1] for line in text.splitlines()] == ["11", "12", "13"]
+
+
+def test_which_of_two_names_is_class_one_has_to_be_said() -> None:
+    table = "a,y\n" + "1,well\n2,sick\n" * 9
+    text = refusal(CLASSIFICATION, table, "data={csv: table.csv, target: y}")
+    assert "column 'y' holds 'sick' and 'well'; write data.positive: 'well'" in text
+    table = "a,y\n" + "1,well\n2,sick\n3,dead\n" * 9
+    text = refusal(CLASSIFICATION, table, "data={csv: table.csv, target: y}")
+    assert "has 3 different values; two classes are needed, or CrossEntropyLoss" in text
 
 
 def test_a_column_of_nothing() -> None:

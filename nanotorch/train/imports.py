@@ -1,0 +1,130 @@
+"""`--import`: the user's modules, which register what configurations may name besides.
+
+A configuration never runs code; whoever gives the command may.
+"""
+
+import importlib
+import importlib.util
+import shlex
+import sys
+import traceback
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from .problems import ConfigError, Place, Problem, quoted
+
+GUARD = 'what is to run belongs under `if __name__ == "__main__":`'
+imported: list[str] = []
+"""What has been imported, as the command named it."""
+_under_way: set[str] = set()
+
+
+def add_option(parser: ArgumentParser) -> None:
+    """Add `--import`, which may be given several times, as `imports`."""
+    parser.add_argument(
+        "--import",
+        dest="imports",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="a module or file.py of yours, which registers layers, losses and so on",
+    )
+
+
+def as_options(names: Sequence[str]) -> list[str]:
+    """Return the part of a command that imports modules."""
+    return [part for name in names for part in ("--import", name)]
+
+
+def program_with(program: str, names: Sequence[str]) -> str:
+    """Return how the program is to be called again."""
+    return " ".join([program, *map(shlex.quote, as_options(names))])
+
+
+def import_components(names: Sequence[str]) -> None:
+    """Import modules, each a name that Python finds from the current directory, or a file.
+
+    Raises:
+        ConfigError: if there is none, or it raises an error.
+    """
+    for name in names:
+        if name in imported:
+            continue
+        if name in _under_way:
+            raise refusal(name, f"runs a training while it is imported; {GUARD}")
+        _under_way.add(name)
+        try:
+            (import_file if name.endswith(".py") else import_module)(name)
+        except ConfigError:
+            raise
+        except SystemExit:
+            raise refusal(name, f"ends the program while it is imported; {GUARD}") from None
+        except Exception as error:
+            raise refusal(name, described(error)) from None
+        finally:
+            _under_way.discard(name)
+        imported.append(name)
+
+
+def import_module(name: str) -> ModuleType:
+    """Import a module by its name; the current directory is looked through as well."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise refusal(name, f"{quoted(name)} is not the name of a module")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # it imports something else that is missing
+        file = f"; did you mean {name}.py?" if Path(f"{name}.py").is_file() else ""
+        message = f"there is no module {quoted(error.name)} here or where Python looks{file}"
+    raise refusal(name, message)
+
+
+def import_file(name: str) -> ModuleType:
+    """Import a file as the module of its name; it may import what is beside it."""
+    path = Path(name).resolve()
+    known = sys.modules.get(path.stem)
+    if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path:
+        return known
+    if known is not None:
+        raise refusal(name, f"there is a module {quoted(path.stem)} already; rename the file")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise refusal(name, "there is no such file")
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[path.stem]
+        raise
+    return module
+
+
+def described(error: Exception) -> str:
+    """Return an error with the line of the user's that it came from."""
+    kind = type(error).__name__
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}:{error.offset}: {kind}: {error.msg}"
+    own = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "importlib" not in frame.filename and not frame.filename.startswith(PACKAGE)
+    ]
+    where = f"{own[-1].filename}:{own[-1].lineno}: " if own else ""
+    return f"{where}{kind}: {error}"
+
+
+PACKAGE = str(Path(__file__).parents[1])
+
+
+def refusal(name: str, message: str) -> ConfigError:
+    """Return the error about a module."""
+    return ConfigError([Problem(Place(source=f"command line: --import {name}"), "", message)])

@@ -1,0 +1,126 @@
+"""`--import`: the user's modules, in trainings, sweeps and predictions."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nanotorch.train import imports, sweep
+from nanotorch.train.cli import main
+from nanotorch.train.components import LAYERS
+from nanotorch.train.predict import main as predict
+from tests.train.examples import REGRESSION, write_example
+from tests.train.test_cli import SCRIPT
+
+MODULE = """\
+import nanotorch as torch
+from nanotorch import train
+
+
+@train.register_layer
+class Twice(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return 2 * x
+"""
+TEXT = REGRESSION.replace("layers:", "layers:\n    - Twice")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = set(sys.modules)
+    yield
+    imports.imported.clear()
+    LAYERS.registered.pop("Twice", None)
+    for name in set(sys.modules) - before:
+        if not name.startswith("nanotorch"):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("name", ["my_layers", "my_layers.py", "deep/my_layers.py"])
+def test_names_of_a_module_can_be_used(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path(), TEXT)
+    Path("deep").mkdir()
+    Path("my_layers.py").write_text("from beside import *\n", "utf-8")
+    Path("beside.py").write_text(MODULE, "utf-8")
+    Path("deep/my_layers.py").write_text("from inside import *\n", "utf-8")
+    Path("deep/inside.py").write_text(MODULE, "utf-8")
+    assert main(["--config", "x.yaml", "--check"]) == 2
+    assert "'Twice' is not known" in capsys.readouterr().err
+    assert main(["--import", name, "--config", "x.yaml"]) == 0
+    assert main(["--list", "Twice", "--import", name]) == 0  # and a second time changes nothing
+    assert capsys.readouterr().out.endswith("Twice: \n")
+    assert predict(["latest", "table.csv", "--import", name]) == 0
+
+
+def test_who_goes_on_is_reminded_of_the_module(capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path(), TEXT)
+    Path("my_layers.py").write_text(MODULE, "utf-8")
+    paused = ["train.time_limit=1e-9", "train.epochs=3"]
+    assert main(["--import", "my_layers.py", "--config", "x.yaml", *paused]) == 0
+    assert (
+        "to go on: scripts/train.py --import my_layers.py --resume runs" in capsys.readouterr().out
+    )
+    imports.imported.clear()
+    del LAYERS.registered["Twice"]
+    for run in (lambda: main(["--resume", "latest"]), lambda: predict(["latest", "table.csv"])):
+        assert run() == 2
+        said = capsys.readouterr().err.splitlines()
+        assert "'Twice' is not known" in said[0]
+        assert said[1].endswith(
+            "run.json: the run was made with --import my_layers.py; give this again"
+        )
+
+
+def test_the_runs_of_a_sweep_import_as_well(capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path(), TEXT)
+    Path("my_layers.py").write_text(MODULE, "utf-8")
+    assert sweep.main(["--config", "x.yaml", "seed=0,1", "--import", "my_layers"]) == 0
+    assert "2 of 2 runs finished" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("nowhere", "", "there is no module 'nowhere' here or where Python looks"),
+        ("own.x", "", "there is no module 'own.x' here or where Python looks"),
+        ("nowhere.py", "", "there is no such file"),
+        (".own", "", "'.own' is not the name of a module"),
+        ("", "", "'' is not the name of a module"),
+        ("json.py", "", "there is a module 'json' already; rename the file"),
+        ("own", "1 / 0", "/own.py:1: ZeroDivisionError: division by zero"),
+        ("own.py", "\n\nx y", "SyntaxError: invalid syntax"),
+        ("own", "import nowhere.to_be_found", "/own.py:1: ModuleNotFoundError: No module named"),
+        ("own", "import sys; sys.exit(0)", "ends the program while it is imported; what is to run "
+         'belongs under `if __name__ == "__main__":`'),
+        ("own", "from nanotorch.train.cli import main; main(['--import', 'own', '--config', 'x'])",
+         None),
+        ("own", "import nanotorch.train as t\nt.register_function('sphere', abs)",
+         "/own.py:2: ValueError: a function called 'sphere' is known already"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_imported(
+    name: str, text: str, message: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_example(Path())
+    Path("own.py").write_text(text, "utf-8")
+    Path("json.py").write_text("", "utf-8")
+    code = main(["--import", name, "--config", "x.yaml", "--check"])
+    said = capsys.readouterr().err
+    if message is None:  # who runs a training meanwhile is told, not the one who waits for it
+        assert (code, "runs a training while it is imported" in said) == (0, True)
+        return
+    assert code == 2
+    assert said.startswith(f"command line: --import {name}: ")
+    assert message in said
+    assert not Path("runs").exists()
+
+
+def test_the_script_finds_modules_in_the_current_directory() -> None:
+    write_example(Path(), TEXT)
+    Path("my_layers.py").write_text(MODULE, "utf-8")
+    command = [*SCRIPT, "--import", "my_layers", "--config", "x.yaml", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
