@@ -197,10 +197,10 @@ class Runs:
         command = [sys.executable, "-m", "nanotorch.train", *self.command]
         # Several processes with as many threads each as there are cores are slower than one.
         alone = dict.fromkeys(THREADS, "1") if self.jobs > 1 else {}
-        if self.ended:
-            return Outcome(name, NOT_STARTED, settings)
         with (self.directory / f"{name}.log").open("wb") as log:
             with self.lock:
+                if self.ended:
+                    return Outcome(name, NOT_STARTED, settings)
                 process = subprocess.Popen(
                     [*command, *overrides, *own],
                     stdin=subprocess.DEVNULL,
@@ -211,8 +211,6 @@ class Runs:
                     process_group=0 if os.name == "posix" else None,
                 )
                 self.processes.add(process)
-                if self.ended:  # meanwhile
-                    process.terminate()
             code = process.wait()
         with self.lock:
             self.processes.discard(process)

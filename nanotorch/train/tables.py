@@ -164,8 +164,8 @@ def two_classes(cells: Sequence[str], data: Data, origins: Origins) -> Sequence[
     if data.positive is None:
         if {"0", "1"} <= {*values} or {*values} <= {"0", "1"}:
             return "0", "1"
-        if len(values) == 2:
-            first, second = values
+        if len(values) < 3:
+            first, second = values[0], values[-1]
             message = f"{column} holds {quoted(first)} and {quoted(second)}; "
             message += f"write data.positive: {quoted(second)} if that is to be class 1"
             raise origins.error("data.target", message)
@@ -175,7 +175,7 @@ def two_classes(cells: Sequence[str], data: Data, origins: Origins) -> Sequence[
     if len(values) > 2:
         message = f"{column} has {len(values)} different values; two classes are needed"
         raise origins.error("data.target", f"{message}, or CrossEntropyLoss for more")
-    return next((value for value in values if value != data.positive), ""), data.positive
+    return next((value for value in values if value != data.positive), ""), str(data.positive)
 
 
 def many_classes(cells: Sequence[str], data: Data, origins: Origins) -> Sequence[str]:
