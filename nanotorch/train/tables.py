@@ -162,10 +162,10 @@ def two_classes(cells: Sequence[str], data: Data, origins: Origins) -> Sequence[
     """Return the names of classes 0 and 1."""
     column, values = f"column {quoted(data.target)}", in_order(cells)
     if data.positive is None:
-        if {"0", "1"} <= {*values} or {*values} <= {"0", "1"}:
+        if {"0", "1"} <= {*values} or {*values} <= {"0", "1"} or len(values) < 2:
             return "0", "1"
-        if len(values) < 3:
-            first, second = values[0], values[-1]
+        if len(values) == 2:
+            first, second = values
             message = f"{column} holds {quoted(first)} and {quoted(second)}; "
             message += f"write data.positive: {quoted(second)} if that is to be class 1"
             raise origins.error("data.target", message)
