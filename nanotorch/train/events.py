@@ -1,7 +1,8 @@
 """A run in TensorBoard: everything here is derived from what is recorded elsewhere, or is seen."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch.serialization.files import naming
 from nanotorch.utils.tensorboard import SummaryWriter
+from nanotorch.utils.tensorboard.graph import ForwardGraph
+from nanotorch.utils.tensorboard.hparams import hparams
 from nanotorch.utils.tensorboard.protos import protos
+from nanotorch.utils.tensorboard.trace import trace
 
 from .reading import Component, Section
 
@@ -44,7 +48,14 @@ class TensorBoardEvents:
         with naming(self._directory):
             self._writer.add_text("config", f"```yaml\n{config}```")
             if graph is not None:
-                self._writer.add_graph(*graph)  # leaves the model, and what is random, as it was
+                model, x = graph  # are left as they were, and so is what is random
+                self._writer._add_structure(ForwardGraph(model, trace(model, (x,))))
+
+    @contextmanager
+    def step(self, model: nn.Module) -> Iterator[None]:
+        """Add the graphs of a step, the block, with the time and memory of its operations."""
+        with naming(self._directory), self._writer.trace_step(model):
+            yield
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
         """Add a point to each curve; of the final measurements, only the test part has none yet."""
@@ -93,18 +104,15 @@ class TensorBoardEvents:
     def outcome(self, config: Section, results: Mapping[str, float], step: int) -> None:
         """Add the run's row in the table of hyperparameters and results.
 
-        It shows the last values of curves that there are; the training part's metrics have none.
+        Its metrics are the last values of the run's curves. What columns there are is left for
+        TensorBoard to find out from all runs: of several descriptions it would take just one, and
+        without any it begins with the settings in which the runs differ.
         """
-        metrics = {
-            name: value
-            for name, value in results.items()
-            if np.isfinite(value) and not name.startswith("train/")
-        }
+        p = protos()
+        _, *rows = hparams(dict(hyperparameters(config)), results)
         with naming(self._directory):
-            # The curves may have been drawn before the run was resumed, by another writer.
-            self._writer._scalar_tags.update(metrics)
-            row = dict(hyperparameters(config))
-            self._writer.add_hparams(row, metrics, run_name=".", global_step=step)
+            for row in rows:
+                self._writer._file().add(p.Event(summary=row), step)
 
     def flush(self) -> None:
         """Return when everything is on the disk."""
@@ -127,7 +135,7 @@ def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tu
         "name": section.name, **section.arguments
     }  # fmt: skip
     for key, value in values.items():
-        if (not path and key in NOT_HYPERPARAMETERS) or value is None:
+        if (not path and key in NOT_HYPERPARAMETERS) or value in (None, ()):
             continue
         name = f"{path}{key}"
         if isinstance(value, Section | Component):

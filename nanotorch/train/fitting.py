@@ -2,6 +2,8 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import nanotorch as torch
@@ -20,6 +22,7 @@ from .recorder import Recorder
 from .schedules import Schedule
 from .schema import TrainedConfig
 from .step import Clip, TrainingStep, fitting, gradient_norm
+from .tracing import TraceStep
 
 FAST_STEPS = 2
 """Steps of a run that is only to show that everything works."""
@@ -68,6 +71,8 @@ class Fitting:
         self._norm: torch.Tensor | None = None
         """The norm of the latest gradients, before they were clipped."""
         self._profile = OperationProfile(model, loss, optimizer, config.log.profile)
+        self._trace: Callable[[nn.Module], AbstractContextManager[None]] | None = None
+        """What shows TensorBoard the next step, if that is the one to show."""
         self._average = Average(config.averaging, model) if config.averaging else None
         self._schedule: Schedule | None = None
         if config.scheduler is not None:
@@ -123,13 +128,20 @@ class Fitting:
         """Fit the samples; return the loss before the step and their number."""
         full = len(batch) == self._tensors and len(batch[-1]) == self._batch_size
         samples = self._samples if full else sum(len(y) for y in batch[1::2])
-        if self._profile.wanted:
-            with self._profile.recording():
+        if self._trace is not None or self._profile.wanted:
+            with self._watching():
                 result = self._fit.plain(*batch)
         else:
             result = self._fit.call(*batch) if full else self._fit.plain(*batch)
         loss, self._norm = result if self._clip else (result, None)
         return loss.item(), samples
+
+    def _watching(self) -> AbstractContextManager[None]:
+        """Return what notes the operations of the next step, which runs uncompiled meanwhile."""
+        if self._trace is None:
+            return self._profile.recording()
+        trace, self._trace = self._trace, None
+        return trace(self.model)
 
     @property
     def training_step(self) -> Callable[..., Any]:
@@ -167,6 +179,8 @@ class Fitting:
         if stopping is not None:
             wanted = (stopping.monitor, stopping.mode, stopping.patience, stopping.min_delta)
             listening.append(StopEarly(*wanted))
+        if events is not None:
+            listening.append(TraceStep(partial(setattr, self, "_trace", events.step)))
         if events is not None and log.histograms:
             every = max(self.epochs // log.histograms, 1)
             listening.append(RecordTensors(events.histograms, self.tensors, every))

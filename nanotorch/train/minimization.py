@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +23,15 @@ from .functions import evaluated
 from .loop import Callback, Loop
 from .optimizer_state import OptimizerState
 from .plots import Plot, Records
-from .plots_minimization import trajectory, value_curve
+from .plots_minimization import trajectory, value_curve, way
 from .problems import Origins
 from .reading import Component
+from .recorder import Recorder
 from .report import aligned
 from .schedules import STEP, Schedule
 from .schema import MinimizationConfig, Stop
 from .step import TrainingStep, searches
+from .tracing import TraceStep
 
 MOST_CURVES = 10
 """Coordinates, or starts, that get a curve of their own."""
@@ -56,10 +60,13 @@ class Minimization:
         self.steps = config.function.iterations
         self._schedule = self._make_schedule(origins)
         self._optimizer_state = OptimizerState(self.optimizer)
-        move = moving(self.function, self.x, self.optimizer)
+        self._module = FunctionModule(self.function)
+        move = moving(self._module, self.x, self.optimizer)
         self._listening = build_callbacks(config.callbacks, origins)
         wanted = config.function.compile
         self._move = TrainingStep(move, self.optimizer, wanted, self.steps)
+        self._trace: Callable[[nn.Module], AbstractContextManager[None]] | None = None
+        """What shows TensorBoard the next step, if that is the one to show."""
         self.values = np.full(len(points), math.nan)
         """The value of each point before the latest step, where there are several."""
 
@@ -77,7 +84,12 @@ class Minimization:
 
     def step(self, batch: Any) -> tuple[float, int]:
         """Move the points; return the least value before the move."""
-        value = self._move.call()
+        if self._trace is None:
+            value = self._move.call()
+        else:
+            with self._trace(self._module):
+                value = self._move.plain()
+            self._trace = None
         if value.dim() == 0:
             return value.item(), 1
         self.values = value.detach().numpy().copy()
@@ -113,21 +125,22 @@ class Minimization:
         """Return nothing: there is no data."""
         return []
 
-    def callbacks(self, recorder: Sink) -> Sequence[Callback]:
+    def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
         """Return what ends the search, records the points, and changes the learning rate."""
-        log, stop = self.config.log, self.config.function.stop
+        log, stop, events = self.config.log, self.config.function.stop, recorder.events
         listening: list[Callback | None] = [
             # First, so that the last point is recorded.
             StopWhenGoodEnough(self, stop) if stop else None,
             RecordPoints(self, recorder, log.every, shown=log.progress),
             self._schedule,
+            TraceStep(partial(setattr, self, "_trace", events.step)) if events else None,
             *self._listening,
         ]
         return [callback for callback in listening if callback is not None]
 
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
         """Return the function as a module, and the points."""
-        return FunctionModule(self.function), self.x.detach().clone()
+        return self._module, self.x.detach().clone()
 
     def state(self) -> Mapping[str, torch.Tensor]:
         """Return the points."""
@@ -157,9 +170,13 @@ class Minimization:
         """Draw the values and, in two dimensions, the way over the contour lines."""
         points = self.config.function.points
         plots = [value_curve(records)]
-        if len(points) == 1 and len(points[0]) == 2:
-            formula, start = self.config.function.formula, np.array(points[0], dtype=np.float64)
-            plots.append(trajectory(records, start, self._values, formula))
+        if len(points[0]) == 2:
+            formula = self.config.function.formula
+            shown = [tags(k if len(points) > 1 else None) for k in range(len(points))]
+            ways = [
+                way(records, *start) for start in zip(points, shown[:MOST_CURVES], strict=False)
+            ]
+            plots.append(trajectory(ways, self._values, formula))
         return [plot for plot in plots if plot is not None]
 
     def _values(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -213,13 +230,13 @@ def least(values: NDArray[np.float32]) -> float:
 
 
 def moving(
-    function: Expression, x: torch.Tensor, optimizer: optim.Optimizer
+    function: nn.Module, x: torch.Tensor, optimizer: optim.Optimizer
 ) -> Callable[[], torch.Tensor]:
     """Return what moves points downhill, and gives the values before."""
     several = x.dim() > 1
 
     def minimization_step() -> torch.Tensor:
-        y = evaluated(function, x)
+        y = function(x)
         optimizer.zero_grad()
         (y.sum() if several else y).backward()
         optimizer.step()
@@ -230,7 +247,7 @@ def moving(
 
         def closure() -> torch.Tensor:
             optimizer.zero_grad()
-            y = evaluated(function, x)
+            y = function(x)
             first.append(y)
             total = y.sum() if several else y
             total.backward()
@@ -240,6 +257,12 @@ def moving(
         return first[0].detach()
 
     return searching_step if searches(optimizer) else minimization_step
+
+
+def tags(start: int | None) -> tuple[str, str]:
+    """Return what the coordinates of a point in the plane, or of one of several, are called."""
+    prefix = "x/" if start is None else f"points/start{start}_x"
+    return f"{prefix}0", f"{prefix}1"
 
 
 class FunctionModule(nn.Module):
@@ -305,4 +328,7 @@ class RecordPoints(Callback):
         if several:
             starts = enumerate(before[:MOST_CURVES])
             values |= {f"function/start{k}": float(value) for k, value in starts}
+            if points.shape[1] == 2:  # the way of each is drawn
+                for k, place in enumerate(points[:MOST_CURVES]):
+                    values |= dict(zip(tags(k), map(float, place), strict=True))
         self._sink.write(loop.step, loop.epoch, values)

@@ -208,7 +208,7 @@ def scale_values(axes: "Axes", values: Any) -> None:
     finite = values[np.isfinite(values)]
     positive = finite[finite > 0]
     if len(positive) and finite.min() >= 0 and positive.max() > WIDE * positive.min():
-        axes.set_yscale("log", nonpositive="mask")
+        axes.set_yscale("log", nonpositive="clip")  # a zero lies below all that is shown
         narrow = positive.max() < NARROW * positive.min()
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
         axes.yaxis.set_major_formatter("{x:g}")
@@ -218,6 +218,9 @@ def scale_values(axes: "Axes", values: Any) -> None:
 
 
 def whole_numbers(axes: "Axes") -> None:
-    """Let the horizontal axis have whole numbers only."""
+    """Let the horizontal axis have whole numbers only, also around a single one."""
+    low, high = axes.dataLim.intervalx
+    if low == high:
+        axes.set_xlim(low - 1, high + 1)
     locator: Any = axes.xaxis.get_major_locator()
     locator.set_params(integer=True)

@@ -1,6 +1,6 @@
 """The way to a minimum, as figures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,7 @@ MOST_MARKERS = 150
 MOST_FRAMES = 32
 SECONDS = 4.0
 """How long the animation takes, if there are enough points."""
+STAR: dict[str, Any] = {"color": "gold", "markeredgecolor": "black", "markersize": 15}
 FAR = 50.0
 """How many times the distance of start and median a point may lie away to be shown."""
 
@@ -50,44 +51,52 @@ def value_curve(records: Records) -> Plot | None:
     return Plot("value", made)
 
 
-def trajectory(records: Records, start: Array, function: Function, formula: str) -> Plot | None:
-    """Draw the points on the contour lines of a function of two variables; the plot moves."""
+def way(records: Records, start: Sequence[float], tags: Sequence[str]) -> Array:
+    """Return the points from a start on that are worth showing, shape (points, 2)."""
     points = np.stack(
-        [np.append(start[i], series(records, f"x/{i}", "step")[1]) for i in range(2)], axis=1
+        [np.append(x, series(records, tag, "step")[1]) for x, tag in zip(start, tags, strict=True)],
+        axis=1,
     )
-    points = points[shown(points)]
-    if len(points) < 2:
+    return points[shown(points)]
+
+
+def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot | None:
+    """Draw ways on the contour lines of a function of two variables; the plot moves."""
+    ways = [points for points in ways if len(points) > 1]
+    if not ways:
         return None
     made, (axes,) = figure(width=6.8, height=5.4)
-    a, b = square(points)
+    a, b = square(np.concatenate(ways))
     values = function(np.stack([a.ravel(), b.ravel()])).reshape(a.shape)
     levels = contour_levels(values)
     filled = axes.contourf(a, b, values, levels, cmap="viridis_r", alpha=0.75, extend="both",
                            norm=steps_of_color(levels))  # fmt: skip
     axes.contour(a, b, values, levels, colors="white", linewidths=0.5, alpha=0.6)
     made.colorbar(filled, ax=axes, label="f", format="%.3g")
-    marker = "o" if len(points) <= MOST_MARKERS else None
-    (path,) = axes.plot(points[:, 0], points[:, 1], color=RED, linewidth=1.5, marker=marker,
-                        markersize=3, label="points")  # fmt: skip
-    axes.plot(*points[0], "o", color="white", markeredgecolor="black", markersize=8, label="start")
-    (end,) = axes.plot(*points[-1], "*", color="gold", markeredgecolor="black", markersize=15,
-                       label="end")  # fmt: skip
+    starts, ends = (np.stack([points[i] for points in ways]) for i in (0, -1))
+    marker = "o" if max(map(len, ways)) <= MOST_MARKERS else None
+    line: dict[str, Any] = {"color": RED, "linewidth": 1.5, "marker": marker, "markersize": 3}
+    whole = [artist for points in ways for artist in axes.plot(*points.T, **line)]
+    whole[0].set_label("points")
+    axes.plot(*starts.T, "o", color="white", markeredgecolor="black", markersize=8, label="start")
+    whole += axes.plot(*ends.T, "*", **STAR, label="end")
     title = f"f(x) = {formula}"
     axes.set(title=title if len(title) < 70 else f"{title[:67]}...", xlabel="x[0]", ylabel="x[1]")
     axes.grid(visible=False)
     axes.legend(loc="upper right", frameon=True, framealpha=0.85)
-    whole = [path, end]
-    frames = np.unique(np.linspace(1, len(points), min(len(points), MOST_FRAMES)).astype(int))
+    longest = max(map(len, ways))
+    frames = np.unique(np.linspace(1, longest, min(longest, MOST_FRAMES)).astype(int))
 
     def begin(front: "Axes") -> Callable[[int], Any]:
-        (line,) = front.plot([], [], color=RED, linewidth=1.5, marker=marker, markersize=3)
-        (head,) = front.plot([], [], "*", color="gold", markeredgecolor="black", markersize=15)
+        lines = [front.plot([], [], **line)[0] for _ in ways]
+        (heads,) = front.plot([], [], "*", **STAR)
 
         def move(frame: int) -> Any:
-            upto = points[: frames[min(frame, len(frames) - 1)]]
-            line.set_data(upto[:, 0], upto[:, 1])
-            head.set_data(upto[-1:, 0], upto[-1:, 1])
-            return line, head
+            upto = [points[: frames[min(frame, len(frames) - 1)]] for points in ways]
+            for drawn, points in zip(lines, upto, strict=True):
+                drawn.set_data(*points.T)
+            heads.set_data(*np.stack([points[-1] for points in upto]).T)
+            return [*lines, heads]
 
         return move
 

@@ -120,13 +120,14 @@ def confusion(
     made.colorbar(image, ax=axes, shrink=0.8, label="share of the true class")
     if count <= MOST_CLASSES:
         for (row, column), share in np.ndenumerate(shares):
-            text = f"{matrix[row, column]}\n{100 * share:.1f} %"
+            text = f"{matrix[row, column]}\n{100 * share:.1f} %" if share else "0"
             axes.text(column, row, text, ha="center", va="center",
                       color="white" if share > 0.55 else "#1a202c")  # fmt: skip
     right = np.trace(matrix) / max(matrix.sum(), 1)
     axes.set(title=f"Confusion matrix, {part}: accuracy {right:.3f}", xlabel="predicted",
              ylabel="true", xticks=range(count), yticks=range(count))  # fmt: skip
-    axes.set_xticklabels(classes, rotation=90 if count > 4 else 0)
+    long = count > 4 and max(map(len, classes)) > 3
+    axes.set_xticklabels(classes, rotation=90 if long else 0)
     axes.set_yticklabels(classes, rotation=0 if count > 4 else 90, va="center")
     axes.grid(visible=False)
     return Plot("confusion", made)

@@ -3,10 +3,12 @@
 import json
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
@@ -75,17 +77,56 @@ def test_the_row_of_hyperparameters_is_the_run_s_own() -> None:
                 path.name]  # fmt: skip
     events = accumulated(run.directory)
     rows = events.summary_metadata
-    assert {"_hparams_/experiment", "_hparams_/session_start_info"} <= set(rows)
+    # The columns are TensorBoard's to find: those in which runs differ come first.
+    assert {name for name in rows if name.startswith("_hparams_")} == {
+        "_hparams_/session_start_info", "_hparams_/session_end_info"
+    }  # fmt: skip
     content = rows["_hparams_/session_start_info"].plugin_data.content
     values = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
     assert values["optimizer.lr"].number_value == 0.25
     assert values["model.layers"].string_value == "Linear(4) ReLU() Linear(1)"
-    content = rows["_hparams_/experiment"].plugin_data.content
-    metrics = plugin_data_pb2.HParamsPluginData.FromString(content).experiment.metric_infos
-    tags = {metric.name.tag for metric in metrics}
-    assert {"validation/loss", "test/accuracy"} <= tags
-    assert tags <= set(events.Tags()["scalars"])  # each shows the last value of its curve
+    assert {"validation/loss", "test/accuracy"} <= set(events.Tags()["scalars"])
     assert [event.step for event in events.Scalars("validation/loss")] == [4, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides"),
+    [
+        (CLASSIFICATION, ["train={steps: 3, batch_size: 8}"]),
+        (CLASSIFICATION, ["train={steps: 1, batch_size: 8, accumulate: 2, clip_norm: 1}"]),
+        (MINIMIZATION, []),
+        (MINIMIZATION, ["function.start=[[1, 2], [3, 4]]"]),
+        (MINIMIZATION, ["optimizer={name: LBFGS}"]),
+    ],
+)
+def test_the_graph_has_the_time_and_memory_of_a_real_step(text: str, overrides: list[str]) -> None:
+    events = shown(text, *overrides)
+    assert events.Graph()
+    for name in ("forward", "backward"):
+        (event,) = events.Tensors(name)
+        content = event.tensor_proto.string_val[0]
+        assert b"/device:CPU:0" in content
+        box = b"Sequential/0_Linear" if text == CLASSIFICATION else b"FunctionModule"
+        assert box in content
+        if text == CLASSIFICATION:
+            assert b"step/" in content  # what no module did: the loss
+
+
+def test_watching_a_step_changes_nothing() -> None:
+    for number, tensorboard in enumerate(("true", "false")):
+        shown(CLASSIFICATION, f"log.tensorboard={tensorboard}", f"log.name=n{number}")
+    first, second = ((next(Path(f"runs/n{k}").iterdir()) / "weights.safetensors").read_bytes()
+                     for k in range(2))  # fmt: skip
+    assert first == second
+
+
+def test_beside_a_profiler_a_step_is_not_watched() -> None:
+    sys.setprofile(lambda *event: None)
+    try:
+        events = shown(CLASSIFICATION)
+    finally:
+        sys.setprofile(None)
+    assert "forward" not in events.Tags()["tensors"]
 
 
 def test_settings_have_dotted_names() -> None:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from nanotorch.train.load import load_config
 from nanotorch.train.loop import Loop
 from nanotorch.train.minimization import Minimization
 from nanotorch.train.problems import ConfigError
+from nanotorch.train.recorder import Recorder
 from nanotorch.train.schema import MinimizationConfig
 from tests.train.examples import MINIMIZATION, write_example
 
@@ -30,7 +31,9 @@ EXPRESSIONS = {
 
 
 class Kept:
-    """A sink that keeps everything."""
+    """A recorder that keeps everything."""
+
+    events = None
 
     def __init__(self) -> None:
         self.records: list[tuple[int, int, dict[str, float]]] = []
@@ -47,7 +50,7 @@ def experiment(text: str = MINIMIZATION, *overrides: str) -> Minimization:
 
 
 def run(minimization: Minimization, sink: Sink) -> None:
-    Loop(minimization, minimization.steps, minimization.callbacks(sink)).run()
+    Loop(minimization, minimization.steps, minimization.callbacks(cast(Recorder, sink))).run()
 
 
 @pytest.mark.parametrize("descent", GOLDEN["descents"], ids=lambda d: d["function"])

@@ -11,7 +11,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from nanotorch.train import RunResult, load_config, plots, train
 from nanotorch.train.plots import figure, loss_curves, scale_values, series
-from nanotorch.train.plots_minimization import contour_levels, shown, trajectory
+from nanotorch.train.plots_minimization import contour_levels, shown, trajectory, way
 from nanotorch.train.plots_supervised import confusion, padded, residuals, roc, roc_curves
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
@@ -26,6 +26,9 @@ PLOTS = {
     "two dimensions": (MINIMIZATION, [], {"value", "trajectory"}),
     "three dimensions": (
         MINIMIZATION, ["function={expression: sum(x), start: [1, 2, 3], iterations: 3}"], {"value"}
+    ),
+    "several starts": (
+        MINIMIZATION, ["function.start=[[1, 2], [3, 4]]"], {"value", "trajectory"}
     ),
     "a mean over coordinates": (
         MINIMIZATION,
@@ -135,7 +138,7 @@ def test_a_confusion_matrix_by_hand() -> None:
     plot = confusion(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), ["no", "yes"], "test")
     axes = plot.figure.axes[0]
     assert [text.get_text() for text in axes.texts] == [
-        "1\n100.0 %", "0\n0.0 %", "1\n33.3 %", "2\n66.7 %",
+        "1\n100.0 %", "0", "1\n33.3 %", "2\n66.7 %",
     ]  # fmt: skip
     assert axes.get_title() == "Confusion matrix, test: accuracy 0.750"
 
@@ -148,7 +151,8 @@ def test_residuals_are_what_is_missing() -> None:
 
 def test_a_trajectory_goes_from_the_start_through_all_points() -> None:
     records = [{"step": 1, "x/0": 0.5, "x/1": 0.0}, {"step": 2, "x/0": 0.0, "x/1": 0.0}]
-    plot = trajectory(records, np.array([1.0, 0.0]), lambda p: p[0] ** 2 + p[1] ** 2, "f")
+    points = way(records, (1.0, 0.0), ("x/0", "x/1"))
+    plot = trajectory([points], lambda p: p[0] ** 2 + p[1] ** 2, "f")
     assert plot is not None
     path: Any = plot.figure.axes[0].get_lines()[0]
     np.testing.assert_array_equal(path.get_xydata(), [[1, 0], [0.5, 0], [0, 0]])
@@ -158,6 +162,26 @@ def test_a_trajectory_goes_from_the_start_through_all_points() -> None:
     assert len(line.get_xydata()) == 1
     line, _ = move(plot.moving.frames - 1)
     assert len(line.get_xydata()) == 3
+
+
+def test_each_of_several_starts_has_its_way() -> None:
+    ways = [np.array([[1.0, 0], [0, 0]]), np.array([[3.0, 3], [2, 2], [1, 1]]), np.zeros((1, 2))]
+    plot = trajectory(ways, lambda p: p[0] ** 2 + p[1] ** 2, "f")
+    assert plot is not None
+    lines: Any = plot.figure.axes[0].get_lines()
+    assert [line.get_xydata().tolist() for line in lines[:2]] == [w.tolist() for w in ways[:2]]
+    starts, ends = (line.get_xydata().tolist() for line in lines[2:])
+    assert (starts, ends) == ([[1, 0], [3, 3]], [[0, 0], [1, 1]])
+    assert plot.moving is not None
+    *_, heads = plot.moving.start(plot.figure.axes[0])(1)
+    assert heads.get_xydata().tolist() == [[0, 0], [2, 2]]
+    assert trajectory(ways[2:], lambda p: p[0], "f") is None
+
+
+def test_a_single_epoch_stands_between_whole_numbers() -> None:
+    plot = loss_curves([{"epoch": 1, "step": 3, "train/epoch_loss": 2.0}])
+    assert plot is not None
+    assert plot.figure.axes[0].get_xlim() == (0, 2)
 
 
 def test_points_that_ran_away_are_not_shown() -> None:

@@ -76,12 +76,17 @@ class SummaryWriter(Curves, Media, Projector):
         if traced.trouble is not None:
             warnings.warn(f"add_graph shows no backward pass: {traced.trouble}", stacklevel=2)
         forward = ForwardGraph(model, traced)
-        graph = forward.graph_def()
-        self._file().add(protos().Event(graph_def=graph.SerializeToString()))
+        graph = self._add_structure(forward)
         self._add_profiles(forward)
         if verbose:
             for node in graph.node:
                 print(f"{node.name} = {node.op}({', '.join(node.input)})")
+
+    def _add_structure(self, forward: ForwardGraph) -> Any:
+        """Add the graph without time and memory, and return it: a run shows one, the last."""
+        graph = forward.graph_def()
+        self._file().add(protos().Event(graph_def=graph.SerializeToString()))
+        return graph
 
     @contextmanager
     def trace_step(self, model: "Module", global_step: int | None = None) -> Iterator[None]:
