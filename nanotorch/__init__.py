@@ -3,6 +3,7 @@
 Use it as `import nanotorch as torch`.
 """
 
+import sys as _sys
 from math import e as e
 from math import inf as inf
 from math import nan as nan
@@ -68,6 +69,8 @@ from nanotorch.ops import generator as random
 from nanotorch.ops.generator import Generator as Generator
 from nanotorch.ops.generator import default_generator as default_generator
 
+_sys.modules["nanotorch.random"] = random  # PyTorch has a module of that name
+
 __version__ = "0.1.0"
 newaxis = None
 
@@ -84,7 +87,7 @@ else:  # what many programs do without is imported when it is used
         {
             "nanotorch": (
                 "amp distributed distributions func functional mps nn optim serialization special "
-                "testing utils version xpu"
+                "testing types utils version xpu"
             ),
             "nanotorch.amp": "GradScaler autocast",
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",

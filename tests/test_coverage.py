@@ -1,8 +1,15 @@
 """The table of what nanotorch has of PyTorch tells what is there."""
 
 import importlib.util
+import json
+import re
+from functools import reduce
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+import nanotorch as torch
+from nanotorch.names.scope import REASONS
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,6 +27,24 @@ def script() -> Any:
 def test_the_table_is_up_to_date() -> None:
     written = (ROOT / "nanotorch" / "COVERAGE.md").read_text("utf-8")
     assert written == script().table(), "run `python scripts/coverage.py`"
+
+
+def test_nothing_that_is_there_is_named_as_out_of_scope() -> None:
+    known = json.loads((ROOT / "tests" / "golden" / "names.json").read_text("utf-8"))
+    listed = [name for reason in REASONS for name in reason.names.split()]
+    exact = [name for name in listed if not set(name) & set("\\*+?[")]
+    wrong = []
+    for place, names in known.items():
+        here: Any = reduce(lambda a, b: getattr(a, b, None), filter(None, place.split(".")), torch)
+        for name in names:
+            value = getattr(here, name, None)
+            outside = isinstance(value, ModuleType) and not value.__name__.startswith("nano")
+            if value is None or outside:
+                continue
+            dotted = f"{place or 'torch'}.{name}"
+            wrong += [dotted for e in exact if re.fullmatch(e, dotted if "." in e else name)]
+    assert wrong == []
+    assert "SyncBatchNorm" in exact
 
 
 def test_names_are_told_apart() -> None:

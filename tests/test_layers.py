@@ -22,6 +22,7 @@ LAYERS = (
     "nanotorch.linalg",
     "nanotorch.special",
     "nanotorch.functional",
+    "nanotorch.types",
     "nanotorch.return_types",
     "nanotorch.autograd",
     "nanotorch.nn",

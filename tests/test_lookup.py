@@ -66,7 +66,7 @@ def test_names_are_imported_when_they_are_used() -> None:
         ("jit", "script", "TorchScript"),  # for the sake of the module it would stand in
         ("nn", "SyncBatchNorm", "one process"),
         ("Tensor", "to_sparse", "dense"),
-        ("nn.init", "uniform", "removed"),
+        ("nn", "NLLLoss2d", "removed"),
         ("", "uniform", None),
         ("nn", "Conv2d", None),
     ],

@@ -1,5 +1,6 @@
 """Differentiation: `backward`, `grad`, the switches of recording, and operations of your own."""
 
+import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from nanotorch._core import grad_mode as grad_mode
@@ -23,6 +24,8 @@ from nanotorch.autograd.graph_view import make_dot as make_dot
 from nanotorch.autograd.graph_view import print_graph as print_graph
 from nanotorch.autograd.variable import Variable as Variable
 from nanotorch.names.lookup import on_demand as _on_demand
+
+_sys.modules["nanotorch.autograd.grad_mode"] = grad_mode  # PyTorch has a module of that name
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand("nanotorch.autograd")

@@ -5,6 +5,10 @@ import warnings
 from nanotorch import amp
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch.names.lookup import stand_in
+
+stand_in("nanotorch.cuda.amp.autocast_mode", {"nanotorch.cuda.amp": "autocast"})
+stand_in("nanotorch.cuda.amp.grad_scaler", {"nanotorch.cuda.amp": "GradScaler"})
 
 FORMER = (
     "`torch.cuda.amp.{0}(args...)` is deprecated. Please use `torch.amp.{0}('cuda', args...)` "

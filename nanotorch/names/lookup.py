@@ -4,6 +4,7 @@ import dis
 import importlib
 import sys
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from nanotorch.names.scope import why_not
@@ -37,6 +38,23 @@ def on_demand(
         return sorted({*vars(sys.modules[module]), *known})
 
     return __getattr__, __dir__
+
+
+# Modules that `stand_in` has made, by name.
+STAND_INS: dict[str, ModuleType] = {}
+
+
+def stand_in(name: str, origins: Mapping[str, str]) -> ModuleType:
+    """A module where PyTorch has one, of names that are at home elsewhere: see `on_demand`.
+
+    It is there to be imported by its ``name`` from then on.
+    """
+    module: Any = ModuleType(name, "Names that are at home elsewhere, where PyTorch has them.")
+    module.__getattr__, module.__dir__ = on_demand(name, origins)
+    sys.modules[name] = STAND_INS[name] = module
+    if sys.modules.get("torch") is sys.modules.get("nanotorch"):
+        sys.modules[name.replace("nano", "", 1)] = module
+    return module
 
 
 def missing(module: str, name: str) -> Exception:

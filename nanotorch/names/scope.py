@@ -46,7 +46,7 @@ REASONS = (
         GraphExecutorState IODescriptor JITException LiteScriptModule LockingLogger LoggerBase
         Node NoopLogger OperatorInfo StaticModule TracingState Type Use Value BenchmarkConfig
         BenchmarkExecutionStats ThroughputBenchmark FatalError AggregationType AVG SUM
-        ModuleDict ParameterDict BufferDict import_ir_module\w* parse_ir parse_schema
+        torch.(ModuleDict|ParameterDict) BufferDict import_ir_module\w* parse_ir parse_schema
         parse_type_comment merge_type_from_type_comment unify_type_list PyTorchFile\w+ Tag
         \w+StorageContext DeserializationStorageContext BroadcastingList[123] boolean_dispatch
         assert_int_or_pair""",
@@ -54,19 +54,19 @@ REASONS = (
     Reason(
         "nanotorch runs on the CPU only. Use torch.device('cpu'), or choose the device by "
         "torch.cuda.is_available()",
-        r"""mtia hip ipu vulkan is_vulkan_available cudnn_\w+ miopen_\w+ Stream Event
-        StreamObjType AcceleratorError OutOfMemoryError DeviceObjType get_device_module
-        pin_memory record_stream to_mkldnn mkldnn_\w+ fbgemm_\w+ cpp cpu has_mkl has_openmp
-        has_lapack has_spectral autograd.DeviceType compiled_with_cxx11_abi USE_\w+ PRIVATE_OPS
-        profiler_allow_cudagraph\w+ backends.(?!cuda|cudnn|mps)\w+ accelerator.\w+
-        (cuda|mps|xpu).\w+ windows
-        share_memory_ convert_conv[23]d_weight_memory_format nn.utils.memory_format""",
+        r"""(torch|Tensor).(mtia|hip|ipu) vulkan is_vulkan_available cudnn_\w+ miopen_\w+ Stream
+        Event StreamObjType AcceleratorError OutOfMemoryError DeviceObjType get_device_module
+        pin_memory record_stream to_mkldnn mkldnn_\w+ fbgemm_\w+ torch.(cpp|cpu) has_mkl
+        has_openmp has_lapack has_spectral autograd.DeviceType compiled_with_cxx11_abi USE_\w+
+        PRIVATE_OPS profiler_allow_cudagraph\w+ backends.(?!cuda|cudnn|mps)\w+ accelerator.\w+
+        (cuda|mps|xpu).\w+ windows share_memory_ convert_conv[23]d_weight_memory_format
+        nn.utils.memory_format""",
     ),
     Reason(
         "nanotorch trains in one process. Run the program without torch.distributed; the result "
         "is that of the whole batch",
-        r"""distributed rpc futures Future fork wait RRefType is_distributed
-        DistributedDataParallel\w* SyncBatchNorm DistributedSampler
+        r"""rpc futures Future fork wait RRefType is_distributed
+        DistributedDataParallel\w* SyncBatchNorm
         prepare_multiprocessing_environment
         thread_safe_generator InterfaceType sync""",
     ),
@@ -81,10 +81,10 @@ REASONS = (
     ),
     Reason(
         "nanotorch has dense tensors only, as NumPy has. Use a dense tensor, or a mask",
-        r"""sparse sparse_\w+ \w*_sparse_?\w* to_sparse\w* to_dense smm hsmm dsmm hspmm sspaddmm
-        spmm saddmm coalesce is_coalesced indices values (crow|ccol|col|row)_indices dense_dim
-        \w+_indices_copy indices_copy values_copy crow_indices\w* col_indices\w* SparseAdam nested
-        jagged masked to_padded_tensor""",
+        r"""torch.sparse sparse_\w+ \w*_sparse_?\w* to_sparse\w* to_dense smm hsmm dsmm hspmm
+        sspaddmm spmm saddmm coalesce is_coalesced indices values (crow|ccol|col|row)_indices
+        dense_dim \w+_indices_copy indices_copy values_copy crow_indices\w* col_indices\w*
+        SparseAdam nested jagged masked to_padded_tensor""",
     ),
     Reason(
         "nanotorch has the dtypes that NumPy has. Use float32, or float16 where memory is short",
@@ -94,22 +94,23 @@ REASONS = (
         "it is a part of PyTorch's own compiler, which works on programs as graphs; nanotorch "
         "runs Python as it is and has torch.compile for training steps",
         r"""fx export compiler library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+ sym_\w+
-        cond while_loop hash_tensor foreach overrides DisableTorchFunction\w* has_torch_function\w*
-        handle_torch_function is_tensor_like torch_version classproperty classes nn.utils.stateless
-        func.debug_unwrap func.functionalize functional_datapipe get_file_path const_data_ptr
-        is_set_to as_subclass grad_dtype
-        Tensor.module_load set_multithreading_enabled is_multithreading_enabled
-        is_view_replay_enabled enforce_grad_layout_policy NestedIOFunction SavedTensor
-        swap_in_optimizer_params_and_state optim.functional factory_kwargs common_types
-        \w+_notes GRID_SAMPLE\w+ EPOCH_DEPRECATION_WARNING slice_inverse""",
+        torch.cond while_loop hash_tensor foreach overrides DisableTorchFunction\w*
+        has_torch_function\w* handle_torch_function is_tensor_like torch_version classproperty
+        classes nn.utils.stateless func.debug_unwrap func.functionalize functional_datapipe
+        get_file_path const_data_ptr is_set_to as_subclass grad_dtype Tensor.module_load
+        set_multithreading_enabled is_multithreading_enabled is_view_replay_enabled
+        enforce_grad_layout_policy NestedIOFunction SavedTensor
+        swap_in_optimizer_params_and_state optim.functional _dynamo _functorch _inductor
+        factory_kwargs common_types \w+_notes GRID_SAMPLE\w+ EPOCH_DEPRECATION_WARNING
+        slice_inverse""",
     ),
     Reason(
         "it is a kernel behind a function that users call. Use the function of torch.nn.functional "
         "or the layer of torch.nn",
-        r"""native_\w+ unsafe_\w+ norm_except_dim batch_norm_\w+ convolution conv_tbc
-        grid_sampler\w* constant_pad_nd affine_grid_generator embedding_renorm_ init_num_threads
+        r"""native_\w+ unsafe_\w+ batch_norm_\w+ convolution conv_tbc
+        torch.embedding_bag embedding_renorm_ init_num_threads
         torch.(rnn_(tanh|relu)|lstm|gru) (rnn_tanh|rnn_relu|lstm|gru)_cell geqrf orgqr ormqr
-        LinearCrossEntropyOptions cudnn_is_acceptable quasirandom feature_dropout_?""",
+        LinearCrossEntropyOptions cudnn_is_acceptable quasirandom""",
     ),
     Reason(
         "it is made for compilers, which cannot do with views. Use the function without `_copy`, "
@@ -121,11 +122,15 @@ REASONS = (
         "Save the weights by torch.save: other programs read the safetensors format",
         r"onnx",
     ),
-    Reason("programs from the internet are not run by a name; fetch what you need", r"hub"),
+    Reason(
+        "programs from the internet are not run by a name; fetch what you need",
+        r"hub utils.model_zoo",
+    ),
     Reason(
         "Python's own tools show where time goes: cProfile, or SummaryWriter.add_graph, which "
         "measures every operation",
-        r"profiler\w* monitor Profiler\w+ kineto_available DeviceType",
+        r"""profiler\w* utils.(benchmark|bottleneck|collect_env|flop_counter) monitor Profiler\w+
+        kineto_available DeviceType""",
     ),
     Reason(
         "PyTorch has deprecated names of dimensions. Use comments or einsum",
@@ -134,17 +139,15 @@ REASONS = (
     ),
     Reason(
         "a tensor's memory is a NumPy array here: `tensor.numpy()` shows it",
-        r"""\w*Storage \w*StorageBase storage\w* untyped_storage typed_storage is_storage
+        r"""\w*Storage \w*StorageBase storage\w* typed_storage is_storage
         set_ data_ptr_ Storage StorageBase""",
     ),
     Reason(
         "PyTorch has removed or deprecated it itself. Use what stands in torch.linalg, torch.optim "
         "or torch.nn under the present name",
-        r"""(torch|Tensor).(eig|lstsq|solve|matrix_rank|lu_solve|qr) symeig volatile
+        r"""(torch|Tensor).(eig|lstsq|solve|matrix_rank|qr) symeig volatile
         reinforce ger_ triangular_solve nn.Container NLLLoss2d legacy_contiguous_format
-        nn.init.(constant|dirac|eye|kaiming_normal|kaiming_uniform|normal|orthogonal|sparse)
-        nn.init.(uniform|xavier_normal|xavier_uniform) autograd.variable_ range
-        upsample_(bilinear|nearest) Tensor.resize Tensor.resize_as
+        autograd.variable_ range Tensor.resize Tensor.resize_as
         CrossMapLRN2d nuclear_norm frobenius_norm profiler_legacy is_autocast_ipu\w*
         \w+_autocast_(ipu|xla|gpu|cpu)\w* is_autocast_(xla|cpu)\w*""",
     ),
@@ -167,12 +170,12 @@ REASONS = (
     Reason(
         "it is no name of PyTorch's, but one that its source imports. Import it from where it is "
         "at home",
-        r"""os sys math re warnings typing typing_extensions types inspect glob ctypes functools
+        r"""os sys math re warnings typing typing_extensions inspect glob ctypes functools
         importlib platform textwrap threading builtins torch np dataclasses copy wraps partial
         annotations TYPE_CHECKING Any Callable Literal ParamSpec TypeVar TypedDict Optional
         Self SupportsFloat Sequence Mapping cast overload override ref bisect_right
-        optim.lr_scheduler.(Counter|Optimizer|Tensor|inf) autograd.torch DType
-        nn.functional.(Tensor|grad) nn.grad nn.utils.init nn.utils.fusion""",
+        optim.lr_scheduler.(Counter|Optimizer|Tensor|inf|types) autograd.torch DType
+        nn.functional.(Tensor|grad) nn.grad""",
     ),
     Reason(
         "processes share nothing here. Use Python's own multiprocessing, and nothing but the "

@@ -1,6 +1,5 @@
 """Modules: layers, containers and losses, and the functions and initializers behind them."""
 
-import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from nanotorch.names.lookup import on_demand as _on_demand
@@ -51,8 +50,6 @@ from nanotorch.nn.parameter_container import ParameterDict as ParameterDict
 from nanotorch.nn.parameter_container import ParameterList as ParameterList
 from nanotorch.nn.shape import Flatten as Flatten
 from nanotorch.nn.shape import Unflatten as Unflatten
-
-modules = _sys.modules[__name__]  # PyTorch has its layers in a package `nn.modules`
 
 if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
@@ -164,7 +161,7 @@ else:
     __getattr__, __dir__ = _on_demand(
         "nanotorch.nn",
         {
-            "nanotorch.nn": "parallel",
+            "nanotorch.nn": "modules parallel",
             "nanotorch.nn.adaptive": "AdaptiveLogSoftmaxWithLoss",
             "nanotorch.nn.attention": "MultiheadAttention",
             "nanotorch.nn.batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",

@@ -13,7 +13,7 @@ from nanotorch.nn.functional.dropout import (
 from nanotorch.nn.module import Module
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     """Keeps its arguments and shows them.
 
     Args:
@@ -33,7 +33,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """In training, sets each element to zero with probability ``p`` and scales the others.
 
     The factor ``1 / (1 - p)`` keeps the mean. In evaluation the input passes unchanged.
@@ -55,7 +55,7 @@ class Dropout(_Dropout):
         return dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """`Dropout` of whole channels.
 
     Shape:
@@ -67,7 +67,7 @@ class Dropout1d(_Dropout):
         return dropout1d(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """`Dropout` of whole channels of pictures.
 
     Shape:
@@ -82,7 +82,7 @@ class Dropout2d(_Dropout):
         return dropout2d(input, self.p, self.training, self.inplace)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """`Dropout` of whole channels of volumes.
 
     Shape:
@@ -94,7 +94,7 @@ class Dropout3d(_Dropout):
         return dropout3d(input, self.p, self.training, self.inplace)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Dropout after `SELU`: drops to its lowest value, and keeps mean 0 and variance 1.
 
     Reference:
@@ -106,7 +106,7 @@ class AlphaDropout(_Dropout):
         return alpha_dropout(input, self.p, self.training)  # PyTorch does not ask `inplace` either
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """`AlphaDropout` of whole channels.
 
     Shape:

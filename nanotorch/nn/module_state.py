@@ -17,7 +17,7 @@ NO_EXTRA_STATE = (
 )
 
 
-class IncompatibleKeys(NamedTuple):
+class _IncompatibleKeys(NamedTuple):
     """What a state dict and a module do not have in common."""
 
     missing_keys: list[str]
@@ -122,7 +122,7 @@ class ModuleState(ModuleTree):
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> IncompatibleKeys:
+    ) -> _IncompatibleKeys:
         """Copy the tensors of a state dict into the parameters and buffers.
 
         Args:
@@ -144,7 +144,7 @@ class ModuleState(ModuleTree):
         metadata = getattr(state_dict, "_metadata", None)
         if metadata is not None:
             given._metadata = metadata
-        keys = IncompatibleKeys([], [])
+        keys = _IncompatibleKeys([], [])
         errors: list[str] = []
         self._load(given, "", metadata or {}, assign, keys, errors)
         if strict:
@@ -166,7 +166,7 @@ class ModuleState(ModuleTree):
         prefix: str,
         metadata: Mapping[str, Any],
         assign: bool,
-        keys: IncompatibleKeys,
+        keys: _IncompatibleKeys,
         errors: list[str],
     ) -> None:
         local = metadata.get(prefix.removesuffix("."), {})
@@ -310,3 +310,17 @@ class ModuleState(ModuleTree):
 
 def _overrides(module: ModuleState, name: str) -> bool:
     return getattr(type(module), name) is not getattr(ModuleState, name)
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take ``prefix`` off the names of a state dict that begin with it, in place.
+
+    So that the state of a layer that was wrapped, as by `DataParallel`, fits the layer itself.
+    """
+    for key in list(state_dict):
+        if key.startswith(prefix):
+            state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", {})
+    for key in list(metadata):
+        if key == prefix.replace(".", "") or (key and key.startswith(prefix)):
+            metadata[key[len(prefix) :]] = metadata.pop(key)

@@ -22,3 +22,8 @@ _single = _ntuple(1, "_single")
 _pair = _ntuple(2, "_pair")
 _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
+
+
+def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
+    """The elements from the last to the first, each ``n`` times: sizes as `pad` takes them."""
+    return tuple(x for x in reversed(tuple(t)) for _ in range(n))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.op import Array, op
+from nanotorch._core.op import Array, op, public
 from nanotorch.ops.joining import stack_along
 from nanotorch.ops.pooling import planes
 from nanotorch.ops.reduction import sum_along
@@ -229,6 +229,15 @@ def grid_sampler_3d(
 ) -> Array:
     """The volumes ``(N, C, D, H, W)`` at the places ``(N, d, h, w, 3)``; see `grid_sampler_2d`."""
     return seen(input, grid, (interpolation_mode, padding_mode, align_corners), (0, 0, 0))
+
+
+@public
+def grid_sampler(
+    input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Any:
+    """`grid_sampler_2d` of pictures, `grid_sampler_3d` of volumes."""
+    sampler: Any = grid_sampler_2d if input.ndim == 4 else grid_sampler_3d
+    return sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 # Grids

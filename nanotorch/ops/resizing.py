@@ -89,5 +89,6 @@ def relaid_in_place(self: Tensor, view: Tensor, own: Any, there: Any) -> Tensor:
     """Make ``self`` what its ``view`` is, which lies as ``there``."""
     if view._edge is not None:
         node: Any = view._edge[0]
-        node.__class__ = in_place_class(type(node))
+        kind: Any = type(node)
+        node.__class__ = in_place_class(kind)
     return become(self, view, (strided_view, (own, there), None))

@@ -114,7 +114,7 @@ def at_equal_distances(values: Any, dim: int, step: Any, edge_order: int) -> Ten
         first = -1.5 * at(0) + 2 * at(1) - 0.5 * at(2)
         last = 0.5 * at(count - 3) - 2 * at(count - 2) + 1.5 * at(count - 1)
     inside = (at(2, count - 2) - at(0, count - 2)) / 2
-    return cat([first / step, inside / step, last / step], dim)  # type: ignore[no-any-return]
+    return cat([first / step, inside / step, last / step], dim)
 
 
 def among_points(values: Any, dim: int, points: Any, edge_order: int) -> Tensor:
@@ -144,4 +144,4 @@ def among_points(values: Any, dim: int, points: Any, edge_order: int) -> Tensor:
         last = through([at(count - 3), at(count - 2), at(count - 1)], steps[-2:-1], steps[-1:], 2)
     size = count - 2
     inside = through([at(0, size), at(1, size), at(2, size)], steps[:-1], steps[1:], 1)
-    return cat([first, inside, last], dim)  # type: ignore[no-any-return]
+    return cat([first, inside, last], dim)

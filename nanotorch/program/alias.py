@@ -10,17 +10,16 @@ from types import ModuleType
 from typing import Any
 
 import nanotorch
-from nanotorch.names.lookup import told
+from nanotorch.names.lookup import STAND_INS, told
 from nanotorch.names.scope import why_not
 from nanotorch.version import __version__ as pytorch_version
 
 PATH = str(Path(__file__).parent / "path")
 # Modules that have another name here, by what follows `torch.`.
 ELSEWHERE = {
-    "functional": "nanotorch",
-    "nn.modules": "nanotorch.nn",
-    "nn.modules.utils": "nanotorch.nn.tuples",
     "autograd.grad_mode": "nanotorch._core.grad_mode",
+    "utils.data._utils": "nanotorch.utils.data",
+    "utils.data._utils.collate": "nanotorch.utils.data.collate",
     "_tensor": "nanotorch._core.tensor",
 }
 
@@ -68,10 +67,6 @@ def counterpart(name: str) -> ModuleType | None:
     except ModuleNotFoundError as error:
         if error.name is None or not f"nanotorch.{name}.".startswith(f"{error.name}."):
             raise  # a dependency is missing, not the module
-    if name.startswith("nn.modules."):  # PyTorch's files of layers; the layers are all in `nn`
-        return counterpart(name.replace("nn.modules.", "nn.", 1)) or importlib.import_module(
-            "nanotorch.nn"
-        )
     above, _, last = name.rpartition(".")
     holder = importlib.import_module("nanotorch") if not above else counterpart(above)
     found = getattr(holder, last, None)
@@ -99,6 +94,8 @@ def as_torch() -> ModuleType:
     nanotorch.__version__ = f"{pytorch_version}+nanotorch.{nanotorch.__version__}"
     nanotorch.__name__ = "torch"
     sys.modules["torch"] = nanotorch
+    for name, module in STAND_INS.items():
+        sys.modules[name.replace("nano", "", 1)] = module
     sys.meta_path.insert(0, TorchFinder())
     sys.path.insert(0 if sys.flags.safe_path else 1, PATH)
     return nanotorch

@@ -98,6 +98,7 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
         ["conj", "conj_physical", "conj_physical_", "real", "resolve_conj", "resolve_neg"], ITSELF
     ),
+    "grid_sampler": SECOND_NAME,
     "imag": ITSELF,
     **dict.fromkeys(
         [

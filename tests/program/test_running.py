@@ -121,7 +121,7 @@ from torch.autograd import Function, Variable
 from torch.cuda.amp import GradScaler
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.loss import MSELoss
-from torch.nn.modules.nothing_of_ours import Linear
+from torch.nn.modules.linear import Linear
 from torch.nn.modules.utils import _pair
 from torch.nn.parameter import Parameter
 from torch.optim.lr_scheduler import StepLR

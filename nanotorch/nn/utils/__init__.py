@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from nanotorch.names.lookup import on_demand as _on_demand
+from nanotorch.names.lookup import stand_in as _stand_in
 from nanotorch.nn.utils import rnn as rnn
 from nanotorch.nn.utils.clip_grad import clip_grad_norm as clip_grad_norm
 from nanotorch.nn.utils.clip_grad import clip_grad_norm_ as clip_grad_norm_
@@ -26,6 +27,12 @@ if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.utils.fusion import fuse_linear_bn_weights as fuse_linear_bn_weights
     from nanotorch.nn.utils.init import skip_init as skip_init
 else:
+    # PyTorch has files of the functions' names.
+    for _name in ("spectral_norm", "weight_norm"):
+        _stand_in(
+            f"nanotorch.nn.utils.{_name}",
+            {f"nanotorch.nn.utils.former_{_name}": f"remove_{_name} {_name}"},
+        )
     __getattr__, __dir__ = _on_demand(
         "nanotorch.nn.utils",
         {

@@ -1,0 +1,88 @@
+"""`torch.nn.modules`: the layers in the files where PyTorch has them.
+
+They are those of `nanotorch.nn`; programs import them, and some classes that they inherit from, by
+these paths.
+"""
+
+from typing import TYPE_CHECKING
+
+from nanotorch.names.lookup import on_demand, stand_in
+
+# What of `nanotorch.nn` stands in which file.
+FILES = {
+    "activation": (
+        "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
+        "LogSoftmax Mish MultiheadAttention PReLU ReLU ReLU6 RReLU SELU Sigmoid SiLU Softmax "
+        "Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold"
+    ),
+    "adaptive": "AdaptiveLogSoftmaxWithLoss",
+    "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
+    "channelshuffle": "ChannelShuffle",
+    "container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
+    "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
+    "distance": "CosineSimilarity PairwiseDistance",
+    "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
+    "flatten": "Flatten Unflatten",
+    "fold": "Fold Unfold",
+    "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
+    "linear": "Bilinear Identity Linear",
+    "loss": (
+        "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss CTCLoss "
+        "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss "
+        "MarginRankingLoss MSELoss MultiLabelMarginLoss MultiLabelSoftMarginLoss "
+        "MultiMarginLoss NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss "
+        "TripletMarginWithDistanceLoss"
+    ),
+    "module": "Module",
+    "normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm",
+    "padding": (
+        "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d "
+        "ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d "
+        "ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d"
+    ),
+    "pixelshuffle": "PixelShuffle PixelUnshuffle",
+    "pooling": (
+        "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
+        "AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d "
+        "FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d "
+        "MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d"
+    ),
+    "rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
+    "sparse": "Embedding EmbeddingBag",
+    "transformer": (
+        "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
+        "TransformerEncoderLayer"
+    ),
+    "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+    "utils": "",
+}
+# Further names of the files, by where they are here.
+FURTHER = {
+    "activation": {"nanotorch.nn.attention": "NonDynamicallyQuantizableLinear"},
+    "batchnorm": {"nanotorch.nn.batchnorm": "_BatchNorm"},
+    "conv": {"nanotorch.nn.conv": "_ConvNd _ConvTransposeNd"},
+    "dropout": {"nanotorch.nn.dropout": "_DropoutNd"},
+    "instancenorm": {"nanotorch.nn.instancenorm": "_InstanceNorm"},
+    "linear": {"nanotorch.nn.attention": "NonDynamicallyQuantizableLinear"},
+    "loss": {"nanotorch.nn.loss": "_Loss _WeightedLoss"},
+    "module": {"nanotorch.nn.module_state": "_IncompatibleKeys"},
+    "padding": {
+        "nanotorch.nn.padding": ("_CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd")
+    },
+    "pooling": {
+        "nanotorch.nn.pooling": (
+            "_AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd _LPPoolNd _MaxPoolNd _MaxUnpoolNd"
+        )
+    },
+    "utils": {
+        "nanotorch.nn.module_state": "consume_prefix_in_state_dict_if_present",
+        "nanotorch.nn.tuples": "_ntuple _pair _quadruple _reverse_repeat_tuple _single _triple",
+    },
+}
+
+for _file, _names in FILES.items():
+    _origins = {"nanotorch.nn": _names, **FURTHER.get(_file, {})}
+    globals()[_file] = stand_in(f"{__name__}.{_file}", _origins)
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, {"nanotorch.nn": " ".join(FILES.values())})

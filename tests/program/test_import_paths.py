@@ -1,0 +1,87 @@
+"""PyTorch's paths of modules lead to what is meant, by either name of the package."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import nanotorch as torch
+from nanotorch import nn
+
+PATHS = """
+    nn.modules.activation ReLU MultiheadAttention NonDynamicallyQuantizableLinear
+    nn.modules.batchnorm BatchNorm2d _BatchNorm
+    nn.modules.container Sequential ModuleList ParameterDict
+    nn.modules.conv Conv2d _ConvNd
+    nn.modules.dropout Dropout _DropoutNd
+    nn.modules.flatten Flatten
+    nn.modules.instancenorm InstanceNorm2d _InstanceNorm
+    nn.modules.linear Linear Identity
+    nn.modules.loss CrossEntropyLoss _Loss _WeightedLoss
+    nn.modules.module Module _IncompatibleKeys
+    nn.modules.normalization LayerNorm RMSNorm
+    nn.modules.padding ZeroPad2d _ReflectionPadNd
+    nn.modules.pooling MaxPool2d _MaxPoolNd
+    nn.modules.rnn LSTM GRUCell RNNBase
+    nn.modules.sparse Embedding
+    nn.modules.transformer TransformerEncoderLayer
+    nn.modules.upsampling Upsample
+    nn.modules.utils _pair _ntuple _reverse_repeat_tuple consume_prefix_in_state_dict_if_present
+    nn.modules Linear
+    nn.parameter Parameter
+    nn.utils.rnn pad_sequence
+    nn.utils.clip_grad clip_grad_norm_
+    nn.utils.weight_norm weight_norm remove_weight_norm
+    nn.utils.spectral_norm spectral_norm
+    optim.adam Adam
+    optim.adamw AdamW
+    optim.sgd SGD
+    optim.optimizer Optimizer
+    optim.lr_scheduler LRScheduler
+    autograd.grad_mode no_grad
+    autograd.function Function
+    cuda.amp.grad_scaler GradScaler
+    utils.hooks RemovableHandle
+    utils.data.dataloader DataLoader
+    utils.data.sampler BatchSampler
+    functional einsum tensordot
+    random manual_seed fork_rng
+    types Device Number
+"""
+LINES = [line.split() for line in PATHS.strip().splitlines()]
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line[0])
+def test_paths_of_modules(line: list[str]) -> None:
+    module = importlib.import_module(f"nanotorch.{line[0]}")
+    for name in line[1:]:
+        assert hasattr(module, name), name
+
+
+def test_they_are_the_same_things() -> None:
+    assert nn.modules.linear.Linear is nn.modules.Linear is nn.Linear
+    assert issubclass(nn.BatchNorm1d, nn.modules.batchnorm._BatchNorm)
+    assert importlib.import_module("nanotorch.random") is torch.random
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = nn.modules.linear.Nothing
+    with pytest.raises(ImportError):
+        importlib.import_module("nanotorch.nn.modules.nothing")
+
+
+def test_they_are_found_under_the_name_of_pytorch() -> None:
+    asked = "".join(f"from torch.{line[0]} import {', '.join(line[1:])}\n" for line in LINES)
+    program = (
+        f"import nanotorch; torch = nanotorch.as_torch()\n{asked}"
+        "import torch.nn as nn\n"
+        "assert nn.utils.weight_norm is weight_norm and nn.Linear is Linear\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_names_without_a_prefix() -> None:
+    state = nn.Sequential(nn.Linear(2, 1)).state_dict(prefix="module.")
+    state["other"] = torch.ones(1)
+    nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+    assert list(state) == ["other", "0.weight", "0.bias"]
+    assert nn.modules.utils._reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
