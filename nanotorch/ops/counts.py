@@ -1,6 +1,6 @@
 """Random counts: Poisson's and binomial ones.
 
-Each count takes numbers from the stream until it accepts one, so they are drawn one by one.
+Each count takes numbers from the stream until it accepts one, so they are made one by one.
 
 Reference:
     Hörmann, The Transformed Rejection Method for Generating Poisson Random Variables, 1993;
@@ -8,7 +8,9 @@ Reference:
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from operator import length_hint
 
 import numpy as np
 
@@ -23,13 +25,33 @@ from nanotorch.ops.random_fill import zero_gradient
 
 POISSON = zero_gradient("PoissonBackward0")
 Draw = Callable[[], float]
+AHEAD = 4096  # numbers that are drawn at once, at most
 
 
-def uniform_of(generator: Generator | None) -> Draw:
-    """A function that takes one number in [0, 1) from a stream."""
+@contextmanager
+def numbers_of(generator: Generator | None, size: int) -> Iterator[Draw]:
+    """A function that takes one number in [0, 1) from a stream, for ``size`` counts.
+
+    They are drawn ahead, many at once; those that nobody took are given back in the end.
+    """
     source = stream(generator)
-    unit = np.empty(1)
-    return lambda: float(source.uniform(unit.shape, unit.dtype)[0])
+    count = min(8 * (size + 1), AHEAD)
+    state, block = source.get_state(), iter(())
+
+    def numbers() -> Iterator[float]:
+        nonlocal state, block
+        while True:
+            state = source.get_state()
+            block = iter(source.uniform64(count).tolist())
+            yield from block
+
+    try:
+        yield numbers().__next__
+    finally:
+        left = length_hint(block)
+        if left:
+            source.set_state(state)
+            source.uniform64(count - left)
 
 
 def poisson_count(rate: float, draw: Draw) -> float:
@@ -74,11 +96,13 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     rates = input._array
     if rates.dtype.kind != "f":
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{input.dtype.char}'")
-    draw, out = uniform_of(generator), np.empty(rates.shape, rates.dtype)
-    for index in np.ndindex(rates.shape):
-        if not rates[index] >= 0:
-            raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-        out[index] = poisson_count(float(rates[index]), draw)
+    counts = []
+    with numbers_of(generator, rates.size) as draw:
+        for rate in rates.ravel().tolist():
+            if not rate >= 0:
+                raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+            counts.append(poisson_count(rate, draw))
+    out = np.array(counts, rates.dtype).reshape(rates.shape)
     return recorded(wrap(out), POISSON, input)
 
 
@@ -168,7 +192,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
         raise RuntimeError(f"Found dtype {prob.dtype.char} but expected {count.dtype.char}")
     shape = common_shape(n.shape, p.shape)
     n, p = np.broadcast_to(n, shape), np.broadcast_to(p, shape)
-    draw, out = uniform_of(generator), np.empty(shape, n.dtype)
-    for index in np.ndindex(shape):
-        out[index] = binomial_count(float(n[index]), float(p[index]), draw)
-    return wrap(out)
+    pairs = zip(n.ravel().tolist(), p.ravel().tolist(), strict=True)
+    with numbers_of(generator, n.size) as draw:
+        counts = [binomial_count(trials, chance, draw) for trials, chance in pairs]
+    return wrap(np.array(counts, n.dtype).reshape(shape))

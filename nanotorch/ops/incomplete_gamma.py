@@ -18,23 +18,33 @@ from nanotorch.ops.elementwise import exp, log
 from nanotorch.ops.gamma import digamma, lgamma, log_gamma
 
 STEPS = 10000
+TOGETHER = 8  # steps between looks for what has converged
 TINY = 1e-300
 
 
-def power_series(a: Array, x: Array) -> Array:
+def power_series(a: Array, x: Array, tolerance: float) -> Array:
     """The lower function without its factor."""
+    out = np.empty_like(x)
+    left = np.arange(len(x))
     term = 1 / a
     total = term.copy()
     for n in range(1, STEPS):
         term = term * (x / (a + n))
         total += term
-        if not (term > total * 1e-17).any():
-            break
-    return total
+        if n % TOGETHER == 0:
+            going = term > total * tolerance
+            out[left] = total
+            left, a, x, term, total = left[going], a[going], x[going], term[going], total[going]
+            if not len(left):
+                break
+    out[left] = total
+    return out
 
 
-def continued_fraction(a: Array, x: Array) -> Array:
+def continued_fraction(a: Array, x: Array, tolerance: float) -> Array:
     """The upper function without its factor, by Lentz's method."""
+    out = np.empty_like(x)
+    left = np.arange(len(x))
     b = x + 1 - a
     c, d = np.full_like(x, 1 / TINY), 1 / np.where(b == 0, TINY, b)
     total = d.copy()
@@ -46,9 +56,15 @@ def continued_fraction(a: Array, x: Array) -> Array:
         d = 1 / np.where(np.abs(d) < TINY, TINY, d)
         c = np.where(np.abs(c) < TINY, TINY, c)
         total *= c * d
-        if not (np.abs(c * d - 1) > 1e-16).any():
-            break
-    return total
+        if n % TOGETHER == 0:
+            going = np.abs(c * d - 1) > tolerance
+            out[left] = total
+            left, a, b, c, d = left[going], a[going], b[going], c[going], d[going]
+            total = total[going]
+            if not len(left):
+                break
+    out[left] = total
+    return out
 
 
 def regularized(input: Array, other: Array, upper: bool) -> Array:
@@ -73,9 +89,11 @@ def regularized(input: Array, other: Array, upper: bool) -> Array:
     a, x = a[plain], x[plain]
     factor = np.exp(a * np.log(x) - x - np.asarray(log_gamma(a), np.float64))
     small = x < a + 1
+    large = ~small
     values = np.empty_like(x)
-    values[small] = factor[small] * power_series(a[small], x[small])
-    values[~small] = factor[~small] * continued_fraction(a[~small], x[~small])
+    tolerance = 4e-16 if input.dtype == np.float64 else 1e-10
+    values[small] = factor[small] * power_series(a[small], x[small], tolerance)
+    values[large] = factor[large] * continued_fraction(a[large], x[large], tolerance)
     out[plain] = np.where(small == upper, 1 - values, values)
     return out.astype(input.dtype)
 

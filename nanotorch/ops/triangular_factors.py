@@ -1,7 +1,7 @@
 """Matrices as a product of triangular ones by rows exchanged: `lu` and what is solved with it.
 
 NumPy has no such function: the elimination goes column by column, for all matrices of a batch at
-once.
+once. That of one matrix goes by panels, so that most of it is matrix products.
 """
 
 from typing import Any
@@ -16,6 +16,37 @@ from nanotorch.ops.slicing import slice_along, tril, triu
 from nanotorch.ops.solving import check_matrices, inverse_with_info, solve_triangular, tr
 
 
+PANEL = 16  # columns that are eliminated before the rest of the matrix follows
+
+
+def eliminated_matrix(work: Array, pivots: Array) -> int:
+    """`eliminated` for one matrix, in place; writes ``pivots`` and returns the first zero pivot."""
+    steps, info = len(pivots), 0
+    for start in range(0, steps, PANEL):
+        stop = min(start + PANEL, steps)
+        panel = work[:, start:stop]
+        for k in range(start, stop):
+            column = panel[k:, k - start]
+            best = k + int(np.abs(column).argmax())
+            pivots[k] = best + 1
+            if best != k:
+                work[[k, best]] = work[[best, k]]
+            pivot = column[0]
+            if pivot == 0:
+                info = info or k + 1
+            else:
+                column[1:] /= pivot
+            if k + 1 < stop:
+                right = panel[k:, k + 1 - start :]
+                right[1:] -= column[1:, None] * right[0]
+        if stop < work.shape[1]:
+            upper = work[start:stop, stop:]
+            square = np.tril(panel[start:stop], -1) + np.eye(stop - start, dtype=work.dtype)
+            upper[...] = np.linalg.solve(square, upper)
+            work[stop:, stop:] -= panel[stop:] @ upper
+    return info
+
+
 def eliminated(A: Array) -> tuple[Array, Array, Array]:
     """Both factors in one matrix, the rows exchanged (from 1), and the first zero pivot or 0."""
     shape, (m, n) = A.shape[:-2], A.shape[-2:]
@@ -23,7 +54,10 @@ def eliminated(A: Array) -> tuple[Array, Array, Array]:
     steps = min(m, n)
     pivots = np.zeros((len(work), steps), np.int32)
     info, each = np.zeros(len(work), np.int32), np.arange(len(work))
-    for k in range(steps):
+    alone = len(work) == 1
+    if alone:
+        info[0] = eliminated_matrix(work[0], pivots[0])
+    for k in range(0 if alone else steps):
         best = k + np.argmax(np.abs(work[:, k:, k]), 1)
         pivots[:, k] = best + 1
         rows = work[each, best]
