@@ -1,11 +1,12 @@
 """Where the time of training steps goes: per operation and per module, forward and backward."""
 
+import statistics
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -17,30 +18,56 @@ from .step import searches
 
 GENERATED = "<nanotorch op "
 MOST_ROWS = 15
-OUTSIDE = "-"
+OUTSIDE = "outside of modules"
 
 
 @dataclass
 class Cost:
-    """What an operation took."""
+    """What an operation took, a number for each step."""
 
-    calls: int = 0
-    seconds: float = 0.0
-    bytes: int = 0
+    calls: list[int] = field(default_factory=lambda: [0])
+    seconds: list[float] = field(default_factory=lambda: [0.0])
+    bytes: list[int] = field(default_factory=lambda: [0])
     """Of its results."""
 
     def add(self, seconds: float, size: int) -> None:
         """Take in a call."""
-        self.calls += 1
-        self.seconds += seconds
-        self.bytes += size
+        self.calls[-1] += 1
+        self.seconds[-1] += seconds
+        self.bytes[-1] += size
+
+    def next_step(self) -> None:
+        """Take what follows for another step's."""
+        for numbers in (self.calls, self.seconds, self.bytes):
+            numbers.append(0)
+
+    def typical(self) -> "Typical":
+        """Return the medians, which a step that the system has interrupted does not change."""
+        steps = zip(self.calls, self.seconds, self.bytes, strict=True)
+        taken = [step for step in steps if step[0]]
+        return Typical(*(statistics.median(numbers) for numbers in zip(*taken, strict=True)))
+
+
+@dataclass
+class Typical:
+    """What something takes in a step."""
+
+    calls: float = 0.0
+    seconds: float = 0.0
+    bytes: float = 0.0
+
+    def include(self, other: "Typical") -> None:
+        """Take in a part of it."""
+        self.calls += other.calls
+        self.seconds += other.seconds
+        self.bytes += other.bytes
 
 
 class OperationProfile:
     """Times the operations of some steps, which run uncompiled meanwhile.
 
     Python's profiling hook sees the functions that were made from the operations' declarations.
-    What an operation calls in turn counts as part of it; the hook itself takes some time as well.
+    What an operation calls in turn counts as part of it.
 
     Args:
         model, loss: whose modules are told apart.
@@ -56,8 +83,10 @@ class OperationProfile:
         for name, module in model.named_modules():
             self._names[module] = f"{name or 'model'} ({type(module).__name__})"
         self._left = steps
-        self._steps = 0
-        self._seconds = 0.0
+        self._lost = 0.0
+        """Seconds that the hook itself has taken, of which no operation is to blame."""
+        self._steps: list[float] = []
+        """The seconds of each step."""
         self._costs: defaultdict[tuple[str, str], Cost] = defaultdict(Cost)
         """By operation and module."""
         self._scopes: list[str] = []
@@ -80,18 +109,19 @@ class OperationProfile:
         if not searches(self._optimizer):
             hooks.append(self._optimizer.register_step_pre_hook(self._begin_update))
             hooks.append(self._optimizer.register_step_post_hook(self._end_update))
-        start = time.perf_counter()
+        self._lost, start = 0.0, time.perf_counter()
         sys.setprofile(self._see)
         try:
             yield
         finally:
             sys.setprofile(None)
-            self._seconds += time.perf_counter() - start
+            self._steps.append(time.perf_counter() - start - self._lost)
+            for cost in self._costs.values():
+                cost.next_step()
             for hook in hooks:
                 hook.remove()
             self._modules.clear()
             self._left -= 1
-            self._steps += 1
 
     def _enter(self, module: nn.Module, args: Any) -> None:
         self._scopes.append(self._names[module])
@@ -109,14 +139,18 @@ class OperationProfile:
         sys.setprofile(self._see)
 
     def _see(self, frame: FrameType, event: str, result: Any) -> None:
-        if event not in ("call", "return"):
-            return
         now = time.perf_counter()
+        if event in ("call", "return"):
+            self._note(frame, event, result, now - self._lost)
+        self._lost += time.perf_counter() - now
+
+    def _note(self, frame: FrameType, event: str, result: Any, now: float) -> None:
+        """Note the beginning or the end of an operation, by a clock that is stopped meanwhile."""
         file = frame.f_code.co_filename
         if not file.startswith(GENERATED) or frame.f_code.co_name == "<module>":
             return
         if event == "call":
-            self._running.append((frame, time.perf_counter()))
+            self._running.append((frame, now))
             return
         if not self._running or self._running[-1][0] is not frame:
             return
@@ -138,31 +172,28 @@ class OperationProfile:
         """Return two tables: operations, and modules; nothing if no step was timed."""
         if not self._steps:
             return ""
-        by_module: defaultdict[str, Cost] = defaultdict(Cost)
-        for (_, module), cost in self._costs.items():
-            total = by_module[module]
-            total.calls += cost.calls
-            total.seconds += cost.seconds
-            total.bytes += cost.bytes
-        ops = {f"{op}\0{module}": cost for (op, module), cost in self._costs.items()}
-        spent = sum(cost.seconds for cost in self._costs.values())
-        python = Cost(self._steps, self._seconds - spent)
-        by_module["Python between the operations"] = python
-        head = f"{self._steps} steps, timed operation by operation, which takes time as well"
-        return "\n\n".join(
-            [head, self._table(["operation", "module"], ops), self._table(["module"], by_module)]
-        )
+        ops, by_module = {}, defaultdict[str, Typical](Typical)
+        for (op, module), cost in self._costs.items():
+            ops[f"{op}\0{module}"] = typical = cost.typical()
+            by_module[module].include(typical)
+        whole = statistics.median(self._steps)
+        rest = max(whole - sum(cost.seconds for cost in ops.values()), 0.0)
+        by_module["Python between the operations"] = Typical(1, rest)
+        count = len(self._steps)
+        head = f"{count} steps, timed operation by operation, which slows them down; medians"
+        tables = table(["operation", "module"], ops, whole), table(["module"], by_module, whole)
+        return "\n\n".join([head, *tables])
 
-    def _table(self, heads: list[str], costs: dict[str, Cost]) -> str:
-        rows = [[*heads, "calls a step", "µs a step", "share", "KB a step"]]
-        largest = Counter({key: cost.seconds for key, cost in costs.items()})
-        for key, seconds in largest.most_common(MOST_ROWS):
-            cost = costs[key]
-            figures = [f"{cost.calls / self._steps:g}", f"{seconds / self._steps * 1e6:,.1f}"]
-            figures += [f"{100 * seconds / self._seconds:.1f} %"]
-            figures += [f"{cost.bytes / self._steps / 1000:,.1f}"]
-            rows.append([*key.split("\0"), *figures])
-        return aligned(rows, left=len(heads))
+
+def table(heads: list[str], costs: Mapping[str, Typical], whole: float) -> str:
+    """Return what took most, a line each, with its share of the whole step."""
+    rows = [[*heads, "calls a step", "µs a step", "share", "KB a step"]]
+    largest = Counter({key: cost.seconds for key, cost in costs.items()})
+    for key, seconds in largest.most_common(MOST_ROWS):
+        figures = [f"{costs[key].calls:g}", f"{seconds * 1e6:,.1f}"]
+        figures += [f"{100 * seconds / whole:.1f} %", f"{costs[key].bytes / 1000:,.1f}"]
+        rows.append([*key.split("\0"), *figures])
+    return aligned(rows, left=len(heads))
 
 
 def tensors(result: Any) -> Sequence[torch.Tensor]:
