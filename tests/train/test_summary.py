@@ -76,7 +76,7 @@ def test_operations_are_timed_on_demand(capsys: pytest.CaptureFixture[str]) -> N
     timed = train(load_config("x.yaml", ["log.profile=3"]))
     out = capsys.readouterr().out
     assert "\n3 steps, timed operation by operation" in out
-    for row in (r"addmm +0 \(Linear\) +1 ", r"relu, backward +1 \(ReLU\) +1 ", 
+    for row in (r"addmm +0 \(Linear\) +1 ", r"relu, backward +1 \(ReLU\) +1 ",
                 r"Adam\.step +outside of modules +1 ",
                 r"bce_with_logits +loss \(BCEWithLogitsLoss\) +1 ",
                 r"Python between the operations +1 "):  # fmt: skip
