@@ -121,9 +121,13 @@ class Capture:
         watcher = Watcher()
         held = State(list(self.known.values()), self.generators(), self.survey.modules)
         failure, out = "", None
+
+        def watched() -> Any:
+            with watcher.watching():
+                return self.function(*args, **kwargs)
+
         try:
-            with traced(self.recorder), watcher.watching():
-                out = self.function(*args, **kwargs)
+            out = traced(self.recorder, watched)
         except Exception as error:
             if not self.same_python():  # which cannot be put back
                 raise

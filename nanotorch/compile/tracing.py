@@ -7,8 +7,7 @@ arrays where it makes new ones; kernels may be called as a whole; generators not
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -157,10 +156,12 @@ class Changes:
     def put_back(self) -> None:
         """As it was; an interruption waits until all is."""
         interruption = None
-        while self.undo:
+        while True:
             try:
-                self.undo[-1]()
-                del self.undo[-1]
+                while self.undo:
+                    self.undo[-1]()
+                    del self.undo[-1]
+                break
             except KeyboardInterrupt as error:
                 interruption = error
         if interruption is not None:
@@ -175,40 +176,48 @@ def holder_of(name: str) -> tuple[Any, Any]:
     return Tensor, None
 
 
-@contextmanager
-def traced(recorder: Recorder) -> Iterator[None]:
-    """Let this thread's library code work on traced arrays."""
+def traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
+    """What ``run`` returns; meanwhile this thread's library code works on traced arrays."""
     changes = Changes()
-    shim: Any = Numpy(recorder)
     try:
-        changes.undo.append(forget_traced)
-        kind, inner = holder_of("_array")
-        changes.attribute(kind, "_array", ArrayAttribute(inner, recorder))
-        current.recorder, current.thread = recorder, recorder.thread
-        for name, own in library():
-            for key, value in list(own.items()):
-                if holds_arrays(value):  # whose own methods nobody could trace
-                    changes.item(own, key, {k: Traced(held) for k, held in value.items()})
-            if own.get("np") is np:
-                changes.item(own, "np", shim)
-            if name.startswith("nanotorch.optim.") and "scalar" in own:
-                changes.item(own, "scalar", scalar_of(own["scalar"], shim))
-        for o in OPS.values():
-            space = o.namespace
-            changes.item(space, "kernel", recorder.kernel(space["kernel"]))
-            for key in ("asarray", "np"):
-                if key in space:
-                    changes.item(space, key, shim.asarray if key == "asarray" else shim)
-        for name in DRAWS:
-            method = vars(random.Generator)[name]
-            changes.attribute(random.Generator, name, recorder.draw(method))
-        for known in STEPS:
-            changes.attribute(known, "step", counted(vars(known)["step"], recorder))
-        changes.attribute(Twister, "manual_seed", refusing(Twister.manual_seed, recorder))
-        yield
-    finally:
-        current.recorder, current.thread = NOBODY, 0
-        changes.put_back()
+        replace(changes, recorder)
+        return run()
+    finally:  # a generator's would not run at once where an interruption came on its way there
+        try:
+            current.recorder, current.thread = NOBODY, 0
+            changes.put_back()
+        except KeyboardInterrupt:  # perhaps before `put_back` could heed it
+            changes.put_back()
+            raise
+
+
+def replace(changes: Changes, recorder: Recorder) -> None:
+    """Replace what a trace replaces."""
+    shim: Any = Numpy(recorder)
+    changes.undo.append(forget_traced)
+    kind, inner = holder_of("_array")
+    changes.attribute(kind, "_array", ArrayAttribute(inner, recorder))
+    current.recorder, current.thread = recorder, recorder.thread
+    for name, own in library():
+        for key, value in list(own.items()):
+            if holds_arrays(value):  # whose own methods nobody could trace
+                changes.item(own, key, {k: Traced(held) for k, held in value.items()})
+        if own.get("np") is np:
+            changes.item(own, "np", shim)
+        if name.startswith("nanotorch.optim.") and "scalar" in own:
+            changes.item(own, "scalar", scalar_of(own["scalar"], shim))
+    for o in OPS.values():
+        space = o.namespace
+        changes.item(space, "kernel", recorder.kernel(space["kernel"]))
+        for key in ("asarray", "np"):
+            if key in space:
+                changes.item(space, key, shim.asarray if key == "asarray" else shim)
+    for name in DRAWS:
+        method = vars(random.Generator)[name]
+        changes.attribute(random.Generator, name, recorder.draw(method))
+    for known in STEPS:
+        changes.attribute(known, "step", counted(vars(known)["step"], recorder))
+    changes.attribute(Twister, "manual_seed", refusing(Twister.manual_seed, recorder))
 
 
 def library() -> list[tuple[str, dict[str, Any]]]:
