@@ -162,7 +162,9 @@ def test_what_is_no_news(call: Callable[[], Any]) -> None:
 
 
 def is_clean(case: Case) -> bool:
-    """Whether a sample makes finite results of finite numbers."""
+    """Whether a sample makes finite results of finite numbers, and shows all of them."""
+    if case.name.startswith("info of "):
+        return False
     try:
         call = case.call("float32")
         return not level_of(call.tensors) and not level_of(call())
