@@ -98,6 +98,12 @@ def refused(value: Any, wanted: str, place: Place | None = None) -> TypeError:
     return TypeError(f"{told(place)} must be {wanted}, not {kind}")
 
 
+def require_bool(value: object, place: Place | None) -> None:
+    """Raise `TypeError` unless ``value`` is one of Python's own bools."""
+    if value is not True and value is not False:
+        raise refused(value, "bool", place)
+
+
 def refused_element(values: Any, position: int, place: Place | None) -> TypeError:
     """The error for a sequence whose element at ``position`` is not an integer."""
     place, kind = place or place_of(values), kind_of(values[position])

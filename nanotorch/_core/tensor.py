@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nanotorch._core import dtypes, inference
+from nanotorch._core.arguments import require_bool
 from nanotorch._core.exchange import Exchange
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import AccumulateGrad, Edge, Node
@@ -94,6 +95,8 @@ class Tensor(Layout, Exchange):
     def requires_grad(self, value: bool) -> None:
         if self._edge is not None:
             raise RuntimeError(FLAG_OF_LEAVES if value else FLAG_OF_LEAVES + USE_DETACH)
+        if value is not True and value is not False:
+            raise RuntimeError("requires_grad must be a bool")
         if value and self._array.dtype.kind != "f":
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients"
@@ -107,13 +110,14 @@ class Tensor(Layout, Exchange):
             RuntimeError: for a dtype that is not floating-point, for an inference tensor outside
                 inference mode, or when turning it off for a tensor that an operation made.
         """
+        require_bool(requires_grad, ("requires_grad_", "requires_grad", 1))
         if requires_grad and self._array.dtype.kind != "f":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and mode.enabled is not None and self.is_inference():
             raise RuntimeError(inference.REQUIRED)
         if not requires_grad and self._edge is not None:
             raise RuntimeError(FLAG_OF_LEAVES + USE_DETACH)
-        self._requires_grad = bool(requires_grad)
+        self._requires_grad = requires_grad
         return self
 
     @property

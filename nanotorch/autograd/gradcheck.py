@@ -233,6 +233,11 @@ def check_backward(
         analytical = backward_jacobian(out, points)
         for position, a in enumerate(analytical):
             n = numerical[number][position]
+            for name, tolerance in (("rtol", rtol), ("atol", atol)):
+                if not tolerance >= 0:
+                    raise RuntimeError(
+                        f"{name} must be greater than or equal to zero, but got {tolerance:g}"
+                    )
             if not np.allclose(a, n, rtol, atol):
                 raise GradcheckError(
                     f"Jacobian mismatch for output {number} with respect to input {position},\n"

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import require_bool
 from nanotorch._core.copying import attributes_of, like
 from nanotorch._core.tensor import Tensor, require_float, wrap
 
@@ -25,6 +26,7 @@ class Parameter(Tensor):
             data = wrap(np.empty(0, dtypes.default.numpy))
         elif not isinstance(data, Tensor):
             raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach'")
+        require_bool(requires_grad, ("_make_subclass", "require_grad", 3))
         if requires_grad:
             require_float(data._array)
         self: Parameter = object.__new__(cls)

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, combination, integer, kind_of, named, refused
+from nanotorch._core.arguments import (
+    as_int,
+    combination,
+    integer,
+    kind_of,
+    named,
+    place_of,
+    refused,
+    require_bool,
+)
 from nanotorch._core.copying import order_of
 from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import dtype as DType
@@ -32,13 +41,21 @@ OPTIONS = (
 EYE = tuple(f"{sizes}, *, Tensor out = None, {OPTIONS}" for sizes in ("int n", "int n, int m"))
 
 
-def leaf(array: np.ndarray, requires_grad: bool = False, on: Any = None) -> Tensor:
+def require_flag(requires_grad: object) -> None:
+    """Raise `TypeError` unless ``requires_grad`` is a bool."""
+    if requires_grad is not True:
+        place = place_of(requires_grad)
+        require_bool(requires_grad, place and (place[0], "requires_grad", 0))
+
+
+def leaf(array: np.ndarray, requires_grad: bool | None = False, on: Any = None) -> Tensor:
     """A new leaf of ``array``; on another device than the CPU is an error."""
     require_cpu(on)
     out = wrap(array)
     if mode.enabled is None:
         out._cell = InferenceCell()
-    if requires_grad:
+    if requires_grad is not False and requires_grad is not None:
+        require_flag(requires_grad)
         require_float(array)
         out._requires_grad = True
     return out

@@ -15,7 +15,6 @@ from nanotorch.ops.joining import cat_along
 from nanotorch.ops.slicing import slice_along, tril, triu
 from nanotorch.ops.solving import check_matrices, inverse_with_info, solve_triangular, tr
 
-
 PANEL = 16  # columns that are eliminated before the rest of the matrix follows
 
 

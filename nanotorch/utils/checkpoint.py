@@ -121,6 +121,10 @@ def checkpoint(
                 "when use_reentrant=False."
             )
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+        )
     if not is_grad_enabled():
         return function(*args, **kwargs)
     first, second = context_fn()

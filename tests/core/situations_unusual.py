@@ -48,3 +48,53 @@ def rows_of_a_table(torch: Any) -> Any:
         raised(torch.embedding, w, torch.tensor([5])),
         raised(torch.embedding, w, torch.tensor([0.5])),
     ]  # fmt: skip
+
+
+def a_flag_that_is_no_bool(torch: Any) -> Any:
+    x = torch.ones(2)
+    made = [
+        (torch.zeros, 2), (torch.ones, 2), (torch.empty, 2), (torch.tensor, [1.0]),
+        (torch.full, (2,), 1.0), (torch.zeros_like, x), (torch.full_like, x, 1),
+        (x.new_zeros, 2), (x.new_tensor, [1.0]), (x.new_full, (2,), 1.0),
+        (torch.empty_strided, (2,), (1,)),
+    ]  # fmt: skip
+    told = [raised(f, *args, requires_grad=flag) for f, *args in made for flag in (1, "x")]
+
+    def given(flag: Any) -> None:
+        torch.ones(2).requires_grad = flag
+
+    return [
+        *told, torch.zeros(2, requires_grad=None), raised(x.requires_grad_, 1),
+        raised(x.requires_grad_, None), raised(given, 1), raised(given, None),
+        raised(torch.nn.Parameter, x, 1), raised(torch.nn.Parameter, x, requires_grad=None),
+        *(raised(f, 2, requires_grad=1).split("(")[0] for f in (torch.rand, torch.eye)),
+    ]  # fmt: skip
+
+
+def dropout_of_integers(torch: Any) -> Any:
+    f, x = torch.nn.functional, torch.tensor([1, 2, 3])
+    return [
+        raised(f.dropout, x, 0.5), f.dropout(x, 0.5, training=False), f.dropout(x, 0.0),
+        f.dropout(x, 1.0), raised(f.dropout, x > 1, 0.5), raised(f.dropout, x, 0.5, inplace=True),
+        raised(torch.dropout, x, 0.5, True),
+    ]  # fmt: skip
+
+
+def tolerances_below_zero(torch: Any) -> Any:
+    check = torch.autograd.gradcheck
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    return [
+        raised(check, torch.sin, (x,), atol=-1.0), raised(check, torch.sin, (x,), rtol=-1e-3),
+        raised(check, torch.sin, (x,), atol=float("nan")),
+        raised(check, torch.sin, (x,), atol=-1.0, raise_exception=False),
+        raised(torch.autograd.gradgradcheck, torch.sin, (x,), atol=-1.0),
+    ]  # fmt: skip
+
+
+def a_word_that_no_checkpoint_knows(torch: Any) -> Any:
+    checkpoint = torch.utils.checkpoint.checkpoint
+    x = torch.ones(2, requires_grad=True)
+    return [
+        raised(checkpoint, torch.sin, x, use_reentrant=False, determinism_check=word)
+        for word in ("none", "default", "x", 3)
+    ]

@@ -3,6 +3,7 @@
 import math
 import warnings
 
+from nanotorch._core import dtypes
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.generator import default_generator
 from nanotorch.ops.random import empty_layout
@@ -37,6 +38,9 @@ def kept(input: Tensor, p: float) -> Tensor:
     if p == 1.0:
         array.fill(0)
         return wrap(array)
+    if array.dtype.kind != "f":
+        kind = dtypes.of_array(array).char
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
     target[...] = default_generator.bernoulli(1 - p, target.shape, array.dtype)
     target /= array.dtype.type(1 - p)
     return wrap(array)
