@@ -250,6 +250,8 @@ def text(tree: Any) -> str:
         return f"{kind}[{'x'.join(map(str, tree.shape))}]"
     if isinstance(tree, Dtype):
         return tree.name
+    if callable(tree):
+        return str(getattr(tree, "__name__", type(tree).__name__))
     if isinstance(tree, (tuple, list)):
         return f"({' '.join(text(branch) for branch in tree)})"
     return str(tree)

@@ -191,10 +191,13 @@ def test_a_users_function_is_timed(tmp_path: Path) -> None:
 def test_times_are_those_of_the_work(tmp_path: Path) -> None:
     """A product of matrices that are a hundred times as many numbers takes longer."""
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2000), nn.Linear(2000, 4))
-    with SummaryWriter(tmp_path) as writer:
-        writer.add_graph(model, torch.rand(500, 4))
-    costs = costs_of(profiles_of(tmp_path)["forward"])
-    small, large = (costs[f"Sequential/{i}_Linear/addmm"][0] for i in (0, 2))
+    measured = []
+    for attempt in map(str, range(5)):  # whatever else the machine does meanwhile
+        with SummaryWriter(tmp_path / attempt) as writer:
+            writer.add_graph(model, torch.rand(500, 4))
+        costs = costs_of(profiles_of(tmp_path / attempt)["forward"])
+        measured.append([costs[f"Sequential/{i}_Linear/addmm"][0] for i in (0, 2)])
+    small, large = map(min, zip(*measured, strict=True))
     assert large > 3 * small
 
 
