@@ -91,19 +91,22 @@ def parse_expression(text: str) -> Expression:
     """
     if len(text) > LONGEST:
         raise ExpressionError(f"has {len(text)} characters; at most {LONGEST} are read")
+    if "#" in text:
+        raise ExpressionError("'#' is not arithmetic")
+    lines, text = text, " ".join(text.split())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on odd literals such as `0or x`, refused below
-            tree = ast.parse(text.strip(), mode="eval")
+            tree = ast.parse(text, mode="eval")
     except SyntaxError as error:
         raise ExpressionError(f"not an expression: {error.msg}") from None
     except (ValueError, MemoryError, RecursionError):
         raise ExpressionError("not an expression") from None
-    parser = Parser(text.strip())
+    parser = Parser(text)
     part = parser.part(tree.body, DEEPEST)
     if not callable(part) or not (parser.any_length or parser.dimensions):
         raise ExpressionError("does not depend on x")
-    return Expression(text, part, parser.dimensions, parser.any_length)
+    return Expression(lines, part, parser.dimensions, parser.any_length)
 
 
 class Parser:
@@ -131,7 +134,8 @@ class Parser:
             return self._coordinate(node)
         if isinstance(node, ast.Call):
             return self._call(node, depth)
-        raise self._error(node, "is not arithmetic")
+        power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor)
+        raise self._error(node, f"is not arithmetic{'; powers are written **' if power else ''}")
 
     def _binary(
         self, function: Callable[[Any, Any], Any], left: Part, right: Part, node: ast.expr
@@ -170,6 +174,8 @@ class Parser:
             return numbers_like
         if node.id in CONSTANTS:
             return CONSTANTS[node.id]
+        if node.id in CALLS:
+            raise self._error(node, f"needs a value, as in {node.id}(x[0])")
         known = ["x", "i", *CONSTANTS, *CALLS]
         raise self._error(node, f"is not known{did_you_mean(node.id, known)}")
 
@@ -189,6 +195,8 @@ class Parser:
         function = node.func
         if not isinstance(function, ast.Name):
             raise self._error(node, "is not arithmetic")
+        if function.id == "x":
+            raise self._error(node, "calls x; a coordinate is written x[0]")
         if function.id not in CALLS:
             raise self._error(function, f"is not known{did_you_mean(function.id, CALLS)}")
         if len(node.args) != 1 or node.keywords:

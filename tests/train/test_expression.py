@@ -87,6 +87,10 @@ REFUSED = {
     "tanh",
     "x.data": "'x.data' is not arithmetic",
     "x.__class__.__bases__": "'x.__class__.__bases__' is not arithmetic",
+    "x[0]^2": "'x[0]^2' is not arithmetic; powers are written **",
+    "x[0] + 1 # 2": "'#' is not arithmetic",
+    "x[0] + cos": "'cos' needs a value, as in cos(x[0])",
+    "x(0)": "'x(0)' calls x; a coordinate is written x[0]",
     "(lambda: x)()": "'(lambda: x)()' is not arithmetic",
     "[x for x in x]": "'[x for x in x]' is not arithmetic",
     "(y := x)": "'y := x' is not arithmetic",
@@ -152,6 +156,10 @@ def test_a_start_where_nothing_can_begin(text: str, start: list[float], message:
     with pytest.raises(ExpressionError) as caught:
         parse_expression(text).check(start)
     assert str(caught.value) == message
+
+
+def test_an_expression_may_have_several_lines() -> None:
+    assert parse_expression("x[0]**2\n  + x[1]\n")(torch.tensor([3.0, 1.0])).item() == 10
 
 
 def test_a_long_sum_is_not_deep() -> None:
