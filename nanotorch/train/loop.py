@@ -1,7 +1,8 @@
 """The training loop: steps, and the events that everything else is attached to."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol
 
@@ -113,7 +114,7 @@ class Loop:
 
     def state(self) -> dict[str, Any]:
         """Return where the loop is, and what its callbacks have to know to go on."""
-        found = {type(callback).__name__: callback.state() for callback in self.callbacks}
+        found = {name: callback.state() for name, callback in self._named()}
         return {
             "epoch": self.epoch,
             "step": self.step,
@@ -130,9 +131,17 @@ class Loop:
         for name, value in state.items():
             if name != "callbacks":
                 setattr(self, name, value)
-        for callback in self.callbacks:
-            if (own := state["callbacks"].get(type(callback).__name__)) is not None:
+        for name, callback in self._named():
+            if (own := state["callbacks"].get(name)) is not None:
                 callback.load_state(own)
+
+    def _named(self) -> Iterator[tuple[str, Callback]]:
+        """Yield each callback with the name of its class, and a number after the first of these."""
+        counts: Counter[str] = Counter()
+        for callback in self.callbacks:
+            name = type(callback).__name__
+            counts[name] += 1
+            yield f"{name} {counts[name]}" if counts[name] > 1 else name, callback
 
     @property
     def last_epoch_is_open(self) -> bool:

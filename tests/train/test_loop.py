@@ -194,3 +194,20 @@ def test_a_stopped_loop_stays_stopped() -> None:
     again.load_state(loop.state())
     again.run()
     assert (again.step, again.stop_reason) == (2, "enough")
+
+
+def test_callbacks_of_one_class_keep_their_own_states() -> None:
+    class Keeping(Callback):
+        def __init__(self, steps: int) -> None:
+            self.steps = steps
+
+        def state(self) -> int:
+            return self.steps
+
+        def load_state(self, state: int) -> None:
+            self.steps = state
+
+    before = Loop(Counting(), 1, [Keeping(3), Keeping(5)]).state()
+    after = [Keeping(0), Keeping(0)]
+    Loop(Counting(), 1, after).load_state(before)
+    assert [counter.steps for counter in after] == [3, 5]
