@@ -1,17 +1,22 @@
 """Schedules of the learning rate that a configuration may name."""
 
-from collections.abc import Mapping
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nanotorch import optim
+import numpy as np
+
+import nanotorch as torch
+from nanotorch import nn, optim
 from nanotorch.optim import lr_scheduler
 
-from .components import Components
+from .components import REFUSALS, Components
 from .loop import Callback, Loop
 from .problems import Origins
 from .reading import Component
-from .settings import Natural
+from .settings import Natural, Positive
 
 EPOCH, STEP = "epoch", "step"
 
@@ -21,6 +26,10 @@ LENGTHS = {
     "OneCycleLR": "total_steps",
     "PolynomialLR": "total_iters",
 }
+PERIODS = ("step_size", "T_0", "T_mult", "step_size_up", "step_size_down", *LENGTHS.values())
+"""Numbers of epochs or steps, which are not nothing."""
+MOST_TRIED = 10_000
+"""Changes of the rate that are tried before a training: mistakes come to light in the first."""
 # Made for changes after every step.
 BY_STEPS = ("CyclicLR", "OneCycleLR")
 # Handled by the trainer, or functions, which a file cannot hold.
@@ -40,8 +49,11 @@ class Schedules(Components):
     def hints(self, name: str) -> Mapping[str, Any]:
         """Return the type of each argument that a configuration may give."""
         found = {key: hint for key, hint in super().hints(name).items() if self._offered(key)}
+        found |= dict.fromkeys([key for key in found if key in PERIODS], Positive)
         if length := LENGTHS.get(name):
-            found[length] = found[length] | None
+            found[length] = Positive | None
+        if name == "CyclicLR":
+            found["step_size_down"] = Positive | None
         if name == "MultiStepLR":
             found["milestones"] = tuple[int, ...]
         return found | {"interval": Literal["epoch", "step"], "warmup": Natural}
@@ -101,11 +113,10 @@ class Schedule(Callback):
             raise origins.error("scheduler.warmup", f"cannot go before {PLATEAU}")
         self._arguments = {k: v for k, v in arguments.items() if k not in LENGTHS.values()}
         bare = Component(component.name, arguments)
-        self._scheduler = SCHEDULES.build(bare, "scheduler", origins, optimizer)
-        if warmup:
-            rise = lr_scheduler.LinearLR(optimizer, 1 / (warmup + 1), total_iters=warmup)
-            parts = [rise, self._scheduler]
-            self._scheduler = lr_scheduler.SequentialLR(optimizer, parts, [warmup])
+        trial = build(bare, warmup, like(optimizer), origins)
+        if problem := trial_problem(trial, length, self._interval):
+            raise origins.error("scheduler", problem)
+        self._scheduler = build(bare, warmup, optimizer, origins)
 
     def on_step(self, loop: Loop) -> None:
         if self._interval == STEP:
@@ -141,6 +152,71 @@ class Schedule(Callback):
                 self._scheduler.step(value)
         else:
             self._scheduler.step()
+
+
+def build(
+    component: Component, warmup: int, optimizer: optim.Optimizer, origins: Origins
+) -> lr_scheduler.LRScheduler:
+    """Return a scheduler, after a rise over `warmup` changes."""
+    main: lr_scheduler.LRScheduler = SCHEDULES.build(component, "scheduler", origins, optimizer)
+    if not warmup:
+        return main
+    rise = lr_scheduler.LinearLR(optimizer, 1 / (warmup + 1), total_iters=warmup)
+    return lr_scheduler.SequentialLR(optimizer, [rise, main], [warmup])
+
+
+def try_schedule(
+    component: Component, parameters: Sequence[nn.Parameter], origins: Origins
+) -> None:
+    """Make a scheduler that an optimizer with every option has.
+
+    Raises:
+        ConfigError: if the scheduler refuses its arguments.
+    """
+    arguments = dict(component.arguments)
+    del arguments["interval"], arguments["warmup"]
+    if name := LENGTHS.get(component.name):
+        arguments.setdefault(name, MOST_TRIED)
+    optimizer = optim.SGD(parameters, momentum=0.5)
+    SCHEDULES.build(Component(component.name, arguments), "scheduler", origins, optimizer)
+
+
+def like(optimizer: optim.Optimizer) -> optim.Optimizer:
+    """Return an optimizer with the same options, of nothing that matters."""
+    groups = [
+        {**group, "params": [torch.zeros(1, 1, requires_grad=True)]}
+        for group in optimizer.param_groups
+    ]
+    made: Callable[..., optim.Optimizer] = type(optimizer)
+    return made(groups)
+
+
+@np.errstate(all="ignore")
+def trial_problem(scheduler: lr_scheduler.LRScheduler, length: int, interval: str) -> str:
+    """Return what becomes wrong with the rates over a training; nothing if they are right.
+
+    Args:
+        scheduler: of an optimizer that is not needed.
+        length: how often the training changes the rate.
+        interval: after what it does so.
+    """
+    groups = scheduler.optimizer.param_groups
+    measured = (0.0,) if isinstance(scheduler, lr_scheduler.ReduceLROnPlateau) else ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nothing has been optimized, as PyTorch points out
+        for change in range(min(length, MOST_TRIED) + 1):
+            rates = [group["lr"] for group in groups]
+            for rate in rates:
+                if isinstance(rate, complex) or not 0 <= rate < math.inf:
+                    when = f"after {interval} {change}" if change else "from the start"
+                    return f"makes the learning rate {rate} {when}"
+            if change == length:
+                break
+            try:
+                scheduler.step(*measured)
+            except REFUSALS as error:
+                return f"fails after {interval} {change + 1}: {error}"
+    return ""
 
 
 def without_lengths(state: Mapping[str, Any]) -> dict[str, Any]:
