@@ -40,6 +40,8 @@ def read_config_text(path: Path, source: str) -> str:
         place = Place(source=source, line=line, column=column)
         return ConfigError([Problem(place, "", message)])
 
+    if not source:
+        raise ConfigError([Problem(Place(source="command line"), "", "the file has no name")])
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
@@ -121,7 +123,8 @@ class TreeBuilder:
         if self._problems:
             raise ConfigError(self._problems)
         if self._root is None:
-            raise ConfigError([Problem(self._start, "", "the file is empty")])
+            what = "the file is empty" if self._start.line else "there is no value"
+            raise ConfigError([Problem(self._start, "", what)])
         return self._root
 
     def place(self, line: int, column: int) -> Place:
@@ -271,6 +274,8 @@ def parse_override(override: str) -> tuple[list[Step], Tree]:
     if not equals or not OVERRIDE_PATH.fullmatch(path):
         message = "expected key=value, as in train.epochs=5 or model.layers[0].out_features=8"
         raise ConfigError([Problem(place, "", message)])
+    if path == "inherit":
+        raise ConfigError([Problem(place, "", "only a file can inherit from another one")])
     steps: list[Step] = [name or int(index) for name, index in OVERRIDE_STEP.findall(path)]
     if not text.strip():
         return steps, Scalar(None, place)

@@ -34,7 +34,11 @@ def read_tree(path: Path, source: str, within: tuple[Path, ...] = ()) -> Tree:
     # The file itself comes last, and of several bases the later one wins.
     for name in reversed(list(names.items) if isinstance(names, Items) else [names]):
         base = base_path(name, inner)
-        result = merged(read_tree(base, shown_path(base), inner), result)
+        inherited = read_tree(base, shown_path(base), inner)
+        if not isinstance(inherited, Table):
+            message = f"expected sections to inherit, got {inherited}"
+            raise ConfigError([Problem(inherited.place, "", message)])
+        result = merged(inherited, result)
     return result
 
 

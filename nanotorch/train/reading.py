@@ -9,12 +9,12 @@ import math
 import types
 import typing
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from .problems import Origins, Place, Problem, closest, did_you_mean, quoted
-from .tree import Entry, Items, Scalar, Table, Tree
+from .tree import Entry, Items, Scalar, Table, Tree, plain_scalar
 
 INVALID = object()
 """What stands for a value whose problem has been noted."""
@@ -105,6 +105,21 @@ NAMES = {
     Path: "a file name",
     type(None): "null",
 }
+
+
+def meant_as(value: Any, hint: Any) -> str:
+    """Return how a value should have been written, if that is plain."""
+    if hint is int and isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return f"; write {int(value)}"
+    if not isinstance(value, str) or hint not in (int, float, bool):
+        return ""
+    if hint is bool:
+        words = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+        return f"; write {words[value.lower()]}" if value.lower() in words else ""
+    digits = value.strip().replace("_", "")
+    if type(plain_scalar(digits)) not in (int, hint):
+        return ""
+    return "; remove the quotes" if digits == value else f"; write {digits}"
 
 
 def described(hint: Any) -> str:
@@ -218,11 +233,35 @@ class Reader:
             meant = tree.value if isinstance(tree, Scalar) and tree.value in by_tag else ""
             more = f"; did you mean {inner}={meant}?" if meant else ""
             return self._expected(tree, Section, path, more)
-        if tag not in tree.entries:
+        spelled = self._with_tag(tree, tag, path)
+        if tag not in spelled.entries:
             message = f"missing; one of {', '.join(by_tag)}"
             return self.note(tree.place, inner, message)
-        choice = self.read(tree.entries[tag].value, Literal[tuple(by_tag)], inner)
-        return choice if choice is INVALID else self._section(tree, by_tag[choice], path)
+        choice, meant = self._choice(spelled.entries[tag].value, tuple(by_tag), inner)
+        if meant is None:
+            return INVALID
+        place = spelled.entries[tag].value.place
+        entry = Entry(place, Scalar(meant, place))
+        known = replace(spelled, entries={**spelled.entries, tag: entry})
+        section = self._section(spelled if meant == choice else known, by_tag[meant], path)
+        return section if meant == choice and spelled is tree else INVALID
+
+    def _with_tag(self, tree: Table, tag: str, path: str) -> Table:
+        """Return a mapping in which a misspelt `tag` has been noted and put right."""
+        if tag in tree.entries or (key := closest(tag, tree.entries)) is None:
+            return tree
+        self._refuse_unknown({key: tree.entries[key]}, [tag], path)
+        others = {name: entry for name, entry in tree.entries.items() if name != key}
+        return replace(tree, entries={tag: tree.entries[key], **others})
+
+    def _choice(self, tree: Tree, known: tuple[str, ...], path: str) -> tuple[Any, str | None]:
+        """Return the one of `known` that `tree` is, and the one that it was meant to be."""
+        choice = self.read(tree, Literal[known], path)
+        if choice is not INVALID:
+            return choice, choice
+        # What belongs to what was meant is checked as well, to tell of all mistakes at once.
+        text = tree.value if isinstance(tree, Scalar) else None
+        return choice, closest(text, known) if isinstance(text, str) else None
 
     def _literal(self, tree: Tree, choices: tuple[Any, ...], path: str) -> Any:
         if isinstance(tree, Scalar) and tree.value in choices:
@@ -261,10 +300,12 @@ class Reader:
             return tree.place.base / value
         if type(value) is hint:
             return value
-        return self._expected(tree, hint, path)
+        return self._expected(tree, hint, path, meant_as(value, hint))
 
     def _section(self, tree: Tree, hint: type[Section], path: str) -> Any:
         known: dict[str, Field[Any]] = {field.name: field for field in fields(hint)}  # type: ignore[arg-type]
+        if isinstance(tree, Scalar) and tree.value is None:
+            tree = Table({}, tree.place)  # all its lines are comments, say
         if not isinstance(tree, Table):
             return self._expected(tree, hint, path, f"; its keys are {', '.join(known)}")
         misspelt = self._refuse_unknown(tree.entries, known, path)
@@ -290,12 +331,15 @@ class Reader:
             tree = Table({"name": Entry(tree.place, tree)}, tree.place)  # `- ReLU` for short
         if not isinstance(tree, Table):
             return self._expected(tree, Section, path)
-        if "name" not in tree.entries:
+        spelled = self._with_tag(tree, "name", path)
+        if "name" not in spelled.entries:
             message = f"missing; the name of {registry.kind}"
             return self.note(tree.place, f"{path}.name", message)
-        name = self.read(tree.entries["name"].value, Literal[registry.names], f"{path}.name")
-        if name is INVALID:
+        written = spelled.entries["name"].value
+        choice, name = self._choice(written, registry.names, f"{path}.name")
+        if name is None:
             return INVALID
+        right, tree = choice == name and spelled is tree, spelled
         hints, defaults = registry.hints(name), registry.defaults(name)
         misspelt = self._refuse_unknown(tree.entries, ["name", *hints], path)
         arguments = {}
@@ -307,7 +351,9 @@ class Reader:
                 arguments[argument] = self._missing(tree, argument, misspelt, inner)
             elif defaults[argument] is not None:
                 arguments[argument] = defaults[argument]
-        return INVALID if INVALID in arguments.values() else Component(name, arguments)
+        if INVALID in arguments.values() or not right:
+            return INVALID
+        return Component(name, arguments)
 
     def _arguments(self, tree: Tree, members: Members, path: str) -> Any:
         hints = {**members.required, **members.optional}

@@ -124,6 +124,8 @@ def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> T
         return replace(tree, items=items)
     if isinstance(tree, Scalar) and tree.value is None:
         tree = Table({}, value.place)  # a section that the file left out
+    elif isinstance(tree, Scalar) and isinstance(tree.value, str):
+        tree = Table({"name": Entry(tree.place, tree)}, tree.place)  # `- ReLU` for short
     if not isinstance(tree, Table):
         raise ConfigError([Problem(value.place, here, f"is {tree}, not a section")])
     old = tree.entries.get(step, Entry(value.place, Scalar(None, value.place)))

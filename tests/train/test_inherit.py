@@ -103,3 +103,13 @@ def test_too_many_files() -> None:
     for number in range(12):
         Path(f"{number}.yaml").write_text(f"inherit: {number + 1}.yaml\n", "utf-8")
     assert refusal("inherit: 0.yaml\n").endswith("more than 10 files inherit from one another")
+
+
+def test_only_sections_can_be_inherited() -> None:
+    message = "base.yaml:1:1: expected sections to inherit, got a list"
+    assert refusal(f"inherit: base.yaml\n{CLASSIFICATION}", base="- 1\n") == message
+
+
+def test_a_section_that_is_taken_back_is_one_of_defaults() -> None:
+    config, _ = load("inherit: base.yaml\nlog: ~\n")
+    assert config.log.plots

@@ -98,16 +98,21 @@ REGRESSION_ERRORS = {
     ("epochs: 2", "epochs: two"): "x.yaml:10:17: train.epochs: expected an integer, "
     "got 'two' (text)",
     ("epochs: 2", "epochs: 2.0"): "x.yaml:10:17: train.epochs: expected an integer, "
-    "got 2.0 (a number)",
+    "got 2.0 (a number); write 2",
+    ("epochs: 2", "epochs: 1_000"): "x.yaml:10:17: train.epochs: expected an integer, "
+    "got '1_000' (text); write 1000",
+    ("epochs: 2", "epochs: '2'"): "x.yaml:10:17: train.epochs: expected an integer, "
+    "got '2' (text); remove the quotes",
     ("epochs: 2", "epochs: true"): "x.yaml:10:17: train.epochs: expected an integer, "
     "got True (a boolean)",
     ("epochs: 2", "epochs: 010"): "x.yaml:10:17: train.epochs: expected an integer, "
     "got '010' (text)",
     ("epochs: 2", "epochs: [2]"): "x.yaml:10:17: train.epochs: expected an integer, got a list",
-    ("lr: 0.1", "lr: '0.1'"): "x.yaml:9:28: optimizer.lr: expected a number, got '0.1' (text)",
+    ("lr: 0.1", "lr: '0.1'"): "x.yaml:9:28: optimizer.lr: expected a number, got '0.1' (text); "
+    "remove the quotes",
     ("lr: 0.1", "lr:"): "x.yaml:9:27: optimizer.lr: expected a number, got nothing",
     ("lr: 0.1", "lr: 0.1, nesterov: on"): "x.yaml:9:43: optimizer.nesterov: "
-    "expected true or false, got 'on' (text)",
+    "expected true or false, got 'on' (text); write true",
     ("target: y", "target: 1"): "x.yaml:4:11: data.target: expected text, got 1 (an integer)",
     ("csv: table.csv", "csv: ''"): "x.yaml:3:8: data.csv: expected a file name, got '' (text)",
     ("target: y", "target: y\n  features: a"): "x.yaml:5:13: data.features: "
@@ -202,9 +207,45 @@ CLASSIFICATION_ERRORS = {
     ("lr: 0.01", "betas: [0.9, x]"): "x.yaml:7:38: optimizer.betas[1]: expected a number, "
     "got 'x' (text)",
     ("samples: 40", "samples: 1"): "x.yaml:3:37: data.generator.samples: must be at least 2, got 1",
-    ("name: moons", "nam: moons"): "x.yaml:3:14: data.generator.name: missing; "
+    ("name: moons", "kind: moons"): "x.yaml:3:14: data.generator.name: missing; "
     "one of line, polynomial, moons, circles, spiral, blobs, xor",
+    # What is misspelt is understood, so that what belongs to it is checked as well.
+    ("name: moons, samples: 40", "nam: mons, sampels: 4"): "x.yaml:3:15: data.generator.nam: "
+    "unknown key; did you mean 'name'?\nx.yaml:3:20: data.generator.name: 'mons' is not known; "
+    "did you mean 'moons'?\nx.yaml:3:26: data.generator.sampels: unknown key; "
+    "did you mean 'samples'?",
+    ("experiment: classification", "experimnt: clasification"): "x.yaml:1:1: experimnt: unknown "
+    "key; did you mean 'experiment'?\nx.yaml:1:12: experiment: 'clasification' is not known; "
+    "did you mean 'classification'?",
+    ("name: Adam, lr", "nam: Adm, lrr"): "x.yaml:7:13: optimizer.nam: unknown key; "
+    "did you mean 'name'?\nx.yaml:7:18: optimizer.name: 'Adm' is not known; did you mean 'Adam'?"
+    "\nx.yaml:7:23: optimizer.lrr: unknown key; did you mean 'lr'?",
 }
+
+
+def test_a_section_without_content_is_one_of_defaults() -> None:
+    text = CLASSIFICATION[: CLASSIFICATION.index("log:")]
+    config = load(text + "log:\n  # every: 10\ncheckpoint: ~\n").config
+    assert config == load(text).config
+
+
+def test_a_component_given_by_its_name_gets_arguments() -> None:
+    config = load(CLASSIFICATION, "model.layers[1].inplace=true", "loss.pos_weight=2").config
+    assert isinstance(config, SupervisedConfig)
+    assert config.model.layers[1].arguments == {"inplace": True}
+    assert config.loss.arguments["pos_weight"] == 2
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("log.name=#x", "command line: log.name=#x: there is no value"),
+        ("inherit=x", "command line: inherit=x: only a file can inherit from another one"),
+        ("data.generator.name.x=1", "data.generator.name: expected"),
+    ],
+)
+def test_overrides_that_mean_nothing(override: str, message: str) -> None:
+    assert message in refusal(CLASSIFICATION, override)
 
 
 @pytest.mark.parametrize("edit", CLASSIFICATION_ERRORS, ids=lambda edit: edit[1].strip()[:40])
