@@ -205,12 +205,17 @@ def matches(
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield the path of each pattern and the names of the parameters that it matches."""
     names = [name for name, _ in model.named_parameters()]
+    found: dict[str, list[str]] = {}
+    problems: list[Problem] = []
     for index, pattern in enumerate(patterns):
-        found = [name for name in names if fnmatchcase(name, pattern)]
-        if not found:
+        where = path.format(index)
+        found[where] = [name for name in names if fnmatchcase(name, pattern)]
+        if not found[where]:
             message = f"{quoted(pattern)} matches no parameter{did_you_mean(pattern, names)}"
-            raise origins.error(path.format(index), message)
-        yield path.format(index), found
+            problems += origins.error(where, message).problems
+    if problems:
+        raise ConfigError(problems)
+    yield from found.items()
 
 
 def build_optimizer(component: Component, model: nn.Module, origins: Origins) -> optim.Optimizer:
@@ -235,7 +240,8 @@ def build_optimizer(component: Component, model: nn.Module, origins: Origins) ->
     for group, (where, names) in zip(groups, matches(model, patterns, path, origins), strict=True):
         chosen = [name for name in names if name in named and name not in taken]
         if not chosen:
-            raise origins.error(where, "matches nothing that is learned and in no group yet")
+            message = "matches only parameters that are frozen, or in a group before"
+            raise origins.error(where, message)
         taken |= set(chosen)
         options = {key: value for key, value in group.items() if key != "parameters"}
         parts.append({"params": [named[name] for name in chosen], **options})

@@ -6,6 +6,7 @@ of the argument that caused them. What users register stands beside what is buil
 """
 
 import inspect
+import json
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import nanotorch as torch
 from nanotorch import nn, optim
 
-from .problems import ConfigError, Origins
+from .problems import ConfigError, Origins, Problem
 from .reading import Arguments, Component, Members, Range
 
 # Handled by the trainer, or without a meaning on a NumPy CPU framework.
@@ -152,9 +153,9 @@ class Components:
                 ]
         try:
             return self._construct(component.name, inputs, arguments)
-        except REFUSALS as error:
-            message = str(error) or type(error).__name__
-        raise self._blamed(component.name, inputs, arguments, path, origins, message)
+        except REFUSALS:
+            pass
+        raise self._blamed(component.name, inputs, arguments, path, origins)
 
     def _construct(self, name: str, inputs: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
         annotations = annotations_of(self.factory(name))
@@ -175,17 +176,31 @@ class Components:
         arguments: dict[str, Any],
         path: str,
         origins: Origins,
-        message: str,
     ) -> ConfigError:
-        """Return the error, placed at the one argument without which all would be well."""
-        for key in self.defaults(name):
-            try:
+        """Return the error, each complaint placed at the argument without which it is not made."""
+        problems: list[Problem] = []
+        message = self._complaint(name, inputs, arguments)
+        while message:
+            for key in [key for key in self.defaults(name) if key in arguments]:
                 others = {other: arguments[other] for other in arguments if other != key}
-                self._construct(name, inputs, others)
-            except REFUSALS:
-                continue
-            return origins.error(f"{path}.{key}", message)
-        return origins.error(path, message)
+                less = self._complaint(name, inputs, others)
+                if less != message:
+                    break
+            else:
+                return ConfigError([*problems, *origins.error(path, message).problems])
+            default = self.defaults(name)[key]
+            usual = "" if default is None else f"; by default it is {json.dumps(default)}"
+            problems += origins.error(f"{path}.{key}", message + usual).problems
+            arguments, message = others, less
+        return ConfigError(problems)
+
+    def _complaint(self, name: str, inputs: tuple[Any, ...], arguments: dict[str, Any]) -> str:
+        """Return what a constructor says against its arguments; nothing if it takes them."""
+        try:
+            self._construct(name, inputs, arguments)
+        except REFUSALS as error:
+            return str(error) or type(error).__name__
+        return ""
 
     def _parameters(self, name: str) -> list[inspect.Parameter]:
         factory = self.factory(name)

@@ -15,7 +15,7 @@ from .callbacks import RecordEpochs, RecordSteps, RecordTensors, StopEarly, Stop
 from .dataset import Samples
 from .loop import Callback
 from .optimizer_state import OptimizerState
-from .problems import Origins, did_you_mean, quoted
+from .problems import ConfigError, Origins, Problem, did_you_mean, quoted
 from .profiling import OperationProfile
 from .progress import progress
 from .recorder import Recorder
@@ -107,10 +107,13 @@ class Fitting:
         if self.config.early_stopping is not None:
             watched["early_stopping.monitor"] = self.config.early_stopping.monitor
         known = ["train/epoch_loss", *self.measure("validation")] if watched else []
+        problems: list[Problem] = []
         for path, name in watched.items():
             if name not in known:
                 message = f"{quoted(name)} is not measured in training{did_you_mean(name, known)}"
-                raise origins.error(path, message)
+                problems += origins.error(path, message).problems
+        if problems:
+            raise ConfigError(problems)
 
     def batches(self, start: int) -> Iterator[list[torch.Tensor]]:
         """Return the samples of each step of an epoch: x, y, and again for more batches."""

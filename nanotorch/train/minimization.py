@@ -24,7 +24,7 @@ from .loop import Callback, Loop
 from .optimizer_state import OptimizerState
 from .plots import Plot, Records
 from .plots_minimization import trajectory, value_curve, way
-from .problems import Origins
+from .problems import ConfigError, Origins
 from .reading import Component
 from .recorder import Recorder
 from .report import aligned
@@ -32,6 +32,7 @@ from .schedules import STEP, Schedule
 from .schema import MinimizationConfig, Stop
 from .step import TrainingStep, searches
 from .tracing import TraceStep
+from .trials import with_others
 
 MOST_CURVES = 10
 """Coordinates, or starts, that get a curve of their own."""
@@ -56,13 +57,16 @@ class Minimization:
         points = config.function.points
         start = points[0] if len(points) == 1 else list(zip(*points, strict=True))
         self.x = torch.tensor(start, requires_grad=True)
-        self.optimizer = OPTIMIZERS.build(config.optimizer, "optimizer", origins, [self.x])
         self.steps = config.function.iterations
-        self._schedule = self._make_schedule(origins)
+        try:
+            self.optimizer = OPTIMIZERS.build(config.optimizer, "optimizer", origins, [self.x])
+            self._schedule = self._make_schedule(origins)
+            self._listening = build_callbacks(config.callbacks, origins)
+        except ConfigError as error:
+            raise with_others(error, config, origins) from None
         self._optimizer_state = OptimizerState(self.optimizer)
         self._module = FunctionModule(self.function)
         move = moving(self._module, self.x, self.optimizer)
-        self._listening = build_callbacks(config.callbacks, origins)
         wanted = config.function.compile
         self._move = TrainingStep(move, self.optimizer, wanted, self.steps)
         self._trace: Callable[[nn.Module], AbstractContextManager[None]] | None = None

@@ -23,7 +23,8 @@ class Place:
     """The directory from which a relative path written here is meant."""
 
     def __str__(self) -> str:
-        return f"{self.source}:{self.line}:{self.column}" if self.line else self.source
+        source = self.source if self.source.isprintable() else quoted(self.source)
+        return f"{source}:{self.line}:{self.column}" if self.line else source
 
 
 @dataclass(frozen=True)

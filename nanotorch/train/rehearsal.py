@@ -24,6 +24,7 @@ def rehearse(experiment: Any, origins: Origins) -> str:
         (value.sum() if value.dim() else value).backward()
         gradients = {"x": experiment.x.grad}
         said, loss = "at the start", float(value.detach().numpy().min())
+        blamed = "function", "function"
     else:
         assert isinstance(experiment, Supervised)
         x, y = next(experiment.batches(0))[:2]
@@ -32,11 +33,12 @@ def rehearse(experiment: Any, origins: Origins) -> str:
         named = experiment.model.named_parameters()
         gradients = {name: p.grad for name, p in named if p.requires_grad}
         said, loss = f"a batch of {len(x)} samples", output.item()
+        blamed = "loss", "model"
     if not np.isfinite(loss):
-        raise origins.error("loss", f"{said}: the loss is {loss}")
+        raise origins.error(blamed[0], f"{said}: the loss is {loss}")
     for name, gradient in gradients.items():
         if gradient is not None and not np.isfinite(gradient.numpy()).all():
-            raise origins.error("model", f"{said}: the gradient of {name} is not finite")
+            raise origins.error(blamed[1], f"{said}: the gradient of {name} is not finite")
     unused = [name for name, gradient in gradients.items() if gradient is None]
     text = f"{said}: loss {loss:.6g}, all gradients are finite"
     return f"{text}; without gradient: {', '.join(unused)}" if unused else text

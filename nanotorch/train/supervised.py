@@ -21,7 +21,7 @@ from .fitting import Fitting
 from .kinds import Characters, Kind, ManyClasses, Numbers, TwoClasses, weighing
 from .loop import Callback
 from .plots import Plot, Records, loss_curves
-from .problems import Origins
+from .problems import ConfigError, Origins
 from .reading import Component
 from .recorder import Recorder
 from .report import least_squares_text, metrics_table
@@ -29,6 +29,7 @@ from .schema import SupervisedConfig, TextConfig, TrainedConfig
 from .settings import Train
 from .summary import summary
 from .text import load_text
+from .trials import with_others
 
 LARGEST_BATCH = 4096
 """Samples per forward pass when a whole part is measured."""
@@ -49,16 +50,20 @@ class Supervised(Fitting):
         # A stream of its own for each purpose: more samples do not change the initial weights,
         # which are the ones PyTorch gives the same layers after the same `manual_seed`.
         data_stream, shuffling = streams(config.seed, 2)
-        self.dataset = limited(dataset_of(config, self.kind, data_stream, origins), config.train)
-        torch.manual_seed(config.seed)
-        model = build_model(config.model, self._wanted(), origins)
-        freeze(model, config.model.freeze, origins)
-        loss = self.kind.criterion(self._loss(origins))
-        optimizer = build_optimizer(config.optimizer, model, origins)
-        samples = self.dataset.parts["train"]
-        try_loss(model, loss, samples, origins)
-        super().__init__(config, model, loss, optimizer, samples, shuffling, origins)
-        self._listening = build_callbacks(config.callbacks, origins)
+        try:
+            dataset = dataset_of(config, self.kind, data_stream, origins)
+            self.dataset = limited(dataset, config.train)
+            torch.manual_seed(config.seed)
+            model = build_model(config.model, self._wanted(), origins)
+            freeze(model, config.model.freeze, origins)
+            loss = self.kind.criterion(self._loss(origins))
+            optimizer = build_optimizer(config.optimizer, model, origins)
+            samples = self.dataset.parts["train"]
+            try_loss(model, loss, samples, origins)
+            super().__init__(config, model, loss, optimizer, samples, shuffling, origins)
+            self._listening = build_callbacks(config.callbacks, origins)
+        except ConfigError as error:
+            raise with_others(error, config, origins) from None
 
     def _wanted(self) -> Wanted:
         """Return what the model is to be made for."""

@@ -75,7 +75,7 @@ def test_weights_are_those_of_the_same_layers_after_the_same_seed() -> None:
         (
             "[{name: Dropout, p: 1.5}, {name: Linear, out_features: 1}]",
             "x.yaml:6:31: model.layers[0].p: "
-            "dropout probability has to be between 0 and 1, but got 1.5",
+            "dropout probability has to be between 0 and 1, but got 1.5; by default it is 0.5",
         ),
     ],
 )  # fmt: skip

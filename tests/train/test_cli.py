@@ -70,7 +70,7 @@ def test_overrides_may_stand_anywhere(order: int) -> None:
     [
         (["train.epoch=5"], "command line: train.epoch=5: unknown key; did you mean 'epochs'?"),
         (["optimizer.momentum=-1"], "command line: optimizer.momentum=-1: "
-         "Invalid momentum value: -1.0"),
+         "Invalid momentum value: -1.0; by default it is 0"),
         (["data.target=z"], "command line: data.target=z: table.csv has no column 'z'; "
          "known here: a, b, y"),
     ],

@@ -221,6 +221,12 @@ def test_a_plateau_lowers_the_rate() -> None:
         ("scheduler={name: StepLR}", "scheduler.step_size: missing"),
         ("scheduler=StepLr", "'StepLr' is not known; did you mean 'StepLR'?"),
         ("scheduler={name: StepLR, step_size: 1, warmup: -1}", "must be at least 0, got -1"),
+        ("scheduler={name: StepLR, step_size: 0}", "step_size: must be at least 1, got 0"),
+        ("scheduler={name: CosineAnnealingLR, T_max: 0}", "scheduler.T_max: must be at least 1"),
+        ("scheduler={name: StepLR, step_size: 1, gamma: -1}",
+         ": makes the learning rate -0.1 after epoch 1"),
+        ("scheduler={name: OneCycleLR, max_lr: 1, total_steps: 2}",
+         ": fails after step 3: Tried to step 3 times."),
         ("scheduler={name: ReduceLROnPlateau, warmup: 1}", "cannot go before ReduceLROnPlateau"),
         ("scheduler={name: ReduceLROnPlateau, factor: 2}", "Factor should be < 1.0."),
         ("early_stopping={monitor: validation/los}", "'validation/los' is not measured in training;"
@@ -235,6 +241,29 @@ def test_a_plateau_lowers_the_rate() -> None:
 def test_mistakes(override: str, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         experiment(REGRESSION, override)
+
+
+def test_mistakes_of_data_optimizer_and_schedule_are_told_at_once() -> None:
+    mistakes = ["data.target=z", "optimizer={name: Adam, betas: [0.9, 2], lr: -1}",
+                "scheduler={name: LinearLR, start_factor: 7}"]  # fmt: skip
+    with pytest.raises(ConfigError) as caught:
+        experiment(REGRESSION, *mistakes)
+    paths = [problem.path for problem in caught.value.problems]
+    assert paths == ["data.target", "optimizer.lr", "optimizer.betas", "scheduler.start_factor"]
+    with pytest.raises(ConfigError) as caught:
+        experiment(REGRESSION, "model.freeze=[a, b]", "optimizer.lr=-1")
+    assert [problem.path for problem in caught.value.problems] == [
+        "model.freeze[0]", "model.freeze[1]", "optimizer.lr"
+    ]  # fmt: skip
+    layers = "model.layers=[{name: Dropout, p: 7}, {name: Dropout, p: 8}]"
+    with pytest.raises(ConfigError) as caught:
+        experiment(REGRESSION, layers, "optimizer.lr=-1")
+    assert [problem.path for problem in caught.value.problems] == [
+        "model.layers[0].p", "model.layers[1].p", "optimizer.lr"
+    ]  # fmt: skip
+    with pytest.raises(ConfigError) as caught:
+        experiment(REGRESSION, "checkpoint.monitor=x", "early_stopping.monitor=y")
+    assert len(caught.value.problems) == 2
 
 
 def test_lbfgs_takes_no_bounds() -> None:

@@ -71,7 +71,8 @@ def test_what_is_frozen_is_not_learned() -> None:
         ),
         (
             "optimizer.groups=[{parameters: '0.*'}, {parameters: 0.bias}]",
-            "optimizer.groups[1].parameters: matches nothing that is learned and in no group yet",
+            "optimizer.groups[1].parameters: "
+            "matches only parameters that are frozen, or in a group before",
         ),
         ("optimizer.groups=[{lr: 1}]", "optimizer.groups[0].parameters: missing"),
         (
@@ -80,7 +81,7 @@ def test_what_is_frozen_is_not_learned() -> None:
         ),
         (
             "optimizer.groups=[{parameters: '*', lr: -1}]",
-            "optimizer.groups[0].lr: Invalid learning rate: -1.0",
+            "optimizer.groups[0].lr: Invalid learning rate: -1.0; by default it is 0.001",
         ),
         ("optimizer.groups=3", "expected a list, each item a mapping, got 3 (an integer)"),
         ("model.freeze=['*']", "leaves no parameters to learn"),

@@ -29,7 +29,7 @@ def test_a_pass_is_tried(text: str, said: str, capsys: pytest.CaptureFixture[str
         (
             MINIMIZATION,
             "function.expression=sqrt(x[0] - 1) + x[1]",
-            "at the start: the gradient of x is ",
+            "function: at the start: the gradient of x is ",
         ),
         (REGRESSION, "loss=MSELoss", "a batch of 4 samples: the loss is inf"),
     ],
