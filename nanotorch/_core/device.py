@@ -3,6 +3,7 @@
 from typing import Any
 
 from nanotorch._core.arguments import as_int, combination, refused
+from nanotorch._core.shown import Shown
 
 TYPES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia",
@@ -17,7 +18,7 @@ ABSENT: dict[str, tuple[type[Exception], str]] = {
 }
 
 
-class device:  # noqa: N801 - PyTorch's name
+class device(metaclass=Shown):  # noqa: N801 - PyTorch's name
     """Where a tensor lives: ``device("cuda:1")``, ``device("cuda", 1)``, ``device(1)``.
 
     Args:
@@ -30,6 +31,7 @@ class device:  # noqa: N801 - PyTorch's name
         TypeError: for anything but a text, an integer, a device.
     """
 
+    _shown = "torch.device"
     __slots__ = ("index", "type")
 
     def __init__(self, type: Any = None, index: Any = None) -> None:

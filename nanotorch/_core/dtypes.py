@@ -6,14 +6,16 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import refused
+from nanotorch._core.shown import Shown
 
 Number = bool | int | float
 
 
-class dtype:  # noqa: N801 - PyTorch's name
+class dtype(metaclass=Shown):  # noqa: N801 - PyTorch's name
     """The type of a tensor's elements, for example ``float32``; one instance each."""
 
     __slots__ = ("category", "char", "is_floating_point", "itemsize", "name", "numpy")
+    _shown = "torch.dtype"
 
     def __init__(self, name: str, char: str) -> None:
         self.name = name
@@ -123,10 +125,11 @@ def set_default_dtype(d: dtype) -> None:
     default.numpy = d.numpy
 
 
-class Size(tuple[int, ...]):
+class Size(tuple[int, ...], metaclass=Shown):
     """The shape of a tensor: a tuple of its sizes."""
 
     __slots__ = ()
+    _shown = "torch.Size"
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""

@@ -14,6 +14,7 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import AccumulateGrad, Edge, Node
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.layout import Layout
+from nanotorch._core.shown import Shown
 from nanotorch._core.views import Step, View, edge_of, view_edge
 from nanotorch.names.lookup import OutOfScope
 from nanotorch.names.scope import OF_TENSORS
@@ -34,13 +35,14 @@ USE_DETACH = (
 new_node = object.__new__
 
 
-class Tensor(Layout, Exchange):
+class Tensor(Layout, Exchange, metaclass=Shown):
     """An n-dimensional array whose operations can be recorded for differentiation.
 
     Made by `tensor`, `zeros`, `randn`, ...; `Tensor(*sizes)` gives one of the default dtype with
     arbitrary values and `Tensor(sequence)` one of that sequence's values.
     """
 
+    _shown = "torch.Tensor"
     # Class attributes are the defaults: a new tensor sets only what differs.
     _array: np.ndarray  # the values; an ndarray always, for 0-d tensors too
     # How often this memory was written to, and by whom last; shared by all views of it.

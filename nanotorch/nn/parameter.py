@@ -21,6 +21,8 @@ class Parameter(Tensor):
         RuntimeError: if it should require grad and its dtype is not a floating-point one.
     """
 
+    _shown = "torch.nn.parameter.Parameter"
+
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> "Parameter":
         if data is None:
             data = wrap(np.empty(0, dtypes.default.numpy))

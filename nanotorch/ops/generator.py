@@ -22,6 +22,9 @@ class Generator(random.Generator):
         """Always the CPU."""
         return CPU
 
+    def __repr__(self) -> str:
+        return f"<torch._C.Generator object at {id(self):#x}>"
+
     def get_state(self) -> Tensor:
         """The state of the stream: a tensor of 5056 bytes."""
         return wrap(super().get_state())
@@ -47,9 +50,18 @@ default_generator = Generator()
 default_generator.seed()
 
 
-def stream(generator: random.Generator | None) -> random.Generator:
-    """The generator to draw from: the given one or the default."""
-    return default_generator if generator is None else generator
+def stream(generator: Any) -> random.Generator:
+    """The generator to draw from: the given one or the default.
+
+    Raises:
+        TypeError: for what is no generator.
+    """
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, random.Generator):
+        kind = type(generator).__name__
+        raise TypeError(f"argument 'generator' must be torch.Generator, not {kind}")
+    return generator
 
 
 @public
