@@ -13,7 +13,9 @@ from nanotorch.compile.checks import Check
 from nanotorch.compile.reach import VALUES, Reach, Unguardable
 from nanotorch.compile.tracing import KNOWN_OPTIMIZERS, OPTIONS
 from nanotorch.compile.watch import attribute_names
+from nanotorch.nn import every_module
 from nanotorch.nn.module import Module
+from nanotorch.optim import every_optimizer
 from nanotorch.optim.optimizer import Optimizer
 from nanotorch.optim.sgd import SGD
 
@@ -98,6 +100,10 @@ class Survey(Reach):
         self.users_attributes(own, path)
         hooks = [name for name in own if name.endswith(("step_pre_hooks", "step_post_hooks"))]
         called = [hook for name in hooks for hook in own[name].values()]
+        if every_optimizer.before or every_optimizer.after:
+            raise Unguardable("there are hooks of the steps of all optimizers")
+        for name in ("before", "after"):
+            self.checks.append(Check("empty", vars(every_optimizer), name, None, True))
         if not all(str(getattr(h, "__module__", "")).startswith("nanotorch.") for h in called):
             raise Unguardable(f"`{path}` has hooks of its steps")
         options = [part for group in optimizer.param_groups for part in group.values()]
@@ -153,6 +159,9 @@ class Survey(Reach):
         own = vars(module)
         self.modules.append(module)
         counted = type(module).__setattr__ is Module.__setattr__
+        if every_module.calls:
+            raise Unguardable("there are hooks of all modules")
+        self.checks.append(Check("empty", vars(every_module), "calls", None, True))
         self.checks.append(Check("attr", module, "__class__", type(module), counted))
         self.hold(type(module), path)
         self.size(own, counted)

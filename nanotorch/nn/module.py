@@ -13,6 +13,7 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.hooks import HookDict
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.nn import every_module
 from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.module_state import ModuleState
 
@@ -31,6 +32,19 @@ HOOK_OPTIONS = (
     "_forward_hooks_always_called",
     "_forward_pre_hooks_with_kwargs",
     "_load_state_dict_pre_hooks_with_module",
+)
+
+
+# Where PyTorch has the hooks of all modules.
+register_module_backward_hook = every_module.register_module_backward_hook
+register_module_buffer_registration_hook = every_module.register_module_buffer_registration_hook
+register_module_forward_hook = every_module.register_module_forward_hook
+register_module_forward_pre_hook = every_module.register_module_forward_pre_hook
+register_module_full_backward_hook = every_module.register_module_full_backward_hook
+register_module_full_backward_pre_hook = every_module.register_module_full_backward_pre_hook
+register_module_module_registration_hook = every_module.register_module_module_registration_hook
+register_module_parameter_registration_hook = (
+    every_module.register_module_parameter_registration_hook
 )
 
 
@@ -172,6 +186,9 @@ class Module(ModuleCall, ModuleState):
     def double(self) -> Self:
         """Convert the floating-point parameters and buffers to ``float64``; returns the module."""
         return self._to_float(dtypes.float64)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Accepted for PyTorch's sake: calls run as they are. Compile steps by `torch.compile`."""
 
     def half(self) -> Self:
         """Convert the floating-point parameters and buffers to ``float16``; returns the module."""

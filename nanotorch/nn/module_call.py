@@ -9,6 +9,7 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.origins import climb, ours
 from nanotorch.nn import former_hooks
+from nanotorch.nn.every_module import Entry, calls, of_kind
 from nanotorch.nn.passage import Passage
 
 getframe = sys._getframe
@@ -16,6 +17,11 @@ SILENCED = (
     "module forward hook with ``always_call=True`` raised an exception that was silenced as "
     "another error was raised in forward: {error}"
 )
+
+
+def hooks_of(kind: str) -> list[Callable[..., Any]]:
+    """The hooks that all modules have of one kind."""
+    return [entry.hook for _, entry in of_kind(kind)]
 
 
 class ModuleCall:
@@ -56,6 +62,7 @@ class ModuleCall:
             or self._backward_pre_hooks
             or self._forward_hooks
             or self._forward_pre_hooks
+            or calls
         ):
             return self._call_with_hooks(args, kwargs)
         recording = mode.enabled
@@ -87,43 +94,61 @@ class ModuleCall:
         called: set[int] = set()
         result = None
         try:
-            hooks = tuple(self._backward_hooks.values())
-            former, backward = ((), hooks) if self._is_full_backward_hook else (hooks, ())
-            backward_pre = tuple(self._backward_pre_hooks.values())
-            for number, hook in list(self._forward_pre_hooks.items()):
-                args, kwargs = self._call_pre_hook(number, hook, args, kwargs)
+            former, backward = self._backward_hooks_of_both()
+            backward_pre = (*hooks_of("backward_pre"), *self._backward_pre_hooks.values())
+            for entry in self._all_forward_pre_hooks():
+                args, kwargs = self._call_pre_hook(entry, args, kwargs)
             passage = Passage(self, backward, backward_pre) if backward or backward_pre else None
             if passage is not None:
                 args = passage.enter(args)
             result = self.forward(*args, **kwargs)
-            for number, hook in list(self._forward_hooks.items()):
+            for number, entry in self._all_forward_hooks():
                 called.add(number)
-                replaced = self._call_forward_hook(number, hook, args, kwargs, result)
-                result = result if replaced is None else replaced
+                result = self._call_forward_hook(entry, args, kwargs, result)
             if passage is not None:
                 result = passage.leave(result)
             if former:
                 former_hooks.attach(self, former, args, result)
             return result
         except Exception:
-            for number, hook in list(self._forward_hooks.items()):
-                if number in self._forward_hooks_always_called and number not in called:
+            for number, entry in self._all_forward_hooks():
+                if entry.always and number not in called:
                     try:
-                        replaced = self._call_forward_hook(number, hook, args, kwargs, result)
-                        result = result if replaced is None else replaced
+                        result = self._call_forward_hook(entry, args, kwargs, result)
                     except Exception as error:
                         warnings.warn(SILENCED.format(error=error), stacklevel=3)
             raise
 
+    def _backward_hooks_of_both(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Those of the former kind and the full ones."""
+        own = tuple(self._backward_hooks.values())
+        former, full = ((), own) if self._is_full_backward_hook else (own, ())
+        return (*hooks_of("former_backward"), *former), (*hooks_of("backward"), *full)
+
+    def _all_forward_pre_hooks(self) -> list[Entry]:
+        every = [entry for _, entry in of_kind("forward_pre")]
+        for number, hook in self._forward_pre_hooks.items():
+            with_kwargs = number in self._forward_pre_hooks_with_kwargs
+            every.append(Entry("forward_pre", hook, with_kwargs))
+        return every
+
+    def _all_forward_hooks(self) -> list[tuple[int, Entry]]:
+        every = list(of_kind("forward"))
+        for number, hook in self._forward_hooks.items():
+            with_kwargs = number in self._forward_hooks_with_kwargs
+            always = number in self._forward_hooks_always_called
+            every.append((number, Entry("forward", hook, with_kwargs, always)))
+        return every
+
     def _call_pre_hook(
-        self, number: int, hook: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        if number not in self._forward_pre_hooks_with_kwargs:
-            result = hook(self, args)
+        if not entry.with_kwargs:
+            result = entry.hook(self, args)
             if result is None:
                 return args, kwargs
             return (result if isinstance(result, tuple) else (result,)), kwargs
-        result = hook(self, args, kwargs)
+        result = entry.hook(self, args, kwargs)
         if result is None:
             return args, kwargs
         if not isinstance(result, tuple) or len(result) != 2:
@@ -134,16 +159,12 @@ class ModuleCall:
         return result
 
     def _call_forward_hook(
-        self,
-        number: int,
-        hook: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        result: Any,
+        self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> Any:
-        if number in self._forward_hooks_with_kwargs:
-            return hook(self, args, kwargs, result)
-        return hook(self, args, result)
+        """The result, or what the hook gives in its place."""
+        given = (args, kwargs, result) if entry.with_kwargs else (args, result)
+        replaced = entry.hook(self, *given)
+        return result if replaced is None else replaced
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False

@@ -6,6 +6,7 @@ from typing import Any
 from nanotorch._core.hooks import changes
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.typename import typename
+from nanotorch.nn.every_module import registered, registrations
 from nanotorch.nn.parameter import Buffer, Parameter
 
 NONE: dict[str, Any] = {}
@@ -49,12 +50,12 @@ class ModuleTree:
             if "_modules" not in own:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, "_modules")
-            self._modules[name] = value
+            self._modules[name] = registered("module", self, name, value)
         elif name in own.get("_modules", NONE):
             if value is not None:
                 expected = f"as child module '{name}' (torch.nn.Module or None expected)"
                 raise TypeError(f"cannot assign '{typename(value)}' {expected}")
-            self._modules[name] = value
+            self._modules[name] = registered("module", self, name, value)
         elif isinstance(value, Buffer) or name in own.get("_buffers", NONE):
             self._set_buffer(name, value)
         else:
@@ -119,6 +120,8 @@ class ModuleTree:
                 "(torch Tensor or None required)"
             )
         changes[0] += 1
+        if registrations:
+            tensor = registered("buffer", self, name, tensor)
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -152,6 +155,8 @@ class ModuleTree:
                 "the value in the forward() method."
             )
         changes[0] += 1
+        if registrations and param is not None:
+            param = registered("parameter", self, name, param)
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Any) -> None:
@@ -165,6 +170,8 @@ class ModuleTree:
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name(name, "module", self._modules)
         changes[0] += 1
+        if registrations:
+            module = registered("module", self, name, module)
         self._modules[name] = module
 
     def register_module(self, name: str, module: Any) -> None:

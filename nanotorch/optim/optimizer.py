@@ -17,6 +17,13 @@ from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.typename import typename
 from nanotorch._core.watching import watch
+from nanotorch.optim import every_optimizer as every
+from nanotorch.optim.every_optimizer import (
+    register_optimizer_step_post_hook as register_optimizer_step_post_hook,
+)
+from nanotorch.optim.every_optimizer import (
+    register_optimizer_step_pre_hook as register_optimizer_step_pre_hook,
+)
 from nanotorch.optim.flat import Candidate
 from nanotorch.optim.watched import watched_step
 
@@ -325,10 +332,11 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         run = functools.partial(watched_step, step) if watch.on else step
-        if not (before or after) or type(self).step is not hooked:
+        hooked_here = before or after or every.before or every.after
+        if not hooked_here or type(self).step is not hooked:
             return run(self, *args, **kwargs)
         everything: tuple[Any, ...] = (self, *args)
-        for hook in list(before.values()):
+        for hook in (*every.before.values(), *before.values()):
             result = hook(self, everything, kwargs)
             if result is None:
                 continue
@@ -339,7 +347,7 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                 )
             everything, kwargs = result
         out = run(*everything, **kwargs)
-        for hook in list(after.values()):
+        for hook in (*after.values(), *every.after.values()):
             hook(self, everything, kwargs)
         return out
 
