@@ -1,5 +1,6 @@
 """Convolutions as users call them: their arguments, and what PyTorch says of wrong ones."""
 
+import warnings
 from typing import Any
 
 from nanotorch._core import dtypes
@@ -17,23 +18,29 @@ FORMS = [
     for padding in ("tuple of ints padding = 0", 'str padding = "valid"')
 ]
 AXES = ("depth", "height", "width")
+EVEN = (
+    "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy "
+    "of the input be created"
+)
 
 
-def per_dim(name: str, value: Any, dims: int) -> Ints:
+def per_dim(name: str, value: Any, dims: int, count: int) -> Ints:
     """One number for each dimension, of one for all or one for each.
+
+    Args:
+        dims: of the function.
+        count: of the weight.
 
     Raises:
         RuntimeError: for another count.
     """
-    if value.__class__ is int:
-        return (value,) * dims
-    given = as_ints(value)
+    given = (value,) * dims if value.__class__ is int else as_ints(value)
     if len(given) == 1:
-        return given * dims
-    if len(given) != dims:
+        return given * count
+    if len(given) != count:
         raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {dims} values to match the "
-            f"convolution dimensions, but got {name}={list(given)}"
+            f"expected {name} to be a single integer value or a list of {count} values to match "
+            f"the convolution dimensions, but got {name}={list(given)}"
         )
     return given
 
@@ -73,7 +80,9 @@ def check_numbers(
     if min(stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
     if min(dilation) <= 0:
-        raise RuntimeError("non-positive dilation is not supported")
+        if len(dilation) == 1:
+            raise RuntimeError("non-positive dilation is not supported")
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
 
@@ -190,6 +199,7 @@ def same_padding(
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     more = [n % 2 for n in total]
     if any(more):  # one more behind
+        warnings.warn(EVEN, stacklevel=3)
         input = constant_pad_nd(input, [n for m in reversed(more) for n in (0, m)])
     return input, tuple([n // 2 for n in total])
 
@@ -204,12 +214,15 @@ def convolution_of(
     if alone:
         input = unsqueeze(input, 0)
     count = weight._array.ndim - 2
-    stride, dilation = per_dim("stride", stride, count), per_dim("dilation", dilation, count)
+    if count < 1:
+        raise RuntimeError("weight should have at least three dimensions")
+    stride = per_dim("stride", stride, dims, count)
+    dilation = per_dim("dilation", dilation, dims, count)
     kernel = weight._array.shape[2:]
     if isinstance(padding, str):
         input, padding = same_padding(input, padding, kernel, stride, dilation)
     else:
-        padding = per_dim("padding", padding, count)
+        padding = per_dim("padding", padding, dims, count)
     rest, groups = (0,) * count, as_int(groups)
     check_numbers(stride, padding, dilation, rest, groups)
     shapes = input._array.shape, weight._array.shape
@@ -228,9 +241,10 @@ def transposed_of(
     if alone:
         input = unsqueeze(input, 0)
     count, groups = weight._array.ndim - 2, as_int(groups)
-    stride, padding = per_dim("stride", stride, count), per_dim("padding", padding, count)
-    dilation = per_dim("dilation", dilation, count)
-    rest = per_dim("output_padding", output_padding, count)
+    stride = per_dim("stride", stride, dims, count)
+    padding = per_dim("padding", padding, dims, count)
+    dilation = per_dim("dilation", dilation, dims, count)
+    rest = per_dim("output_padding", output_padding, dims, count)
     check_numbers(stride, padding, dilation, rest, groups)
     shapes = input._array.shape, weight._array.shape
     check_shapes(*shapes, bias, groups, True, (padding, dilation))

@@ -183,7 +183,8 @@ class Objective:
     def evaluate(self) -> Any:
         """Call the closure, note the loss and the gradient, return what the closure does."""
         loss = evaluate(self.closure)
-        self.loss = -float(loss) if self.maximize else float(loss)
+        value = float(loss.detach() if isinstance(loss, Tensor) else loss)
+        self.loss = -value if self.maximize else value
         parts = [
             np.zeros(p._array.size, p._array.dtype) if p._grad is None else p._grad._array.ravel()
             for p in self.params
