@@ -44,6 +44,7 @@ FILES = {
     "nn_prune": "tests.nn.situations_prune",
     "nn_plain": "tests.nn.situations_plain",
     "nn_classes": "tests.nn.situations_classes",
+    "nn_everyday": "tests.nn.situations_everyday",
     "optim": "tests.optim.situations_optim",
     "optim_state": "tests.optim.situations_state",
     "optim_elementwise": "tests.optim.situations_elementwise",

@@ -183,6 +183,13 @@ class LSTMCell(RNNCellBase):
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
         """The next h and c."""
+        if isinstance(hx, Tensor):
+            raise TypeError(
+                "lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not "
+                f"{type(hx).__name__}"
+            )
+        if hx is not None and len(tuple(hx)) != 2:
+            raise RuntimeError("lstm_cell expects two hidden states")
         self._check(input, {} if hx is None else {f"hx[{k}]": state for k, state in enumerate(hx)})
         x, (h, c) = self._ready(input, (None, None) if hx is None else hx)
         from_input, from_state = self._sums(x, h)

@@ -157,7 +157,7 @@ def softplus_slope(g: Any, input: Any, beta: float, threshold: float) -> Any:
 def softmax_along(input: Array, dim: int) -> Array:
     """``exp(input)``, divided by its sum along ``dim``."""
     if input.dtype.kind != "f":
-        raise float_only("softmax_lastdim_kernel_impl", input)
+        raise float_only(kernel("softmax", input, dim), input)
     if input.ndim == 0:
         return np.exp(input - input)  # nan for nan and infinity
     e = np.exp(input - maximum_along(input, dim))
@@ -174,11 +174,16 @@ def softmax_along(input: Array, dim: int) -> Array:
 def log_softmax_along(input: Array, dim: int) -> Array:
     """``input - log(sum(exp(input)))`` along ``dim``."""
     if input.dtype.kind != "f":
-        raise float_only("log_softmax_lastdim_kernel_impl", input)
+        raise float_only(kernel("log_softmax", input, dim), input)
     if input.ndim == 0:
         return input - input
     shifted = input - maximum_along(input, dim)
     return shifted - np.log(sum_over(np.exp(shifted), (dim,), True))
+
+
+def kernel(name: str, input: Array, dim: int) -> str:
+    """PyTorch's name of what computes along ``dim``."""
+    return f"{name}_lastdim_kernel_impl" if dim in (-1, input.ndim - 1) else f"{name}_kernel_impl"
 
 
 def float_only(name: str, input: Array) -> NotImplementedError:

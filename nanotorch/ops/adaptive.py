@@ -8,6 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_ints
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.pooling import SPREAD_2D, SPREAD_3D
@@ -129,7 +130,8 @@ def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
             f"{{{told}}}"
         )
     if set(size) == {1}:  # PyTorch takes the mean here
-        return mean_along(input, tuple(range(input.ndim - dims, input.ndim)), True)
+        axes = [normal_dim(-k, input.ndim) for k in range(1, 1 + dims)]
+        return mean_along(input, tuple(reversed(axes)), True)
     check_parts(name, input, dims, "")
     if input._array.dtype.kind != "f":
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.char}'")

@@ -18,10 +18,11 @@ from nanotorch.ops.shape import unsqueeze
 def check_indices(name: str, indices: Array) -> None:
     """Refuse what are no indices."""
     if indices.dtype.kind != "i" or indices.itemsize < 4:
+        char = dtypes.of_array(indices).char
+        kind = "CPUBoolType" if char == "Bool" else f"torch.{char}Tensor"
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-            f"Long, Int; but got torch.{dtypes.of_array(indices).char}Tensor instead (while "
-            f"checking arguments for {name})"
+            f"Long, Int; but got {kind} instead (while checking arguments for {name})"
         )
 
 
@@ -42,9 +43,9 @@ def embedding_rows(
         RuntimeError: if ``weight`` is no matrix, or for indices of another dtype.
         IndexError: for an index out of range.
     """
-    check_indices("embedding", indices)
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
+    check_indices("embedding", indices)
     if indices.size and (indices.min() < 0 or indices.max() >= len(weight)):
         raise IndexError("index out of range in self")
     return weight.take(indices, 0)

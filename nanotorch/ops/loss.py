@@ -271,6 +271,7 @@ def nll_spread(
         # Where all samples are ignored, the mean is 0 / 0, but its gradient is 0.
         weights = np.where(target == ignore_index, weights, shares)
     out = np.zeros(shape, input.dtype)
-    at = np.where(target == ignore_index, 0, target)[:, None]
-    np.put_along_axis(out, at, -(input * weights)[:, None], 1)
+    ignored = target == ignore_index
+    shares = np.where(ignored, input.dtype.type(0), -(input * weights))
+    np.put_along_axis(out, np.where(ignored, 0, target)[:, None], shares[:, None], 1)
     return out

@@ -188,10 +188,12 @@ def normalization_backward(
     else:
         w = None if weight is None else weight.reshape(-1)
         results = slopes_of_rows(g, w, kept.centred, kept.scale, plan.affine is not None)
-    shapes = (grad.shape, *2 * ((0,) if plan.affine is None else plan.affine,))
+    affine = (0,) if plan.affine is None else plan.affine
+    kind = grad.dtype if weight is None else weight.dtype
+    wanted = ((grad.shape, grad.dtype), (affine, kind), (affine, kind))
     return tuple(
-        result.reshape(shape).astype(grad.dtype, copy=False)
-        for result, shape in zip(results, shapes, strict=True)
+        result.reshape(shape).astype(kind, copy=False)
+        for result, (shape, kind) in zip(results, wanted, strict=True)
     )
 
 

@@ -11,6 +11,7 @@ from nanotorch.ops import units
 from nanotorch.ops.gelu import gelu_exact
 from nanotorch.ops.overwriting import elu_ as elu_
 from nanotorch.ops.overwriting import leaky_relu_ as leaky_relu_
+from nanotorch.ops.pooling_functions import tensor_given
 from nanotorch.ops.units import hardtanh_ as hardtanh_
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -61,6 +62,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """
     if inplace:
         return selu_(input)
+    tensor_given("selu", input)
     result: Tensor = units.elu(input, SELU_ALPHA, SELU_SCALE)
     return result
 
@@ -80,6 +82,7 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Any:
     """
     if out is not None:
         return of_one_type("gelu").fill(gelu, out, (input, approximate), {})
+    tensor_given("gelu", input)
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return units.gelu_tanh(input) if approximate == "tanh" else gelu_exact(input)[0]

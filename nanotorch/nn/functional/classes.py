@@ -93,6 +93,8 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
             + about_operands({"input": input, "target": target})
         )
     check_weights(weight, scores[0] if len(scores) == 1 else scores[1])
+    if weight is not None and weight._array.dtype != input._array.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.char} but found {weight.dtype.char}")
 
 
 def check_weights(weight: Tensor | None, classes: int, prefix: str = "") -> None:

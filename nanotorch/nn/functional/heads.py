@@ -222,11 +222,16 @@ def with_bias(
     return k, v, longer(masks)
 
 
-def given_heads(x: Tensor, given: Tensor | None, name: str, num_heads: int) -> Tensor:
+def given_heads(x: Tensor, given: Tensor | None, name: str, num_heads: int, batch: int) -> Tensor:
     """Keys or values (N, H, S, E/H): projected ones, or those that are given (N H, S, E/H)."""
+    size = x.size(2) // num_heads
     if given is None:
+        if x.size(1) != batch:
+            raise RuntimeError(
+                f"shape '{[x.size(0), batch * num_heads, size]}' is invalid for input of size "
+                f"{x.numel()}"
+            )
         return in_heads(x, num_heads)
-    batch, size = x.size(1), x.size(2) // num_heads
     for position, expected in ((0, batch * num_heads), (2, size)):
         need(
             given.size(position) == expected,
@@ -327,8 +332,8 @@ def multi_head_attention_forward(
     apart = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     q, k, v = projections(query, key, value, in_proj_weight, apart, in_proj_bias)
     k, v, masks = with_bias(k, v, bias_k, bias_v, masks, (static_k, static_v))
-    k = given_heads(k, static_k, "static_k", num_heads)
-    v = given_heads(v, static_v, "static_v", num_heads)
+    k = given_heads(k, static_k, "static_k", num_heads, q.size(1))
+    v = given_heads(v, static_v, "static_v", num_heads, q.size(1))
     if add_zero_attn:
         k, v, masks = with_zeros(k), with_zeros(v), longer(masks)
     q, mask, p = in_heads(q, num_heads), merged(masks, num_heads), dropout_p if training else 0.0

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core.arguments import refused
 from nanotorch._core.origins import wrote
+from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.layer_norm import last_dimensions, normalize_last
 from nanotorch.ops.normalization import channels, groups, normalize_batch, normalize_groups
 from nanotorch.ops.scalar import plus_number
 from nanotorch.ops.standardizing import Kept, Plan, moments, reciprocal_root
 
-MIXED = "mixed dtype (CPU): expect parameter to have scalar type of Float"
+MIXED = "mixed dtype (CPU): "
 
 
 def batch_norm(
@@ -77,6 +79,9 @@ def normalized_channels(
     """`batch_norm` of an input with channels."""
     shape = input._array.shape
     check_sizes(shape[1], running_mean, running_var, weight, bias, training)
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"batch_norm\" not implemented for '{input.dtype.char}'")
+    check_mixed(input, weight, bias, running_mean, running_var)
     plan = channels(shape, weight is not None or bias is not None)
     if training:
         kept = of_batch(input, plan, running_mean, running_var, momentum, eps)
@@ -123,6 +128,18 @@ def move(running: Tensor, new: np.ndarray, momentum: float) -> None:
     array *= kind(1 - momentum)
     array += (new * kind(momentum)).reshape(array.shape)
     wrote(running._cell, "batch_norm")
+
+
+def check_mixed(input: Tensor, *parameters: Tensor | None) -> None:
+    """Refuse parameters of another dtype than the input's, but those in single for half."""
+    kind = input._array.dtype
+    kinds = {p._array.dtype for p in parameters if p is not None}
+    if not kinds - {kind}:
+        return
+    if kinds - {SINGLE}:
+        raise RuntimeError(MIXED + "expect parameter to have scalar type of Float")
+    if kind != HALF:
+        raise RuntimeError(MIXED + "all inputs must share same datatype.")
 
 
 def check_sizes(
@@ -256,14 +273,9 @@ def check_groups(
                 f"but got {name} of shape {list(tensor._array.shape)} and input of shape "
                 f"{list(shape)}"
             )
-    if input.is_floating_point() and weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(MIXED)
-    if input.is_floating_point() and bias is not None and bias.dtype is not input.dtype:
-        raise RuntimeError(
-            MIXED
-            if weight is None
-            else f"expected scalar type {input.dtype.char} but found {bias.dtype.char}"
-        )
+    check_mixed(input, weight if weight is not None else bias)
+    if weight is not None and bias is not None and bias.dtype is not weight.dtype:
+        raise RuntimeError(f"expected scalar type {weight.dtype.char} but found {bias.dtype.char}")
     if not math.prod(shape[2:]):
         raise RuntimeError("Expected HxW to be greater than 0, got 0")
 
@@ -290,9 +302,7 @@ def layer_norm(
         Ba, Kiros and Hinton, Layer Normalization, 2016.
     """
     shape = checked_shape("layer_norm", input, normalized_shape, weight, bias)
-    for tensor in (weight, bias):
-        if tensor is not None and tensor._array.dtype != input._array.dtype:
-            raise RuntimeError(MIXED)
+    check_mixed(input, weight, bias)
     affine = weight is not None or bias is not None
     plan = last_dimensions(input._array.shape, shape, affine)
     normalized: Tensor = normalize_last(input, weight, bias, plan, eps, Kept())
@@ -341,6 +351,8 @@ def checked_shape(
     bias: Tensor | None,
 ) -> tuple[int, ...]:
     """The shape to be normalized, if everything fits it."""
+    if not isinstance(input, Tensor):
+        raise refused(input, "Tensor", (name, "input", 1))
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "

@@ -1,0 +1,210 @@
+"""Everyday code that goes wrong, hooks of all modules and optimizers, and what types are called."""
+
+import importlib
+import re
+from typing import Any
+
+from tests.answers import numbers, raised, told, warned
+
+
+def dtypes_of_norms(torch: Any) -> Any:
+    """Parameters in single precision serve inputs in half, and no others."""
+    nn, answers = torch.nn, {}
+    layers = {
+        "batch": nn.BatchNorm1d(3), "batch in evaluation": nn.BatchNorm1d(3).eval(),
+        "batch in double": nn.BatchNorm1d(3).double(), "batch in half": nn.BatchNorm1d(3).half(),
+        "batch without weights": nn.BatchNorm1d(3, affine=False), "layer": nn.LayerNorm(3),
+        "batch without running values": nn.BatchNorm1d(3, track_running_stats=False),
+        "group": nn.GroupNorm(1, 3), "layer in double": nn.LayerNorm(3).double(),
+        "instance": nn.InstanceNorm1d(3, affine=True),
+    }  # fmt: skip
+    for name, layer in layers.items():
+        for kind in (torch.float32, torch.float64, torch.float16, torch.int64):
+            x = torch.arange(18).reshape(2, 3, 3).to(kind)
+            x = x[0] if "batch" in name else x
+            answers[f"{name}, {kind}"] = raised(lambda x=x, layer=layer: str(layer(x).dtype))
+    return answers
+
+
+def half_norms(torch: Any) -> Any:
+    """Gradients of the parameters are in their precision."""
+    layer = torch.nn.LayerNorm(4)
+    x = torch.linspace(-1, 2, 8).reshape(2, 4).half().requires_grad_()
+    out = layer(x)
+    out.float().pow(2).sum().backward()
+    return [str(t.dtype) for t in (out, x.grad, layer.weight.grad)] + [numbers(out)]
+
+
+def classes(torch: Any) -> Any:
+    """Weights of another dtype; samples that do not count have no gradient, not minus none."""
+    F, answers = torch.nn.functional, []
+    x = torch.tensor([[0.5, -1.0, 2.0], [1.0, 0.0, 0.5]], requires_grad=True)
+    target = torch.tensor([1, 0])
+    for kind in (torch.float64, torch.float16, torch.int64):
+        for loss in (F.nll_loss, F.cross_entropy):
+            answers.append(raised(loss, x, target, torch.ones(3, dtype=kind)))
+    answers.append(raised(F.nll_loss, torch.tensor(1.0), target))
+    F.nll_loss(x, target, ignore_index=0).backward()
+    answers.append(told(x.grad))
+    F.nll_loss(x, target, torch.tensor([0.0, 1.0, 1.0])).backward()
+    return [*answers, told(x.grad)]
+
+
+def convolutions(torch: Any) -> Any:
+    F = torch.nn.functional
+    x, w = torch.ones(1, 3, 4, 4), torch.ones(1, 3, 2, 2)
+    return [
+        raised(F.conv2d, x, torch.ones(1, 3, 2)), raised(F.conv2d, x, torch.ones(3)),
+        raised(F.conv2d, x[0], torch.ones(1, 3, 2)), raised(F.conv1d, x[0], w),
+        raised(F.conv2d, x, w, dilation=0), raised(F.conv2d, x, w, dilation=(1, 0)),
+        raised(F.conv1d, x[0], torch.ones(1, 4, 2), dilation=0), raised(F.conv2d, x, w, stride=0),
+        raised(F.conv_transpose2d, x, torch.ones(3, 3, 2)),
+        raised(F.conv2d, x, w, stride=(1, 1, 1)), F.conv2d(x, w, stride=(2,)),
+        warned(lambda: F.conv1d(x[0], torch.ones(1, 4, 2), padding="same")),
+    ]  # fmt: skip
+
+
+def depthwise(torch: Any) -> Any:
+    """Each channel by itself: result and gradients."""
+    answers = []
+    for stride, padding, dilation, size in [(1, 1, 1, 3), (1, 0, 2, 3), (2, 1, 1, 3), (1, 3, 1, 2)]:
+        conv = torch.nn.Conv2d(4, 4, size, stride, padding, dilation, groups=4)
+        with torch.no_grad():
+            for p in conv.parameters():
+                p.copy_(torch.linspace(-1, 1, p.numel()).reshape(p.shape))
+        x = torch.linspace(-2, 1, 2 * 4 * 6 * 7).reshape(2, 4, 6, 7).requires_grad_()
+        out = conv(x)
+        out.pow(2).sum().backward()
+        answers.append([numbers(t) for t in (out, x.grad, conv.weight.grad, conv.bias.grad)])
+    return answers
+
+
+def rows_and_steps(torch: Any) -> Any:
+    """Tables, cells and heads that get what does not fit."""
+    nn, F = torch.nn, torch.nn.functional
+    cell, pair = nn.LSTMCell(3, 4), torch.ones(2, 4)
+    heads = nn.MultiheadAttention(8, 2, batch_first=True)
+    x = torch.ones(2, 3, 8)
+    return [
+        raised(F.embedding, torch.tensor([True]), torch.ones(2, 2)),
+        raised(F.embedding, torch.ones(2, 2), torch.tensor([1])),
+        raised(F.embedding, torch.tensor([1.0]), torch.ones(2, 2)),
+        raised(cell, torch.ones(2, 3), pair), raised(cell, torch.ones(2, 3), 3),
+        raised(cell, torch.ones(2, 3), (pair,)), raised(cell, torch.ones(2, 3), (pair,) * 3),
+        raised(heads, x, x[:1], x[:1]), raised(heads, x, x[:1], x),
+        raised(heads, x[:1], x, x, need_weights=False), list(heads(x, x[:, :1], x[:, :1])[0].shape),
+        raised(F.adaptive_avg_pool2d, torch.ones(3), 1),
+        raised(F.adaptive_avg_pool3d, torch.ones(3), 1),
+        raised(nn.GELU(), 3), raised(nn.GELU("tanh"), 3), raised(F.selu, 3),
+        raised(F.softmax, torch.ones(2, 3).long(), 0), raised(F.softmax, torch.arange(3), 0),
+        raised(F.log_softmax, torch.ones(2, 3).long(), 0), raised(F.layer_norm, 3, (3,)),
+        raised(F.log_softmax, torch.ones(2, 3).long(), -1), raised(F.rms_norm, [1.0], (1,)),
+    ]  # fmt: skip
+
+
+def hooks_of_all_modules(torch: Any) -> Any:
+    """In their order, before a module's own; what they return."""
+    module = importlib.import_module(f"{torch.nn.Module.__module__}")
+    seen: list[Any] = []
+
+    def note(name: str) -> Any:
+        return lambda m, *_: seen.append(f"{name} {type(m).__name__}")
+
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh())
+    net[0].register_forward_pre_hook(note("own pre"))
+    net[0].register_forward_hook(note("own"))
+    net[1].register_full_backward_hook(note("own backward"))
+    handles = [
+        module.register_module_forward_hook(note("forward")),
+        module.register_module_forward_pre_hook(note("pre")),
+        module.register_module_full_backward_hook(note("backward")),
+        module.register_module_full_backward_pre_hook(note("backward pre")),
+    ]
+    answers = [raised(module.register_module_backward_hook, note("former"))]
+    net(torch.ones(1, 2, requires_grad=True)).sum().backward()
+    for handle in handles:
+        handle.remove()
+    seen.append("removed")
+    net(torch.ones(1, 2))
+    doubled = module.register_module_forward_hook(lambda m, args, out: out * 2)
+    answers.append(torch.nn.Identity()(torch.ones(1)).tolist())
+    doubled.remove()
+    shifted = module.register_module_forward_pre_hook(lambda m, args: args[0] + 1)
+    answers.append(torch.nn.Identity()(torch.ones(1)).tolist())
+    shifted.remove()
+
+    class Fails(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def forward(self, x: Any, scale: int = 1) -> Any:
+            raise ValueError("no")
+
+    always = module.register_module_forward_hook(
+        lambda m, args, out: seen.append([len(args), out]), always_call=True
+    )
+    answers.append(raised(Fails(), torch.ones(1), scale=3))
+    always.remove()
+    with module.register_module_forward_hook(
+        lambda m, args, kwargs, out: seen.append([kwargs, out]), with_kwargs=True
+    ):
+        torch.nn.Identity()(input=3)
+    return [*answers, seen]
+
+
+def hooks_of_registration(torch: Any) -> Any:
+    """They see what is registered, and may put something else in its place."""
+    module = importlib.import_module(f"{torch.nn.Module.__module__}")
+    seen: list[Any] = []
+
+    def note(m: Any, name: str, value: Any) -> None:
+        seen.append([type(m).__name__, name, type(value).__name__])
+
+    kinds = ("parameter", "module", "buffer")
+    add = {k: getattr(module, f"register_module_{k}_registration_hook") for k in kinds}
+    handles = [register(note) for register in add.values()]
+    net = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Identity())
+    net.add_module("more", torch.nn.Linear(1, 1, bias=False))
+    net.nothing = None
+    net.register_parameter("none", None)
+    for handle in handles:
+        handle.remove()
+    with add["module"](lambda m, name, value: torch.nn.ReLU()):
+        net.replaced = torch.nn.Tanh()
+    with add["buffer"](lambda m, name, value: value + 1):
+        net.register_buffer("one", torch.zeros(1))
+    return [seen, repr(net.replaced), net.one, list(net.state_dict())]
+
+
+def hooks_of_all_steps(torch: Any) -> Any:
+    """Around the step of whichever optimizer."""
+    module = importlib.import_module(f"{torch.optim.Optimizer.__module__}")
+    seen: list[Any] = []
+
+    def note(name: str) -> Any:
+        return lambda o, args, kwargs: seen.append([name, type(o).__name__, len(args), kwargs])
+
+    p = torch.nn.Parameter(torch.ones(1))
+    optimizers = [torch.optim.SGD([p], 0.1), torch.optim.Adam([p], 0.1)]
+    optimizers[0].register_step_pre_hook(note("own before"))
+    optimizers[0].register_step_post_hook(note("own after"))
+    handles = [
+        module.register_optimizer_step_pre_hook(note("before")),
+        module.register_optimizer_step_post_hook(note("after")),
+    ]
+    for optimizer in optimizers:
+        optimizer.step()
+    handles[0].remove()
+    optimizers[1].step(closure=lambda: None)
+    handles[1].remove()
+    optimizers[1].step()
+    return seen
+
+
+def names_of_types(torch: Any) -> Any:
+    """What ``print(type(x))`` writes."""
+    x = torch.ones(2)
+    kinds = [type(x), type(x.shape), type(x.dtype), type(x.device), type(torch.nn.Parameter(x))]
+    generator = re.sub("0x[0-9a-f]+", "", repr(torch.Generator()))
+
+    class Mine(torch.Tensor):  # type: ignore[name-defined, misc]
+        pass
+
+    return [[repr(kind) for kind in kinds], generator, "Mine" in repr(Mine)]

@@ -1,0 +1,36 @@
+"""Everyday code does and says what it does and says with PyTorch."""
+
+import warnings
+
+import pytest
+
+import nanotorch as torch
+from nanotorch._core import exchange
+from nanotorch.nn import module
+from tests.asking import as_pytorch
+
+test_everyday = as_pytorch("nn_everyday")
+
+
+def test_former_backward_hooks_of_all_modules() -> None:
+    """PyTorch allows them in processes only that never had full ones."""
+    seen: list[str] = []
+    with module.register_module_backward_hook(lambda m, *_: seen.append(type(m).__name__)):
+        with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full"):
+            module.register_module_full_backward_hook(print)
+        torch.nn.Tanh()(torch.ones(1, requires_grad=True) * 2).sum().backward()
+    assert seen == ["Tanh"]
+
+
+def test_a_number_of_what_is_recorded_is_warned_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "told", [])
+    x = torch.ones((), requires_grad=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert [int(x), x.item(), float(x.detach()), f"{x:.1f}"] == [1, 1.0, 1.0, "1.0"]
+        assert not caught
+        assert [float(x), float(x * 2)] == [1.0, 2.0]
+    assert [str(w.message).splitlines()[1] for w in caught] == [
+        "Consider using tensor.detach() first."
+    ]
+    assert caught[0].filename == __file__
