@@ -1,6 +1,5 @@
 """Tensors as Python and NumPy see them: numbers, lists, arrays, text, copies, pickles."""
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,13 +7,13 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.copying import deep_copy, reduced
+from nanotorch._core.once import warn_once
 from nanotorch._core.printing import format_tensor
 
 SCALAR = (
     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
     "Consider using tensor.detach() first."
 )
-told: list[str] = []  # what PyTorch says but once
 
 
 class Exchange:
@@ -84,9 +83,8 @@ class Exchange:
         return bool(self._array.item())
 
     def __float__(self) -> float:
-        if self.requires_grad and not told:
-            told.append(SCALAR)
-            warnings.warn(SCALAR, stacklevel=2)
+        if self.requires_grad:
+            warn_once(SCALAR, 1)
         return float(self._single())
 
     def __int__(self) -> int:

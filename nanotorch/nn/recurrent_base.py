@@ -5,6 +5,8 @@ import warnings
 from typing import Any
 
 from nanotorch import ops
+from nanotorch._core.dtypes import float32
+from nanotorch._core.once import warn_once
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
 from nanotorch.nn.functional.dropout import dropout
@@ -18,6 +20,7 @@ DROPOUT_RANGE = (
     "dropout should be a number in range [0, 1] representing the probability of an element being "
     "zeroed"
 )
+PROJECTED = "LSTM with projections is not supported with oneDNN. Using default implementation."
 Hidden = tuple[Tensor, ...]  # h, and of an LSTM c
 
 
@@ -243,6 +246,8 @@ class RNNBase(Module):
         self.check_forward_args(input, hx, None)
         if not input.size(1 - along):
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+        if self.proj_size and input.dtype is float32:
+            warn_once(PROJECTED, 1)
         steps = input.transpose(0, 1) if self.batch_first else input
         output, state = self._through(steps, hx, (steps.size(1),) * steps.size(0))
         if self.batch_first:

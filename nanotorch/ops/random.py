@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.arguments import combination, integer, refused
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.dtypes import int64
 from nanotorch._core.grad_mode import mode
@@ -20,6 +21,11 @@ from nanotorch.ops.sizes import shape_of
 
 Array = np.ndarray
 Sizes = int | Sequence[int]
+RANDINT = [
+    "int high, tuple of ints size, *, Generator generator = None, dtype, device, requires_grad",
+    "int low, int high, tuple of ints size, *, Generator generator = None, dtype, device, "
+    "requires_grad",
+]
 NORMALS = [zero_gradient(f"NormalBackward{number}") for number in range(4)]
 
 
@@ -67,6 +73,29 @@ def randn(
     return leaf(stream(generator).normal(shape, numpy_dtype(dtype)), requires_grad, device)
 
 
+def range_and_shape(
+    given: tuple[Any, ...], low: Any, high: Any, size: Any
+) -> tuple[Any, Any, tuple[int, ...]]:
+    """``low``, ``high`` and the shape of the arguments of `randint`."""
+    numbers, position = list(given), 0
+    if size is None and len(numbers) > 1:
+        size, position = numbers.pop(), len(given)
+    if len(numbers) == 1 and high is None and size is not None:
+        (high,) = numbers
+        if integer(high) is None:
+            raise refused(high, "int", ("randint", "high", 1))
+        if not isinstance(size, (tuple, list)):
+            raise refused(size, "tuple of ints", ("randint", "size", position))
+    elif len(numbers) == 2:
+        low, high = numbers
+    elif len(numbers) == 1:
+        (low,) = numbers
+    fits = isinstance(size, (tuple, list)) and integer(low) is not None
+    if not fits or len(numbers) > 2 or integer(high) is None:
+        raise combination("randint", given, RANDINT)
+    return low, high, shape_of("randint", (tuple(size),), position=position)
+
+
 @public
 def randint(
     *bounds: Any,
@@ -92,19 +121,7 @@ def randint(
         TypeError: for arguments of another kind or number.
         RuntimeError: if ``low`` is not less than ``high``, or out of the dtype's range.
     """
-    numbers = list(bounds)
-    if size is None and numbers and isinstance(numbers[-1], (tuple, list)):
-        size = numbers.pop()
-    if len(numbers) == 2:
-        low, high = numbers
-    elif numbers and high is None:
-        (high,) = numbers
-    elif numbers:
-        (low,) = numbers
-    if not isinstance(size, (tuple, list)) or not all(hasattr(n, "__index__") for n in (low, high)):
-        kinds = ", ".join(type(b).__name__ for b in bounds)
-        raise TypeError(f"randint() received an invalid combination of arguments - got ({kinds})")
-    shape = shape_of("randint", tuple(size))
+    low, high, shape = range_and_shape(bounds, low, high, size)
     kind = numpy_dtype(int64 if dtype is None else dtype)
     return leaf(stream(generator).integers(low, high, shape, kind), requires_grad, device)
 
@@ -256,7 +273,7 @@ def normal(
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if not isinstance(size, (tuple, list)):
             raise TypeError("normal(): the size of the result must be given as a tuple of ints")
-        shape = shape_of("normal", tuple(size))
+        shape = shape_of("normal", (tuple(size),))
         return leaf(draw(shape, numpy_dtype(dtype), mean, std), requires_grad, device)
     if not isinstance(std, Tensor):
         assert isinstance(mean, Tensor)

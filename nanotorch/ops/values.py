@@ -8,7 +8,6 @@ import functools
 import itertools
 import math
 import operator
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import kind_of
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.once import warn_once
 from nanotorch._core.tensor import Tensor
 
 FLOAT, INT, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
@@ -56,16 +56,6 @@ SLOW = (
 )
 TOO_LONG = "Overflow when unpacking long long"
 
-warned: set[str] = set()  # what PyTorch says but once
-
-
-def warn_once(text: str) -> None:
-    """Warn, if this has not been said yet."""
-    if text not in warned:
-        warned.add(text)
-        warnings.warn(text, UserWarning, stacklevel=4)
-
-
 # Arrays
 
 
@@ -82,7 +72,7 @@ def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
     kind = given.dtype.newbyteorder("=")
     dtypes.of_array(given if given.dtype == kind else np.empty(0, kind))
     if writable and not given.flags.writeable:
-        warn_once(READ_ONLY)
+        warn_once(READ_ONLY, 2)
     for stride in given.strides:
         if stride < 0:
             raise ValueError(NEGATIVE)
@@ -116,7 +106,7 @@ def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         return array.copy() if kind is None else array.astype(kind)
     sizes = sizes_of(data)
     if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
-        warn_once(SLOW)
+        warn_once(SLOW, 2)
     kind = kind or inferred(data).numpy
     if 0 in sizes:
         return np.empty(sizes, kind)

@@ -4,7 +4,7 @@ import importlib
 import re
 from typing import Any
 
-from tests.answers import numbers, raised, told, warned
+from tests.answers import numbers, raised, told
 
 
 def dtypes_of_norms(torch: Any) -> Any:
@@ -60,7 +60,7 @@ def convolutions(torch: Any) -> Any:
         raised(F.conv1d, x[0], torch.ones(1, 4, 2), dilation=0), raised(F.conv2d, x, w, stride=0),
         raised(F.conv_transpose2d, x, torch.ones(3, 3, 2)),
         raised(F.conv2d, x, w, stride=(1, 1, 1)), F.conv2d(x, w, stride=(2,)),
-        warned(lambda: F.conv1d(x[0], torch.ones(1, 4, 2), padding="same")),
+        F.conv1d(x[0], torch.ones(1, 4, 2), padding="same"),
     ]  # fmt: skip
 
 
@@ -99,6 +99,19 @@ def rows_and_steps(torch: Any) -> Any:
         raised(F.softmax, torch.ones(2, 3).long(), 0), raised(F.softmax, torch.arange(3), 0),
         raised(F.log_softmax, torch.ones(2, 3).long(), 0), raised(F.layer_norm, 3, (3,)),
         raised(F.log_softmax, torch.ones(2, 3).long(), -1), raised(F.rms_norm, [1.0], (1,)),
+    ]  # fmt: skip
+
+
+def random_integers(torch: Any) -> Any:
+    """Of no dimensions too; common mistakes."""
+    randint = torch.randint
+    return [
+        randint(9, ()), randint(2, 9, []), randint(9, size=()), randint(2, high=9, size=(2,)),
+        torch.normal(0.0, 1.0, ()), torch.normal(0.0, 1.0, size=[]), raised(randint, 0, 2),
+        raised(randint, 2.0, (2,)), raised(randint, 1, 2, 3), raised(randint, 2, (1.0,)),
+        raised(randint, torch.tensor(2.0), (1,)), raised(randint, 3, torch.tensor([1, 2])),
+        raised(randint, 1.0, 2, (3,)), raised(randint, 2, size=3), raised(randint),
+        raised(randint, 2, (-1,)),
     ]  # fmt: skip
 
 

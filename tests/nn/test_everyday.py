@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import nanotorch as torch
-from nanotorch._core import exchange
+from nanotorch._core import once
 from nanotorch.nn import module
 from tests.asking import as_pytorch
 
@@ -23,7 +23,7 @@ def test_former_backward_hooks_of_all_modules() -> None:
 
 
 def test_a_number_of_what_is_recorded_is_warned_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "told", [])
+    monkeypatch.setattr(once, "warned", set())
     x = torch.ones((), requires_grad=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -33,4 +33,21 @@ def test_a_number_of_what_is_recorded_is_warned_of_once(monkeypatch: pytest.Monk
     assert [str(w.message).splitlines()[1] for w in caught] == [
         "Consider using tensor.detach() first."
     ]
+    assert caught[0].filename == __file__
+
+
+def test_uneven_padding_and_projections_are_warned_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(once, "warned", set())
+    x, w = torch.ones(1, 1, 5), torch.ones(1, 1, 2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        torch.nn.functional.conv1d(x, w[:, :, :1], padding="same")
+        assert not caught
+        for _ in range(2):
+            torch.nn.functional.conv1d(x, w, padding="same")
+            torch.nn.LSTM(5, 3, proj_size=2)(x)
+            torch.nn.LSTM(5, 3, proj_size=2).double()(x.double())
+    assert [str(w.message)[:34] for w in caught] == [
+        "Using padding='same' with even ker", "LSTM with projections is not suppo",
+    ]  # fmt: skip
     assert caught[0].filename == __file__
