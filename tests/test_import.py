@@ -10,10 +10,14 @@ import pytest
 LAZY = ("google.protobuf", "matplotlib", "mpi4py", "safetensors", "tensorboard", "tensorboardX")
 LAZY += ("torch", "tqdm", "yaml")
 
+# What takes its time and is not needed by everybody: the first use loads it.
+LATER = ("numpy.random", "pathlib", "nanotorch.nn", "nanotorch.autograd.functional")
+LATER += ("nanotorch.autograd.graph_view", "nanotorch.compile.compiler")
 
-def loaded_by(code: str) -> list[str]:
-    """Return which of `LAZY` are loaded in a fresh interpreter after running `code`."""
-    program = f"{code}\nimport sys\nprint(*(name for name in {LAZY} if name in sys.modules))"
+
+def loaded_by(code: str, names: tuple[str, ...] = LAZY) -> list[str]:
+    """Return which of ``names`` are loaded in a fresh interpreter after running ``code``."""
+    program = f"{code}\nimport sys\nprint(*(name for name in {names} if name in sys.modules))"
     completed = subprocess.run(
         [sys.executable, "-c", program],
         cwd=Path(__file__).parent.parent,
@@ -32,3 +36,10 @@ def test_import_loads_numpy_alone() -> None:
 @pytest.mark.parametrize("name", ["yaml", "tqdm"])
 def test_a_loaded_dependency_is_seen(name: str) -> None:
     assert loaded_by(f"import nanotorch, {name}") == [name]
+
+
+def test_import_leaves_for_later_what_not_everybody_needs() -> None:
+    assert loaded_by("import nanotorch", LATER) == []
+    assert loaded_by("import nanotorch\nnanotorch.manual_seed(0)", LATER) == []
+    assert loaded_by("import nanotorch\nnanotorch.rand(1)", LATER) == ["numpy.random"]
+    assert "pathlib" in loaded_by("import nanotorch\nnanotorch.autograd.print_graph", LATER)

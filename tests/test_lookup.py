@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 import nanotorch as torch
-from nanotorch import nn
+from nanotorch import autograd, nn
 from nanotorch.names.lookup import on_demand
 from nanotorch.names.scope import OF_TENSORS, REASONS, why_not
 
@@ -88,7 +88,7 @@ def test_special_names_are_left_to_python() -> None:
         on_demand("nanotorch.nn")[0]("__file__")
 
 
-LAZY = [nn, nn.utils]
+LAZY = [autograd, nn, nn.utils]
 
 
 def typed_names(package: ModuleType) -> set[str]:

@@ -8,12 +8,12 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core.graph import Node, anomaly
+from nanotorch._core.origins import PACKAGE
 from nanotorch._core.place import place_of
 from nanotorch._core.story import Story, place_of_node
 from nanotorch._core.watching import here, watch
@@ -32,9 +32,8 @@ UNKNOWN = (
     "forward pass for more information."
 )
 TRACE, PARENT = "traceback_", "parent_"  # PyTorch's keys in a node's metadata
-PACKAGE = Path(__file__).parents[1]
 # Files whose frames are not the user's; generated functions name themselves so.
-OURS = (*(str(PACKAGE / part) for part in ("_core", "ops", "autograd")), "<nanotorch")
+OURS = (*(PACKAGE + part for part in ("_core", "ops", "autograd")), "<nanotorch")
 
 
 def note_origin(node: Node) -> None:

@@ -1,5 +1,6 @@
 """What is read off the code of kernels and formulas."""
 
+from collections.abc import Mapping
 from inspect import Parameter, Signature
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -41,6 +42,9 @@ class Argument(NamedTuple):
     keyword_only: bool
 
 
+NO_ARGUMENTS: Mapping[str, Argument] = {}
+
+
 def arguments_of(kernel: Any) -> dict[str, Argument]:
     """The arguments of a kernel, by name."""
     code, annotations = kernel.__code__, kernel.__annotations__
@@ -55,20 +59,26 @@ def arguments_of(kernel: Any) -> dict[str, Argument]:
 
 
 class LazySignature(Signature):
-    """The signature of an operation, put together when it is asked for."""
+    """The signature of an operation, put together when it is asked for.
 
-    __slots__ = ("arguments",)
+    Args:
+        kernel: what has it.
+        further: arguments beside those of the kernel.
+    """
+
+    __slots__ = ("further", "kernel")
     _return_annotation = EMPTY
 
-    def __init__(self, arguments: dict[str, Argument]) -> None:
-        self.arguments = arguments
+    def __init__(self, kernel: Any, further: Mapping[str, Argument] = NO_ARGUMENTS) -> None:
+        self.kernel, self.further = kernel, further
 
     @property
     def _parameters(self) -> MappingProxyType[str, Parameter]:
         kinds = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+        arguments = {**arguments_of(self.kernel), **self.further}
         return MappingProxyType(
             {
                 name: Parameter(name, kinds[a.keyword_only], default=a.default)
-                for name, a in self.arguments.items()
+                for name, a in arguments.items()
             }
         )

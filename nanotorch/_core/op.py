@@ -18,6 +18,7 @@ the node class, whose name is PyTorch's. Each is a small function whose source i
 
 import linecache
 import re
+import threading
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, TypeVar, overload
@@ -35,6 +36,7 @@ from nanotorch._core.bytecode import (
 )
 from nanotorch._core.graph import Node
 from nanotorch._core.op_runtime import RUNTIME, unpack_input, unpack_out
+from nanotorch._core.options import OPTIONS, Options
 from nanotorch._core.out import Out
 from nanotorch._core.saving import opened
 from nanotorch._core.tensor import Tensor, wrap
@@ -48,6 +50,8 @@ F = TypeVar("F")
 OPS: dict[str, "Op"] = {}  # every declared operation, by the name of its kernel
 PUBLIC: dict[str, Callable[..., Any]] = {}  # what `nanotorch` exports of them
 OUT = Argument(annotation=None, default=None, keyword_only=True)
+OPTIONAL = Array | None
+INPUTS = {Array, Arrays, OPTIONAL}  # annotations
 OPERANDS = (Tensor, bool, int, float, np.generic)  # what operators accept beside a tensor
 
 
@@ -89,63 +93,72 @@ class OpNode(Node):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
-class Op:
-    """A declaration and what was read off it.
+class Op(Options):
+    """A declaration and what is read off it: what no call needs, once it is asked for.
 
     Attributes:
         called: what is called for the kernel.
         out: how the public function treats `out=`, if it has that argument.
         inputs: names of the differentiable and other array parameters, in order.
         formulas: by input name; the edges of the node are in this order.
+        needs: by input name, the parameters of its formula.
         recipe: names of what the formulas need, in the order of `Node._saved`.
-        aux: names of further outputs, which have no gradient.
-        results: names of the outputs, if there are several that have a gradient.
         namespace: the globals of the op's generated functions, `kernel` among them: what stands
             there is what is called.
         functions: the generated functions, by name; those of methods begin with `Tensor.`.
     """
 
     namespace: dict[str, Any]
+    out: Out | None = None
 
     def __init__(
         self, kernel: Callable[..., Any], formulas: dict[str, Formula], **options: Any
     ) -> None:
         self.kernel, self.called = kernel, without_wrapper(kernel)
         self.name = kernel.__name__
-        self.arguments = arguments_of(kernel)
-        kinds = {n: a.annotation for n, a in self.arguments.items()}
-        self.variadic = next((n for n, kind in kinds.items() if kind == Arrays), None)
-        self.optional = {n for n, kind in kinds.items() if kind == Array | None}
-        self.inputs = [n for n, kind in kinds.items() if kind in (Array, Arrays, Array | None)]
-        self.statics = [n for n in kinds if n not in self.inputs]
-        unknown = set(formulas) - set(self.inputs)
+        if options.keys() - OPTIONS:
+            raise TypeError(f"op {self.name}: unknown options {sorted(options.keys() - OPTIONS)}")
+        vars(self).update(options)
+        kinds = kernel.__annotations__
+        self.inputs = [n for n, kind in kinds.items() if kind in INPUTS and n != "return"]
+        unknown = formulas.keys() - self.inputs
         if unknown or not self.inputs:
             raise TypeError(f"op {self.name}: formulas for {sorted(unknown)}, inputs {self.inputs}")
         self.formulas = {n: formulas[n] for n in self.inputs if n in formulas}
-        self.node_name = options.pop("node", None) or default_node_name(self.name)
-        self.inplace_node: str = options.pop("inplace_node", None) or self.node_name
-        self.in_order: bool = options.pop("in_order", False)
-        self.numbers: bool = options.pop("numbers", True)
-        self.overlap: bool | None = options.pop("overlap", None)
-        self.method: bool = options.pop("method", True)
-        self.public: bool = options.pop("public", True)
-        self.inplace: bool = options.pop("inplace", False)
-        self.view: bool = options.pop("view", False)
-        self.multi: bool = options.pop("multi", False)
-        self.aux: tuple[str, ...] = options.pop("aux", ())
-        self.results: tuple[str, ...] = options.pop("results", ())
-        self.joint: bool = options.pop("joint", False)
-        self.cast: str | None = options.pop("cast", None)
-        self.dunder: str | None = options.pop("dunder", None)
-        self.refuse_bool: str | None = options.pop("refuse_bool", None)
-        if options:
-            raise TypeError(f"op {self.name}: unknown options {sorted(options)}")
-        self.functions: dict[str, Any] = {}
-        self.out: Out | None = None
-        self.signature = LazySignature(self.arguments)
         self.needs = {n: parameters(f) for n, f in self.formulas.items()}
         self.recipe = self._read_recipe()
-        self.keeps_values = any(
+        self.functions: dict[str, Any] = {}
+
+    @property
+    def arguments(self) -> dict[str, Argument]:
+        """The arguments of the kernel, by name."""
+        return arguments_of(self.kernel)
+
+    @property
+    def statics(self) -> list[str]:
+        """Names of the parameters that are no inputs."""
+        return [n for n in self.arguments if n not in self.inputs]
+
+    @property
+    def variadic(self) -> str | None:
+        """The name of the input that is a sequence of arrays, if there is one."""
+        return next((n for n in self.inputs if self.arguments[n].annotation == Arrays), None)
+
+    @property
+    def optional(self) -> set[str]:
+        """Names of inputs that may be None."""
+        return {n for n in self.inputs if self.arguments[n].annotation == OPTIONAL}
+
+    @property
+    def node_name(self) -> str:
+        """The name of the node's class."""
+        return self.node or default_node_name(self.name)
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether a node has values to free."""
+        kinds = self.kernel.__annotations__
+        return any(
             kind in ("input", "out", "aux") or getattr(kinds.get(name), "keeps_values", False)
             for name, kind in self.recipe
         )
@@ -153,7 +166,7 @@ class Op:
     def accept_out(self, rule: Out) -> None:
         """Give the public function the argument ``out``; it must not have been called yet."""
         self.out = rule
-        self.functions[self.name].__signature__ = LazySignature(self.arguments | {"out": OUT})
+        self.functions[self.name].__signature__ = LazySignature(self.kernel, {"out": OUT})
 
     @property
     def known_as(self) -> str:
@@ -165,23 +178,26 @@ class Op:
 
     def _read_recipe(self) -> list[tuple[str, str]]:
         recipe: dict[str, str] = {}
-        for name in [n for needs in self.needs.values() for n in needs if n != "g"]:
-            if name == "out" or name in self.results:
-                kind = "out"
-            elif name in self.inputs:
-                kind = "input"
-            elif name in self.aux:
-                kind = "aux"
-            elif name in self.statics:
-                kind = "static"
-            elif name.endswith("_shape") and name.removesuffix("_shape") in self.inputs:
-                kind = "shape"
-            elif name.endswith("_strides") and name.removesuffix("_strides") in self.inputs:
-                kind = "strides"
-            else:
-                raise TypeError(f"op {self.name}: a formula asks for '{name}', which it has not")
-            recipe[name] = kind
+        for needs in self.needs.values():
+            for name in needs:
+                if name != "g" and name not in recipe:
+                    recipe[name] = self._kind_of(name)
         return list(recipe.items())
+
+    def _kind_of(self, name: str) -> str:
+        """What a formula means by a name."""
+        if name == "out" or name in self.results:
+            return "out"
+        if name in self.inputs:
+            return "input"
+        if name in self.aux:
+            return "aux"
+        if name in self.kernel.__annotations__:
+            return "static"
+        of, _, what = name.rpartition("_")
+        if what in ("shape", "strides") and of in self.inputs:
+            return what
+        raise TypeError(f"op {self.name}: a formula asks for '{name}', which it has not")
 
     def number_of(self, name: str) -> int:
         """Which of the outputs goes by this name."""
@@ -208,30 +224,11 @@ def default_node_name(name: str) -> str:
     return "".join(part.title() for part in name.strip("_").split("_")) + "Backward0"
 
 
-def op(
-    *, node: str | None = None, **declared: Any
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def op(**declared: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated kernel as an operation.
 
     Args:
-        declared: a formula per differentiable input, by its name; and options:
-        node: the node's class name, where PyTorch's is not made from the function's name.
-        method, public: whether it is a method of Tensor and exported by the package (default yes).
-        inplace: also provide `name_`.
-        inplace_node: the class name of that one's node, where PyTorch has no derivative for it.
-        overlap: for the in-place form: True if another operand may share memory, False if it must
-            not be the same elements either; default: it may be these, but not others.
-        in_order: the result lies in memory in the order of its dimensions, however the input does.
-        numbers: whether an operand may be a Python number (default yes).
-        dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
-        view: the result shares the input's memory; with ``multi``, each of several results does.
-        aux: names of outputs after the first that have no gradient.
-        results: names of the outputs, if several have a gradient. Then `g` is a tuple of as many
-            gradients, None where none arrived.
-        joint: one formula, given for every input, returns the gradients of all of them.
-        cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
-            "float" besides turns integers to the default floating-point dtype.
-        refuse_bool: the error for a bool tensor beside an operand of another dtype.
+        declared: a formula per differentiable input, by its name; and `Options`.
     """
     formulas = {n: f for n, f in declared.items() if callable(f)}
     options = {n: v for n, v in declared.items() if not callable(v)}
@@ -239,7 +236,7 @@ def op(
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
         if kernel.__name__ in OPS:
             raise TypeError(f"op {kernel.__name__} is declared twice")
-        o = Op(kernel, formulas, node=node, **options)
+        o = Op(kernel, formulas, **options)
         return build(o)
 
     return declare
@@ -278,38 +275,14 @@ def public(function: F) -> F:
 
 
 def build(o: Op) -> Callable[..., Any]:
-    """Make the op's functions and node class and put them where they belong."""
+    """Make the op's functions and put them where they belong."""
     OPS[o.name] = o
-    kind = node_class(
-        o.node_name,
-        OpNode,
-        op=o,
-        together=bool(o.variadic),
-        multi=o.multi or bool(o.results),
-        keeps_values=o.keeps_values,
-    )
-    inplace_kind = kind
-    if o.inplace_node != o.node_name:
-        inplace_kind = node_class(
-            o.inplace_node, kind, apply=without_derivative, apply_bare=Node.apply_bare
-        )
-    namespace: dict[str, Any] = {
-        **RUNTIME,
-        "__name__": o.kernel.__module__,
-        "compiled": compiled,
-        "OPERANDS": OPERANDS,
-        "this_op": o,
-        "NewNode": kind,
-        "NewNodeInPlace": inplace_kind,
-        **{f"grad_{n}": f for n, f in o.formulas.items()},
-        **{f"default_{n}": a.default for n, a in o.arguments.items()},
-    }
-    o.namespace = namespace
+    namespace = o.namespace = GLOBALS.copy()
+    namespace["__name__"], namespace["this_op"] = o.kernel.__module__, o
+    for name, formula in o.formulas.items():
+        namespace[f"grad_{name}"] = formula
     equip(o)
     function = namespace["this_function"] = generated(o, o.name)
-    if o.formulas:
-        kind.apply_bare = generated(o, "apply_bare")
-        kind.apply_recorded = generated(o, "apply_recorded")
     if o.public:
         PUBLIC[o.name] = function
     if o.method:
@@ -319,6 +292,21 @@ def build(o: Op) -> Callable[..., Any]:
     if o.dunder:
         install_operators(o, function)
     return function
+
+
+def complete(o: Op) -> None:
+    """Make the op's node class, before its first call."""
+    base = {"op": o, "together": bool(o.variadic), "multi": o.multi or bool(o.results)}
+    kind = inplace_kind = node_class(o.node_name, OpNode, keeps_values=o.keeps_values, **base)
+    if o.inplace_node not in (None, o.node_name):
+        inplace_kind = node_class(
+            o.inplace_node, kind, apply=without_derivative, apply_bare=Node.apply_bare
+        )
+    if o.formulas:
+        kind.apply_bare = generated(o, "apply_bare")
+        kind.apply_recorded = generated(o, "apply_recorded")
+    o.namespace.update({f"default_{n}": a.default for n, a in o.arguments.items()})
+    o.namespace |= {"NewNode": kind, "NewNodeInPlace": inplace_kind}
 
 
 def without_derivative(node: OpNode, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
@@ -343,7 +331,7 @@ def generated(o: Op, name: str) -> Any:
     function.__qualname__ = function.__name__
     function.__kwdefaults__ = {"which": (o, name)}
     function.__module__, function.__doc__ = o.kernel.__module__, o.kernel.__doc__
-    function.__signature__ = o.signature  # type: ignore[attr-defined]
+    function.__signature__ = LazySignature(o.kernel)  # type: ignore[attr-defined]
     if name.startswith(METHOD):
         function.__qualname__, function.__module__ = name, Tensor.__module__
     if name.endswith("_") and not name.startswith("__"):
@@ -359,6 +347,9 @@ def uncompiled(*args: Any, which: tuple[Op, str], **named: Any) -> Any:
 
 def compiled(o: Op, name: str) -> Any:
     """Compile a function of an op; tracebacks and debuggers find its lines."""
+    with completing:
+        if "NewNode" not in o.namespace:
+            complete(o)
     plain = name.removeprefix(METHOD)
     source = op_source.source(o, plain, out=o.out is not None and name == o.name)
     filename = f"<nanotorch op {o.name}: {name}>"
@@ -373,6 +364,9 @@ def compiled(o: Op, name: str) -> Any:
     function.__kwdefaults__ = made.__kwdefaults__
     return function
 
+
+GLOBALS = {**RUNTIME, "compiled": compiled, "OPERANDS": OPERANDS}
+completing = threading.Lock()
 
 # `2 * x` is `x * 2`, also in the order of its node's edges.
 COMMUTATIVE = ("add", "mul", "and", "or", "xor")

@@ -7,7 +7,6 @@ are read only for a message that tells of them, after PyTorch's text.
 import linecache
 import os
 import sys
-from pathlib import Path
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from nanotorch._core.tensor import Tensor
 
 Site = tuple[CodeType, int]
-PACKAGE = str(Path(__file__).parents[1]) + os.sep
+PACKAGE = __file__.rpartition("_core")[0]  # with the separator
 USERS = PACKAGE + "train" + os.sep  # the training loop calls as a user does
 WHERE = "\n\nWhere:"
 
@@ -72,7 +71,7 @@ def line_of(site: Site) -> int:
 
 def shown(path: str) -> str:
     """A file's path as messages have it: from where the program runs, if it is below there."""
-    return path.removeprefix(str(Path.cwd()) + os.sep)
+    return path.removeprefix(os.getcwd() + os.sep)  # noqa: PTH109 - pathlib imports for 3 ms
 
 
 def paragraph(*parts: str) -> str:

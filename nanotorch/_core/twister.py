@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import secrets
+import os
 from typing import Any, Self
 
 import numpy as np
@@ -32,11 +32,25 @@ Mark = tuple[int, bool, float | None, bytes]
 class Twister:
     """A stream of random bits, with PyTorch's seeds and states, and uniform numbers of them."""
 
+    _seeder: np.random.RandomState
+    _bits: np.random.BitGenerator
+    _address: int
+
     def __init__(self) -> None:
-        self._bits = np.random.MT19937(0)
-        self._address: int = self._bits.ctypes.state_address
-        self._seeder = np.random.RandomState(self._bits)
         self.manual_seed(_DEFAULT_SEED)
+
+    def __getattr__(self, name: str) -> Any:
+        """The twister itself, NumPy's, when it is first needed: its import takes a while."""
+        if name not in ("_seeder", "_bits", "_address"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        # RandomState keeps the seeding of the twister's authors, which is PyTorch's too.
+        seeder = np.random.RandomState(np.random.MT19937(0))
+        seeder.seed(self._seed % 2**32)
+        own = vars(self)
+        own.setdefault("_seeder", seeder)  # of threads that come together all get the first's
+        own["_bits"] = self._seeder._bit_generator
+        own["_address"] = self._bits.ctypes.state_address
+        return own[name]
 
     def manual_seed(self, seed: int) -> Self:
         """Start the stream of `seed`, an integer from -2⁶³ to 2⁶⁴ - 1; negative ones wrap.
@@ -51,8 +65,8 @@ class Twister:
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
         self._seed = seed % 2**64
-        # RandomState keeps the seeding of the twister's authors, which is PyTorch's too.
-        self._seeder.seed(seed % 2**32)
+        if "_seeder" in vars(self):
+            self._seeder.seed(self._seed % 2**32)
         # The state tells a stream not drawn from yet from one that used up its 624 words.
         self._fresh = True
         # Normals come in pairs: the second of the last pair waits here for the next call.
@@ -65,7 +79,7 @@ class Twister:
 
     def seed(self) -> int:
         """Start a stream that nobody can foresee; returns its seed."""
-        return self.manual_seed(secrets.randbits(64)).initial_seed()
+        return self.manual_seed(int.from_bytes(os.urandom(8))).initial_seed()
 
     def get_state(self) -> Any:
         """All there is to know about the stream, as 5056 bytes in PyTorch's layout."""

@@ -10,22 +10,31 @@ from nanotorch._core.grad_mode import no_grad as no_grad
 from nanotorch._core.grad_mode import set_grad_enabled as set_grad_enabled
 from nanotorch.autograd import anomaly_mode as anomaly_mode
 from nanotorch.autograd import function as function
-from nanotorch.autograd import functional as functional
-from nanotorch.autograd import graph as graph
-from nanotorch.autograd import variable as variable
 from nanotorch.autograd.anomaly_mode import detect_anomaly as detect_anomaly
 from nanotorch.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from nanotorch.autograd.backward import backward as backward
 from nanotorch.autograd.backward import grad as grad
 from nanotorch.autograd.function import Function as Function
-from nanotorch.autograd.gradcheck import gradcheck as gradcheck
-from nanotorch.autograd.gradcheck import gradgradcheck as gradgradcheck
-from nanotorch.autograd.graph_view import make_dot as make_dot
-from nanotorch.autograd.graph_view import print_graph as print_graph
-from nanotorch.autograd.variable import Variable as Variable
 from nanotorch.names.lookup import on_demand as _on_demand
 
 _sys.modules["nanotorch.autograd.grad_mode"] = grad_mode  # PyTorch has a module of that name
 
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = _on_demand("nanotorch.autograd")
+if _TYPE_CHECKING:  # the rest is imported when it is used
+    from nanotorch.autograd import functional as functional
+    from nanotorch.autograd import graph as graph
+    from nanotorch.autograd import variable as variable
+    from nanotorch.autograd.gradcheck import gradcheck as gradcheck
+    from nanotorch.autograd.gradcheck import gradgradcheck as gradgradcheck
+    from nanotorch.autograd.graph_view import make_dot as make_dot
+    from nanotorch.autograd.graph_view import print_graph as print_graph
+    from nanotorch.autograd.variable import Variable as Variable
+else:
+    __getattr__, __dir__ = _on_demand(
+        "nanotorch.autograd",
+        {
+            "nanotorch.autograd": "functional graph variable",
+            "nanotorch.autograd.gradcheck": "gradcheck gradgradcheck",
+            "nanotorch.autograd.graph_view": "make_dot print_graph",
+            "nanotorch.autograd.variable": "Variable",
+        },
+    )

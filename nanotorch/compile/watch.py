@@ -27,8 +27,11 @@ from types import (
 )
 from typing import Any
 
+import numpy.random  # noqa: F401 - lest the step that is watched be the first to load it
+
 from nanotorch._core.origins import PACKAGE
 from nanotorch.compile.recorder import NUMPY, users_line
+from nanotorch.names import lookup
 
 STANDARD = (sysconfig.get_paths()["stdlib"], "<frozen")
 # Parts of the library with effects beyond tensors.
@@ -78,6 +81,7 @@ class Watcher:
         self.codes: set[CodeType] = set()
         self.library: dict[CodeType, dict[str, Any]] = {}
         self.problem: str | None = None
+        self.loading: FrameType | None = None  # where the library imports a part of its own
         self.thread = threading.get_ident()
 
     def refuse(self, reason: str, frame: FrameType | None) -> None:
@@ -110,9 +114,14 @@ class Watcher:
 
     def see(self, frame: FrameType, event: str, argument: Any) -> None:
         """Called by Python at every call and return."""
-        if event == "call":
+        if self.loading is not None:
+            if event == "return" and frame is self.loading:
+                self.loading = None
+        elif event == "call":
             code = frame.f_code
-            if is_library(code):
+            if code.co_filename == lookup.__file__:
+                self.loading = frame
+            elif is_library(code):
                 self.library.setdefault(code, frame.f_globals)
                 if code.co_filename.startswith(OUTWARD):
                     self.enter_outward(frame)

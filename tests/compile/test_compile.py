@@ -1,5 +1,7 @@
 """The function itself: its arguments, modules, reports, threads."""
 
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -212,3 +214,32 @@ def test_a_rate_that_is_a_tensor() -> None:
         caught(compiled)
         v = (v - float(rate) * 2 * v).detach()
         assert torch.allclose(v, w.detach(), atol=1e-6), n
+
+
+FIRST_USE = """
+import sys
+import nanotorch as torch
+
+x = torch.arange(12.0).reshape(3, 4)
+
+def step():
+    noise = torch.special.expit(x) * torch.rand(4)
+    slopes = torch.autograd.functional.jacobian(torch.celu, x[0] - 2)
+    return (torch.celu(x - 5) + noise @ slopes).sum()
+
+def steps(function):
+    torch.manual_seed(0)
+    return [function().item() for _ in range(5)]
+
+compiled = torch.compile(step)
+assert not {"nanotorch.autograd.functional", "nanotorch.special"} & {*sys.modules}
+assert steps(compiled) == steps(step)
+print(compiled.report())
+"""
+
+
+def test_what_the_step_is_the_first_to_use() -> None:
+    """That the library imports some more of itself is no effect of the step's."""
+    command = [sys.executable, "-c", FIRST_USE]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("step: 1 captured"), done.stdout

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import pickle
+import threading
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -301,3 +302,33 @@ def test_multiply_add_of_floats_rounds_once() -> None:
     exact = [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in triples]
     assert (fma32(a, b, c) == np.array(exact).astype(np.float32)).all()
     assert (a * b + c != fma32(a, b, c)).mean() > 0.1
+
+
+def test_what_is_done_before_the_first_draw_counts() -> None:
+    """The twister itself is made by the first draw."""
+    drawn, waiting = Generator(), Generator()
+    drawn.uniform(3)
+    for generator in (drawn, waiting):
+        generator.manual_seed(7)
+    assert waiting.initial_seed() == 7
+    assert (drawn.uniform(5) == waiting.uniform(5)).all()
+    state = Generator().manual_seed(8).get_state()
+    assert (Generator().set_state(state).uniform(5) == drawn.manual_seed(8).uniform(5)).all()
+    assert (copy.deepcopy(Generator()).uniform(5) == Generator().uniform(5)).all()
+    with pytest.raises(AttributeError, match="'Generator' object has no attribute 'nope'"):
+        _ = Generator().nope
+
+
+def test_threads_that_draw_first_share_a_stream() -> None:
+    generator, drawn, start = Generator(), [], threading.Barrier(8)
+
+    def draw() -> None:
+        start.wait()
+        drawn.append(generator.uniform(4).tolist())
+
+    threads = [threading.Thread(target=draw) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(drawn) == sorted(Generator().uniform(32).reshape(8, 4).tolist())

@@ -1,0 +1,45 @@
+"""What a declaration may say about an operation beside its formulas."""
+
+
+class Options:
+    """The options of `op`, with their defaults.
+
+    Attributes:
+        node: the node's class name, where PyTorch's is not made from the function's name.
+        method, public: whether it is a method of Tensor and exported by the package.
+        inplace: also provide `name_`.
+        inplace_node: the class name of that one's node, where PyTorch has no derivative for it.
+        overlap: for the in-place form: True if another operand may share memory, False if it must
+            not be the same elements either; None: it may be these, but not others.
+        in_order: the result lies in memory in the order of its dimensions, however the input does.
+        numbers: whether an operand may be a Python number.
+        dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
+        view: the result shares the input's memory; with ``multi``, each of several results does.
+        aux: names of outputs after the first that have no gradient.
+        results: names of the outputs, if several have a gradient. Then `g` is a tuple of as many
+            gradients, None where none arrived.
+        joint: one formula, given for every input, returns the gradients of all of them.
+        cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
+            "float" besides turns integers to the default floating-point dtype.
+        refuse_bool: the error for a bool tensor beside an operand of another dtype.
+    """
+
+    node: str | None = None
+    method: bool = True
+    public: bool = True
+    inplace: bool = False
+    inplace_node: str | None = None
+    overlap: bool | None = None
+    in_order: bool = False
+    numbers: bool = True
+    dunder: str | None = None
+    view: bool = False
+    multi: bool = False
+    aux: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    joint: bool = False
+    cast: str | None = None
+    refuse_bool: str | None = None
+
+
+OPTIONS = Options.__annotations__.keys()
