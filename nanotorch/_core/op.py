@@ -94,7 +94,7 @@ class OpNode(Node):
 
 
 class Op(Options):
-    """A declaration and what is read off it: what no call needs, once it is asked for.
+    """A declaration and what was read off it; properties, which no call asks for, read each time.
 
     Attributes:
         called: what is called for the kernel.
@@ -366,7 +366,7 @@ def compiled(o: Op, name: str) -> Any:
 
 
 GLOBALS = {**RUNTIME, "compiled": compiled, "OPERANDS": OPERANDS}
-completing = threading.Lock()
+completing = threading.RLock()  # a finalizer may come in between, and call an operation
 
 # `2 * x` is `x * 2`, also in the order of its node's edges.
 COMMUTATIVE = ("add", "mul", "and", "or", "xor")

@@ -175,7 +175,6 @@ def stand_in(tensor: Tensor) -> Tensor:
 
 
 RUNTIME: dict[str, Any] = {
-    "np": np,
     "ndarray": np.ndarray,
     "asarray": np.asarray,
     "float32": SINGLE,

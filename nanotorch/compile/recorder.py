@@ -87,6 +87,11 @@ class Recorder:
         """Whether something is noted."""
         return self.problem is None and not self.paused
 
+    @property
+    def mine(self) -> bool:
+        """Whether something is noted of what the thread that asks does."""
+        return threading.get_ident() == self.thread and self.live
+
     def refuse(self, reason: str, where: str | None = None) -> None:
         """End the trace; the step goes on, on plain arrays."""
         if self.problem is None:
@@ -295,9 +300,8 @@ class Recorder:
     def kernel(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
         """An operation's kernel, to be called as a whole where it looks at values."""
 
-        @functools.wraps(kernel)
         def traced(*args: Any, **kwargs: Any) -> Any:
-            if threading.get_ident() != self.thread or not self.live:
+            if not self.mine:
                 return kernel(*real(args), **real(kwargs))
             mark, known = len(self.tape.entries), len(self.tape.storages)
             self.depth += 1
@@ -347,7 +351,7 @@ class Recorder:
 
         @functools.wraps(method)
         def drawn(generator: Any, *args: Any, **kwargs: Any) -> Any:
-            if threading.get_ident() != self.thread or not self.live:
+            if not self.mine:
                 return method(generator, *real(args), **real(kwargs))
             bound = method.__get__(generator)
             result = self.plainly(bound, args, kwargs)

@@ -8,6 +8,7 @@ arrays where it makes new ones; kernels may be called as a whole; generators not
 import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -82,75 +83,69 @@ class Numpy:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         for name, value in (("zeros", 0), ("ones", 1), ("empty", None)):
-            setattr(self, name, self.maker(getattr(np, name), value))
-            like = f"{name}_like"
-            setattr(self, like, self.maker(getattr(np, like), value))
+            for made in (name, f"{name}_like"):
+                setattr(self, made, maker(getattr(np, made), value, recorder))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
 
-    @property
-    def mine(self) -> bool:
-        """Whether the thread that asks is the one that traces."""
-        return threading.get_ident() == self.recorder.thread and self.recorder.live
-
-    def maker(self, function: Callable[..., Any], value: Any) -> Callable[..., Any]:
-        """`np.zeros` and its kin."""
-
-        def make(*args: Any, **kwargs: Any) -> Any:
-            array = function(*real(args), **real(kwargs))
-            return self.recorder.blank(array, value) if self.mine else array
-
-        return make
-
     def full(self, shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
         array = np.full(shape, real(fill_value), dtype, **kwargs)
-        return self.recorder.blank(array, fill_value) if self.mine else array
+        return self.recorder.blank(array, fill_value) if self.recorder.mine else array
 
     def full_like(self, a: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
         array = np.full_like(real(a), real(fill_value), dtype, **kwargs)
-        return self.recorder.blank(array, fill_value) if self.mine else array
+        return self.recorder.blank(array, fill_value) if self.recorder.mine else array
 
     def array(self, object: Any, dtype: Any = None, **kwargs: Any) -> Any:
-        if type(object) is Traced and self.mine:
+        if type(object) is Traced and self.recorder.mine:
             kwargs |= {} if dtype is None else {"dtype": dtype}
             return self.recorder.function(np.array, (object,), kwargs)
-        if isinstance(object, Hyper) and self.mine:
+        if isinstance(object, Hyper) and self.recorder.mine:
             ref = self.recorder.number(object, np.dtype(dtype or np.float64))
             return Traced(ref.array)
         return np.array(object, dtype, **kwargs)
 
     def asarray(self, a: Any, dtype: Any = None, **kwargs: Any) -> Any:
-        if type(a) is Traced and self.mine:
+        if type(a) is Traced and self.recorder.mine:
             same = dtype is None or np.dtype(dtype) == a.dtype
             return a if same else a.astype(dtype)
         return self.array(a, dtype) if isinstance(a, Hyper) else np.asarray(a, dtype, **kwargs)
 
     def ascontiguousarray(self, a: Any, dtype: Any = None) -> Any:
-        if type(a) is Traced and self.mine:
+        if type(a) is Traced and self.recorder.mine:
             return self.recorder.function(np.ascontiguousarray, (a,), {})
         return np.ascontiguousarray(a, dtype)
+
+
+def maker(function: Callable[..., Any], value: Any, recorder: Recorder) -> Callable[..., Any]:
+    """`np.zeros` and its kin; a method would hold all of a trace for longer than it lasts."""
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        array = function(*real(args), **real(kwargs))
+        return recorder.blank(array, value) if recorder.mine else array
+
+    return make
 
 
 class Changes:
     """Things replaced for a while."""
 
     def __init__(self) -> None:
-        self.undo: list[Callable[[], Any]] = []
+        self.undo: list[tuple[Any, ...]] = []  # functions with their arguments
 
     def item(self, container: dict[Any, Any], key: Any, value: Any) -> None:
         """Replace an entry of a dict."""
-        before = container[key]
-        self.undo.append(lambda: container.__setitem__(key, before))
+        self.undo.append((container.__setitem__, key, container[key]))
         container[key] = value
 
     def attribute(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a class."""
         before = vars(owner).get(name, MISSING)
         if before is MISSING:
-            self.undo.append(lambda: delattr(owner, name) if name in vars(owner) else None)
+            self.undo.append((remove, owner, name))
         else:
-            self.undo.append(lambda: setattr(owner, name, before))
+            self.undo.append((setattr, owner, name, before))
         setattr(owner, name, value)
 
     def put_back(self) -> None:
@@ -159,13 +154,20 @@ class Changes:
         while True:
             try:
                 while self.undo:
-                    self.undo[-1]()
+                    function, *arguments = self.undo[-1]
+                    function(*arguments)
                     del self.undo[-1]
                 break
             except KeyboardInterrupt as error:
                 interruption = error
         if interruption is not None:
             raise interruption
+
+
+def remove(owner: Any, name: str) -> None:
+    """Take an attribute from a class, if it is still there."""
+    if name in vars(owner):
+        delattr(owner, name)
 
 
 def holder_of(name: str) -> tuple[Any, Any]:
@@ -194,14 +196,14 @@ def traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
 def replace(changes: Changes, recorder: Recorder) -> None:
     """Replace what a trace replaces."""
     shim: Any = Numpy(recorder)
-    changes.undo.append(forget_traced)
+    changes.undo.append((forget_traced,))
     kind, inner = holder_of("_array")
     changes.attribute(kind, "_array", ArrayAttribute(inner, recorder))
     current.recorder, current.thread = recorder, recorder.thread
     for name, own in library():
-        for key, value in list(own.items()):
-            if holds_arrays(value):  # whose own methods nobody could trace
-                changes.item(own, key, {k: Traced(held) for k, held in value.items()})
+        for key in dicts_of(name, len(own)):
+            if holds_arrays(own[key]):  # whose own methods nobody could trace
+                changes.item(own, key, {k: Traced(held) for k, held in own[key].items()})
         if own.get("np") is np:
             changes.item(own, "np", shim)
         if name.startswith("nanotorch.optim.") and "scalar" in own:
@@ -209,9 +211,7 @@ def replace(changes: Changes, recorder: Recorder) -> None:
     for o in OPS.values():
         space = o.namespace
         changes.item(space, "kernel", recorder.kernel(space["kernel"]))
-        for key in ("asarray", "np"):
-            if key in space:
-                changes.item(space, key, shim.asarray if key == "asarray" else shim)
+        changes.item(space, "asarray", shim.asarray)
     for name in DRAWS:
         method = vars(random.Generator)[name]
         changes.attribute(random.Generator, name, recorder.draw(method))
@@ -231,33 +231,42 @@ def library() -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def holds_arrays(value: Any) -> bool:
-    """Whether a variable of a module is a dict of arrays."""
-    return (
-        type(value) is dict
-        and bool(value)
-        and all(isinstance(held, np.ndarray) for held in value.values())
-    )
+@cache
+def dicts_of(name: str, size: int) -> list[str]:
+    """Which variables of a module are dicts, as long as it has so many variables."""
+    own = vars(sys.modules[name])
+    return [key for key, value in list(own.items()) if type(value) is dict and key[:2] != "__"]
+
+
+@cache
+def caches_of(name: str, size: int) -> list[Any]:
+    """The functions of a module that keep their results, as long as it has so many variables."""
+    values = list(vars(sys.modules[name]).values())
+    return [f for f in values if hasattr(f, "cache_clear") and f.__module__ == name]
+
+
+def holds_arrays(value: dict[Any, Any]) -> bool:
+    """Whether a dict holds arrays and nothing else."""
+    return bool(value) and all(isinstance(held, np.ndarray) for held in value.values())
 
 
 def forget_traced() -> None:
     """Take traced arrays out of the library's caches."""
-    for _, own in library():
-        for value in list(own.values()):
-            if type(value) is dict and any(type(held) is Traced for held in value.values()):
-                for key, held in value.items():
-                    value[key] = real(held)
-            elif hasattr(value, "cache_clear") and getattr(value, "__module__", "") == own.get(
-                "__name__"
-            ):
-                value.cache_clear()
+    for name, own in library():
+        for key in dicts_of(name, len(own)):
+            value = own[key]
+            if any(type(held) is Traced for held in value.values()):
+                for k, held in value.items():
+                    value[k] = real(held)
+        for function in caches_of(name, len(own)):
+            function.cache_clear()
 
 
 def refusing(function: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
     """A function that ends the trace."""
 
     def refused(*args: Any, **kwargs: Any) -> Any:
-        if threading.get_ident() == recorder.thread and recorder.live:
+        if recorder.mine:
             recorder.refuse(f"`{function.__name__}` changes a generator")
         return function(*args, **kwargs)
 
@@ -279,7 +288,7 @@ def counted(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
     """An optimizer's step on numbers that remember where they come from."""
 
     def stepped(self: Optimizer, closure: Any = None) -> Any:
-        if threading.get_ident() != recorder.thread or not recorder.live:
+        if not recorder.mine:
             return step(self, closure)
         if type(self) not in KNOWN_OPTIMIZERS:
             recorder.refuse(NOT_KNOWN.format(type(self).__name__))

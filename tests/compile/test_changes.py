@@ -1,5 +1,6 @@
 """What a replay depends on may change between calls; it then does what the step would do."""
 
+import gc
 import importlib
 from typing import Any
 
@@ -44,6 +45,16 @@ def batch(n: int) -> Any:
 
 def test_other_batches_and_a_smaller_last_one() -> None:
     step = compare(small, calls=16, arguments=batch)
+    assert len(step.report().plans) == 2
+
+
+def test_a_trace_holds_nothing_once_it_is_over() -> None:
+    """Gradients that somebody held would have to be copied at every step, by a further plan."""
+    gc.disable()
+    try:
+        step = compare(small, calls=16, arguments=batch)
+    finally:
+        gc.enable()
     assert len(step.report().plans) == 2
 
 
