@@ -20,7 +20,7 @@ def test_there_are_two_set_up_commands_of_one_line() -> None:
     commands = [text for text in fences("sh") if text.startswith("python3 -m venv .venv ")]
     assert [text.count("\n") for text in commands] == [1, 1]
     assert "scripts/train.py --config" in commands[0]
-    assert commands[1].endswith("-m pytest\n")
+    assert commands[1].endswith("-m pytest -n auto\n")
 
 
 def test_the_named_configuration_exists() -> None:

@@ -58,11 +58,18 @@ def reason_against(optimizer: optim.Optimizer, wanted: bool, calls: int) -> str:
         return "switched off"
     if searches(optimizer):
         return f"{type(optimizer).__name__} decides during a step how many losses it needs"
-    if sys.getprofile() is not None:
+    if is_profiled():
         return "a profiler is at work, which is to see the step itself"
     if calls < WORTHWHILE:
         return f"{calls} steps of one size are too few to save time; from {WORTHWHILE} on it does"
     return ""
+
+
+def is_profiled() -> bool:
+    """Whether a profiler looks on: by a hook, or by monitoring, as `cProfile` from 3.12 on."""
+    monitoring = getattr(sys, "monitoring", None)
+    tool = monitoring and monitoring.get_tool(monitoring.PROFILER_ID)
+    return sys.getprofile() is not None or tool is not None
 
 
 @dataclass(frozen=True)

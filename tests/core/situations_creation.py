@@ -159,17 +159,23 @@ def numbers_beside_tensors(torch: Any) -> Any:
     return _told(torch, BESIDE)
 
 
+def reshape_in_place(array: np.ndarray, *shape: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # from NumPy 2.5 on
+        array.shape = shape
+
+
 def arrays_keep_their_shape(torch: Any) -> Any:
     """What is done to an array object itself is nothing to the tensor, nor the other way round."""
     x = torch.arange(6).reshape(2, 3)
     out = x.numpy()
-    out.shape = (6,)
+    reshape_in_place(out, 6)
     x.numpy().setflags(write=False)
     x.add_(1)
     given = np.zeros(6)
     y = torch.from_numpy(given)
     z = torch.as_tensor(given)
-    given.shape = (2, 3)
+    reshape_in_place(given, 2, 3)
     y.t_()
     z.unsqueeze_(0)
     given[0, 0] = 5

@@ -118,7 +118,8 @@ def test_help_calls_the_program_as_the_user_did(program: str) -> None:
     done = subprocess.run([*command, "--help"], env=ENVIRONMENT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: {program} [-h]")
-    assert "(--config FILE | --resume RUN | --list [WORD] | --schema)" in done.stdout
+    choice = "(--config FILE | --resume RUN | --list [WORD] | --schema)"
+    assert choice in " ".join(done.stdout.split())  # where lines end is up to Python
     assert done.stdout.count(f"\n  {program} --config ") == 5
 
 
