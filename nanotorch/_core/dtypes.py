@@ -166,7 +166,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     return OF_NUMPY[np.promote_types(a.numpy, b.numpy)]
 
 
-def of_number(value: Number) -> dtype:
+def of_number(value: Number | np.generic) -> dtype:
     """The dtype that a Python number brings to a promotion."""
     if isinstance(value, bool):
         return bool_
@@ -181,10 +181,10 @@ def result_type(arrays: Iterable[Any]) -> dtype:
     """
     ranks: list[dtype | None] = [None, None, None]
     for a in arrays:
-        if isinstance(a, np.ndarray):
-            rank, kind = (0 if a.ndim else 1), of_array(a)
-        else:
+        if isinstance(a, (bool, int, float, np.generic)):
             rank, kind = 2, of_number(a)
+        else:
+            rank, kind = (0 if a.ndim else 1), of_array(a)
         held = ranks[rank]
         ranks[rank] = kind if held is None else promote_types(held, kind)
     result: dtype | None = None

@@ -163,7 +163,9 @@ class Sweep:
         captures: Sequence[Edge] | None = None,
         accumulate: bool = True,
     ) -> None:
-        self.freed, self.graph = freed, create_graph
+        self.freed, self.recorded = freed, create_graph
+        # Samples, under `vmap`, are tensors without arrays.
+        self.graph = create_graph or any(isinstance(g, Tensor) for _, g in roots)
         # Per node, for each output: the gradient so far, and whether we may write into it.
         self.waiting: dict[Node, list[Any]] = {}
         self.consumers = count_consumers([edge[0] for edge, _ in roots if edge[0] is not None])
@@ -235,7 +237,7 @@ class Sweep:
         if anomaly.enabled:
             visit, plain = self.visit_watched, False
         ready, waiting = self.ready, self.waiting
-        before, mode.enabled = mode.enabled, graph
+        before, mode.enabled = mode.enabled, self.recorded
         outer, current.sweep = current.sweep, self
         try:
             self.catch_up()

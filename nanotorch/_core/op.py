@@ -20,6 +20,7 @@ import linecache
 import re
 import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from types import FunctionType
 from typing import Any, TypeVar, overload
 
@@ -94,7 +95,7 @@ class OpNode(Node):
 
 
 class Op(Options):
-    """A declaration and what was read off it; properties, which no call asks for, read each time.
+    """A declaration and what was read off it; what only some calls ask for, when they do.
 
     Attributes:
         called: what is called for the kernel.
@@ -129,17 +130,17 @@ class Op(Options):
         self.recipe = self._read_recipe()
         self.functions: dict[str, Any] = {}
 
-    @property
+    @cached_property
     def arguments(self) -> dict[str, Argument]:
         """The arguments of the kernel, by name."""
         return arguments_of(self.kernel)
 
-    @property
+    @cached_property
     def statics(self) -> list[str]:
         """Names of the parameters that are no inputs."""
         return [n for n in self.arguments if n not in self.inputs]
 
-    @property
+    @cached_property
     def variadic(self) -> str | None:
         """The name of the input that is a sequence of arrays, if there is one."""
         return next((n for n in self.inputs if self.arguments[n].annotation == Arrays), None)
@@ -230,8 +231,8 @@ def op(**declared: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     Args:
         declared: a formula per differentiable input, by its name; and `Options`.
     """
-    formulas = {n: f for n, f in declared.items() if callable(f)}
-    options = {n: v for n, v in declared.items() if not callable(v)}
+    formulas = {n: f for n, f in declared.items() if callable(f) and n not in OPTIONS}
+    options = {n: v for n, v in declared.items() if n not in formulas}
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
         if kernel.__name__ in OPS:

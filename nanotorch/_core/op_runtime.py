@@ -8,6 +8,8 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import refused
+from nanotorch._core.batch_rules import in_batch
+from nanotorch._core.batched import NoValues, Shadow
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
@@ -99,6 +101,8 @@ def not_a_tensor(value: Any) -> TypeError:
 def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
     """The kernel on bare arrays, as formulas call it outside a recorded pass."""
     if not any(isinstance(x, (np.ndarray, np.generic, list, tuple)) for x in arguments):
+        if any(isinstance(x, Shadow) for x in arguments):
+            raise NoValues
         raise not_a_tensor(arguments[0])
     return o.namespace["kernel"](*arguments, **named)
 
@@ -191,6 +195,8 @@ RUNTIME: dict[str, Any] = {
         f.__name__: f
         for f in (
             bare,
+            NoValues,
+            in_batch,
             constant,
             explain,
             promote,

@@ -42,8 +42,9 @@ def source(o: "Op", name: str, *, out: bool = False) -> str:
         return apply(o, graph=name == "apply_recorded")
     if name.startswith("__"):
         return operator(o, name)
-    lines = function(o, inplace=name != o.name)
-    return accepting_out(o, lines) if out else lines
+    inplace = name != o.name
+    made = guarded(o, function(o, inplace=inplace), inplace=inplace)
+    return accepting_out(o, made) if out else made
 
 
 def accepting_out(o: "Op", source: str) -> str:
@@ -62,17 +63,31 @@ def accepting_out(o: "Op", source: str) -> str:
 def operator(o: "Op", name: str) -> str:
     """The operation as `a + b` calls it: with what is no operand Python may try other ways."""
     a, b = o.inputs
-    lines = function(o, inplace=False).splitlines()
+    lines = function(o, inplace=False)
     own, other = (b, a) if name == f"__r{o.dunder}__" else (a, b)
     statics = "".join(f", {n}=default_{n}" for n in o.statics)
     lines[0] = f"def {name}({own}, {other}{statics}):"
     promotion = lines.index("    else:")
     lines.insert(promotion, f"    elif not isinstance({other}, OPERANDS): return NotImplemented")
-    return "\n".join(lines) + "\n"
+    return guarded(o, lines, inplace=False)
 
 
-def function(o: "Op", *, inplace: bool) -> str:
-    """The operation as users call it."""
+def guarded(o: "Op", lines: list[str], *, inplace: bool) -> str:
+    """The function, done for all samples at once where `vmap` has it called for one."""
+    head, *body = lines
+    return "\n".join(
+        [
+            head,
+            "    try:",
+            *("    " + line for line in body),
+            "    except NoValues: pass",
+            f"    return in_batch(this_op, {inplace}, {', '.join(o.arguments)})\n",
+        ]
+    )
+
+
+def function(o: "Op", *, inplace: bool) -> list[str]:
+    """The operation as users call it, line by line."""
     lines = [f"def {o.name}{'_' if inplace else ''}({signature(o)}):"]
     if o.formulas:
         lines.append("    recording = mode.enabled")
@@ -111,7 +126,7 @@ def function(o: "Op", *, inplace: bool) -> str:
     lines.append(
         f"    return {'(out, ' + ', '.join('o_' + n for n in o.aux) + ')' if o.aux else 'out'}"
     )
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def signature(o: "Op") -> str:

@@ -1,5 +1,10 @@
 """What a declaration may say about an operation beside its formulas."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nanotorch._core.batch_rules import Rule
+
 
 class Options:
     """The options of `op`, with their defaults.
@@ -22,6 +27,7 @@ class Options:
         cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
             "float" besides turns integers to the default floating-point dtype.
         refuse_bool: the error for a bool tensor beside an operand of another dtype.
+        batch: how `vmap` does it for all samples at once, where that does not follow from the rest.
     """
 
     node: str | None = None
@@ -40,6 +46,7 @@ class Options:
     joint: bool = False
     cast: str | None = None
     refuse_bool: str | None = None
+    batch: "Rule | None" = None
 
 
 OPTIONS = Options.__annotations__.keys()

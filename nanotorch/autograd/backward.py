@@ -10,6 +10,8 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core import quick
+from nanotorch._core.batch_functions import switch
+from nanotorch._core.batched import Batch, Batched, batched, running, whole_of
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep, sum_to
 from nanotorch._core.graph import Edge, FreedValues, anomaly
@@ -202,20 +204,18 @@ def batched_grad(
 ) -> tuple[Any, ...]:
     """`grad` for each entry of the leading dimension of ``grad_outputs``, stacked."""
     weights = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
-    rows = [
-        grad(
+    batch = Batch(next(len(w) for w in weights if w is not None), "error")
+    with switch, running(batch):
+        found = grad(
             outputs,
             inputs,
-            [None if w is None else w[i] for w in weights],
+            [None if w is None else batched(w, batch) for w in weights],
             retain_graph=True,
             create_graph=create_graph,
             allow_unused=allow_unused,
             materialize_grads=materialize,
         )
-        for i in range(next(len(w) for w in weights if w is not None))
-    ]
-    columns = zip(*rows, strict=True)
-    return tuple(None if column[0] is None else ops.stack(column) for column in columns)
+        return tuple([None if g is None else whole_of(g, batch) for g in found])
 
 
 def listed(targets: Tensors) -> list[Tensor | GradientEdge]:
@@ -242,6 +242,8 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
     if len(given) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     first = [first_gradient(root, given[n], n) for n, root in enumerate(roots)]
+    # A sample has no array.
+    on_tensors = create_graph or any(isinstance(weight, Batched) for weight in first)
     pairs = []
     for position, (root, weight) in enumerate(zip(roots, first, strict=True)):
         edge = place_of(root)
@@ -249,7 +251,7 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
             raise RuntimeError(
                 f"element {position} of tensors does not require grad and does not have a grad_fn"
             )
-        pairs.append((edge, as_made(edge, weight if create_graph else weight._array)))
+        pairs.append((edge, as_made(edge, weight if on_tensors else weight._array)))
     return pairs
 
 

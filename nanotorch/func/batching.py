@@ -5,14 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 from nanotorch import ops
+from nanotorch._core.batch_functions import switch
+from nanotorch._core.batched import Batch, Batched, batched, running, whole_of
 from nanotorch._core.tensor import Tensor
 from nanotorch.func.tree import Spec, broadcast, flatten, unflatten
 from nanotorch.ops.generator import default_generator
-
-RANDOM = (
-    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
-)
 
 
 def vmap(
@@ -25,22 +22,24 @@ def vmap(
 ) -> Callable[..., Any]:
     """A function that applies ``func`` to every sample of a batch and stacks the results.
 
-    ``func`` is called once for each sample, so that whatever runs for one sample runs for a
-    batch: it may look at values and branch. It is as fast as the loop that it stands for.
+    ``func`` is called once, with tensors that stand for one sample; operations on them are done
+    for all samples at once. So it cannot look at values, nor branch by them.
 
     Args:
         func: takes and returns nested tensors, without the batch's dimension.
         in_dims: which dimension of each argument counts the samples, nested as the arguments; None
-            for what is the same for all. Default: the first.
+            for what is the same for all. Default: the first. Keyword arguments are the same for
+            all.
         out_dims: where that dimension comes to lie in each result; None for what is no tensor or
-            the same for all, of which the first is given.
-        randomness: "error", "different" or "same": what samples are to draw.
-        chunk_size: accepted for PyTorch's sake.
+            the same for all.
+        randomness: whether the samples are to draw "different" random numbers, the "same", or none
+            ("error").
+        chunk_size: how many samples to take at once. Default: all.
 
     Raises:
         ValueError: if dimensions do not fit arguments or results, sizes differ, or a result is no
             tensor.
-        RuntimeError: for random numbers where they are an error.
+        RuntimeError: for random numbers where they are an error; where ``func`` asks for values.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(
@@ -56,13 +55,10 @@ def vmap(
         leaves, spec = flatten(args)
         dims = input_dims(name, in_dims, leaves, spec)
         size = batch_size(leaves, dims)
-        samples = Samples(leaves, spec, dims)
-        if not size:
-            results = [samples.absent(func, kwargs)]
-            return collected(name, out_dims, results, 0)
-        calls = Draws(randomness)
-        results = [calls.run(lambda n=n: func(*samples[n], **kwargs)) for n in range(size)]  # type: ignore[misc]
-        return collected(name, out_dims, results, size)
+        mapped = Mapped(func, name, out_dims, randomness)
+        if chunk_size is None or chunk_size >= size:
+            return mapped.at_once(leaves, spec, dims, size, kwargs)
+        return mapped.in_chunks(leaves, spec, dims, size, kwargs, chunk_size)
 
     return wrapped
 
@@ -141,80 +137,80 @@ def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
     return int(sizes[0])
 
 
-class Samples:
-    """The arguments of each call."""
+class Mapped:
+    """A function, and how it is applied to batches."""
 
-    def __init__(self, leaves: list[Any], spec: Spec, dims: list[int | None]) -> None:
-        self._leaves, self._spec, self._dims = leaves, spec, dims
-        self._unbound = [
-            None if dim is None else value.unbind(dim)
+    def __init__(self, func: Callable[..., Any], name: str, out_dims: Any, randomness: str) -> None:
+        self.func, self.name = func, name
+        self.out_dims, self.randomness = out_dims, randomness
+
+    def at_once(
+        self, leaves: list[Any], spec: Spec, dims: list[int | None], size: int, kwargs: Any
+    ) -> Any:
+        """The results for all samples."""
+        batch = Batch(size, self.randomness)
+        samples = [
+            value if dim is None else batched(value.movedim(dim, 0) if dim else value, batch)
             for value, dim in zip(leaves, dims, strict=True)
         ]
+        with switch, running(batch):
+            result = self.func(*unflatten(samples, spec), **kwargs)
+            parts, nested = flatten(result)
+            dims_out = output_dims(self.name, self.out_dims, nested)
+            pairs = zip(parts, dims_out, strict=True)
+            return unflatten([self.left(part, dim, batch) for part, dim in pairs], nested)
 
-    def __getitem__(self, number: int) -> Any:
-        pairs = zip(self._leaves, self._unbound, strict=True)
-        chosen = [value if parts is None else parts[number] for value, parts in pairs]
-        return unflatten(chosen, self._spec)
-
-    def absent(self, func: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
-        """What ``func`` makes of zeros in place of samples that there are not."""
-        shapes = [
-            value
-            if dim is None
-            else ops.zeros(value.shape[:dim] + value.shape[dim + 1 :], dtype=value.dtype)
-            for value, dim in zip(self._leaves, self._dims, strict=True)
-        ]
-        return func(*unflatten(shapes, self._spec), **kwargs)
-
-
-class Draws:
-    """Calls that draw random numbers as they are allowed to."""
-
-    def __init__(self, randomness: str) -> None:
-        self._randomness = randomness
-        self._start = default_generator._mark()
-        self._state = default_generator.get_state() if randomness == "same" else None
-
-    def run(self, call: Callable[[], Any]) -> Any:
-        """The result of a call.
+    def left(self, part: Any, dim: Any, batch: Batch) -> Any:
+        """One result, as it is outside.
 
         Raises:
-            RuntimeError: if it draws though it must not.
+            ValueError: if it is no tensor, or one that differs between the samples though
+                ``out_dims`` is None.
         """
-        if self._randomness == "same" and default_generator._mark() != self._start:
-            default_generator.set_state(self._state)
-        result = call()
-        if self._randomness == "error" and default_generator._mark() != self._start:
-            raise RuntimeError(RANDOM)
-        return result
-
-
-def collected(name: str, out_dims: Any, results: list[Any], size: int) -> Any:
-    """The results of all samples, stacked.
-
-    Args:
-        size: how many there are; for none, ``results`` holds what one would look like.
-
-    Raises:
-        ValueError: if ``out_dims`` does not fit them, or one is no tensor.
-    """
-    parts = [flatten(result) for result in results]
-    spec = parts[0][1]
-    dims = output_dims(name, out_dims, spec)
-    stacked = []
-    for n, dim in enumerate(dims):
-        column = [leaves[n] for leaves, _ in parts]
+        sample = isinstance(part, Batched) and part._batch is batch
         if dim is None:
-            stacked.append(column[0])
-            continue
-        if not isinstance(column[0], Tensor):
+            if sample:
+                raise ValueError(
+                    f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when "
+                    "out_dim is None"
+                )
+            return part
+        if not isinstance(part, Tensor):
             raise ValueError(
-                f"vmap({name}, ...): `{name}` must only return Tensors, got type "
-                f"{type(column[0])}. Did you mean to set out_dims= to None for output?"
+                f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type "
+                f"{type(part)}. Did you mean to set out_dims= to None for output?"
             )
-        whole = ops.stack(column, dim)
-        stacked.append(whole if size else whole.narrow(dim, 0, 0))
-    return unflatten(stacked, spec)
+        whole = whole_of(part, batch)
+        return whole.movedim(0, dim) if dim else whole
+
+    def in_chunks(
+        self,
+        leaves: list[Any],
+        spec: Spec,
+        dims: list[int | None],
+        size: int,
+        kwargs: Any,
+        chunk: int,
+    ) -> Any:
+        """The results for all samples, so many at a time."""
+        state = default_generator.get_state() if self.randomness == "same" else None
+        found = []
+        for start in range(0, size, chunk):
+            if state is not None:
+                default_generator.set_state(state)
+            count = min(chunk, size - start)
+            part = [
+                value if dim is None else value.narrow(dim, start, count)
+                for value, dim in zip(leaves, dims, strict=True)
+            ]
+            found.append(self.at_once(part, spec, dims, count, kwargs))
+        chunks = [flatten(result)[0] for result in found]
+        nested = flatten(found[0])[1]
+        dims_out = output_dims(self.name, self.out_dims, nested)
+        columns = zip(zip(*chunks, strict=True), dims_out, strict=True)
+        return unflatten(
+            [column[0] if dim is None else ops.cat(column, dim) for column, dim in columns], nested
+        )
 
 
 def output_dims(name: str, out_dims: Any, spec: Spec) -> list[Any]:

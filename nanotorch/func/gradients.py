@@ -15,7 +15,7 @@ from nanotorch.func.arguments import (
     replaced,
     with_aux,
 )
-from nanotorch.func.levels import Level, pulled_back
+from nanotorch.func.levels import Level
 from nanotorch.func.tree import Spec, flatten, unflatten
 
 VJP, JVP = "vjp(f, *primals)", "jvp(f, primals, tangents)"
@@ -151,13 +151,13 @@ class Linear:
     def __init__(self, level: Level, outputs: Sequence[Tensor]) -> None:
         self._level = level
         with enable_grad():
-            self._weights = [ops.zeros_like(o).requires_grad_() for o in outputs]
-        self._products = pulled_back(outputs, level.inputs, self._weights, True)
+            self._weights = [level.leaf(ops.zeros_like(o)) for o in outputs]
+        self._products = level.gradients(outputs, level.inputs, self._weights, True)
 
     def __call__(self, tangents: Sequence[Tensor]) -> list[Tensor]:
         """The change of each output."""
         recorded = self._level.recorded or any(t.requires_grad for t in tangents)
-        found = pulled_back(self._products, self._weights, tangents, recorded)
+        found = self._level.gradients(self._products, self._weights, tangents, recorded)
         return found if recorded else [t.detach() for t in found]
 
 

@@ -8,6 +8,7 @@ from nanotorch import ops
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.func.arguments import Numbers, chosen, need_output, replaced, with_aux
+from nanotorch.func.batching import vmap
 from nanotorch.func.gradients import JVP, VJP, Linear
 from nanotorch.func.levels import Level
 from nanotorch.func.tree import Spec, flatten, unflatten
@@ -21,13 +22,13 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """A function that gives the Jacobian of ``func``, computed by a backward pass for each row.
+    """A function that gives the Jacobian of ``func``, computed by a backward pass for all rows.
 
     Args:
         func: takes and returns nested tensors.
         argnums: the position of the argument to differentiate by, or a tuple of positions.
         has_aux: ``func`` returns a tuple of the tensors and anything else, which is handed on.
-        chunk_size: accepted for PyTorch's sake.
+        chunk_size: how many rows to compute at once. Default: all.
 
     Returns:
         A function of the same arguments. In the place of each output of ``func`` it gives, nested
@@ -46,14 +47,16 @@ def jacrev(
         level, outputs, specs, aux = run(func, args, kwargs, argnums, has_aux, VJP)
         blocks = []
         for output in outputs:
-            rows = [level.pulled_back([output], [unit]) for unit in units(output)]
+            shapes = [(*output.shape, *input.shape) for input in level.inputs]
+
+            def pull(unit: Tensor, output: Tensor = output) -> list[Tensor]:
+                return level.pulled_back([output], [unit])
+
+            rows = for_units(pull, output, 0, chunk_size, "error")
             blocks.append(
-                [
-                    ops.stack([row[n] for row in rows]).view(*output.shape, *input.shape)
-                    if rows
-                    else ops.zeros(*output.shape, *input.shape, dtype=output.dtype)
-                    for n, input in enumerate(level.inputs)
-                ]
+                [row.reshape(shape) for row, shape in zip(rows, shapes, strict=True)]
+                if rows
+                else [ops.zeros(*shape, dtype=output.dtype) for shape in shapes]
             )
         return assembled(level, blocks, specs, has_aux, aux)
 
@@ -67,12 +70,12 @@ def jacfwd(
     *,
     randomness: str = "error",
 ) -> Callable[..., Any]:
-    """A function that gives the Jacobian of ``func``, computed column by column.
+    """A function that gives the Jacobian of ``func``, computed forwards for all columns at once.
 
     Where there are fewer inputs than outputs it is faster than `jacrev`.
 
     Args:
-        randomness: accepted for PyTorch's sake.
+        randomness: that of `vmap`, over the columns.
         func, argnums, has_aux: see `jacrev`.
 
     Raises:
@@ -85,14 +88,15 @@ def jacfwd(
         linear, zeros = Linear(level, outputs), [ops.zeros_like(t) for t in level.inputs]
         blocks: list[list[Tensor]] = [[] for _ in outputs]
         for n, input in enumerate(level.inputs):
-            columns = [linear([*zeros[:n], unit, *zeros[n + 1 :]]) for unit in units(input)]
+
+            def push(unit: Tensor, n: int = n) -> list[Tensor]:
+                return linear([*zeros[:n], unit, *zeros[n + 1 :]])
+
+            columns = for_units(push, input, -1, None, randomness)
             for k, output in enumerate(outputs):
+                shape = (*output.shape, *input.shape)
                 blocks[k].append(
-                    ops.stack([column[k] for column in columns], -1).view(
-                        *output.shape, *input.shape
-                    )
-                    if columns
-                    else ops.zeros(*output.shape, *input.shape, dtype=output.dtype)
+                    columns[k].reshape(shape) if columns else ops.zeros(*shape, dtype=output.dtype)
                 )
         return assembled(level, blocks, specs, has_aux, aux)
 
@@ -131,9 +135,29 @@ def run(
     return level, outputs, (spec, flatten(entered)[1]), aux
 
 
-def units(tensor: Tensor) -> list[Tensor]:
-    """For each element of a tensor, one of its shape with 1 there and 0 elsewhere."""
-    return list(ops.eye(tensor.numel(), dtype=tensor.dtype).view(-1, *tensor.shape).unbind())
+def for_units(
+    function: Callable[[Tensor], list[Tensor]],
+    tensor: Tensor,
+    dim: int,
+    chunk_size: int | None,
+    randomness: str,
+) -> list[Tensor]:
+    """What a function gives for each tensor of this shape with one 1 and zeros, stacked.
+
+    Args:
+        tensor: whose shape is meant; of one without elements, the result is empty.
+        dim: along which to stack.
+    """
+    count = tensor.numel()
+    if count == 1:
+        one = ops.ones(tuple(tensor.shape), dtype=tensor.dtype)
+        return [result.unsqueeze(dim) for result in function(one)]
+    if not count:
+        return []
+    units = ops.eye(count, dtype=tensor.dtype).view(count, *tensor.shape)
+    mapped = vmap(function, 0, dim, randomness, chunk_size=chunk_size)
+    found: list[Tensor] = mapped(units)
+    return found
 
 
 def assembled(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nanotorch import ops
+from nanotorch._core.batched import above, active, beneath
 from nanotorch._core.grad_mode import enable_grad, mode
 from nanotorch._core.graph import AccumulateGrad
 from nanotorch._core.tensor import Tensor
@@ -27,12 +28,16 @@ class Level:
 
     Attributes:
         inputs: the tensors to differentiate by.
+        batches: those of which they are samples. Each sample has its own, even of what is the same
+            for all, and gets its own gradient.
         recorded: whether the caller sees further than to these, so that results keep their graph.
     """
 
     def __init__(self) -> None:
         self.inputs: list[Tensor] = []
+        self.batches = tuple(active.batches)
         self.recorded = False
+        self._leaves: list[Tensor] = []
         self._outside = bool(mode.enabled)
 
     def entered(self, tree: Any) -> Any:
@@ -47,17 +52,24 @@ class Level:
     def _enter(self, value: Any) -> Tensor:
         if not isinstance(value, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+        whole = beneath(value, self.batches)
         with enable_grad():
-            if self._outside and value.requires_grad:
-                entered = value.view_as(value)
+            if self._outside and whole.requires_grad:
+                entered = whole.view_as(whole)
             else:
-                entered = value.detach().requires_grad_()
-        self.inputs.append(entered)
-        return entered
+                entered = whole.detach().requires_grad_()
+        self._leaves.append(entered)
+        self.inputs.append(above(entered, self.batches))
+        return self.inputs[-1]
+
+    def leaf(self, value: Tensor) -> Tensor:
+        """A leaf of the values, one for each sample."""
+        return above(beneath(value, self.batches).detach().requires_grad_(), self.batches)
 
     def watch(self, outputs: Iterable[Any]) -> None:
         """See whether the outputs lead to anything but this level's own leaves."""
-        self.recorded = self._outside and leads_beyond(outputs, self.inputs)
+        wholes = [beneath(t, self.batches) for t in outputs if isinstance(t, Tensor)]
+        self.recorded = self._outside and leads_beyond(wholes, self._leaves)
 
     def left(self, tree: Any) -> Any:
         """The tree as the caller sees it."""
@@ -70,7 +82,24 @@ class Level:
         recorded = self.recorded or (
             self._outside and any(isinstance(w, Tensor) and w.requires_grad for w in weights)
         )
-        return pulled_back(outputs, self.inputs, weights, recorded)
+        return self.gradients(outputs, self.inputs, weights, recorded)
+
+    def gradients(
+        self,
+        outputs: Sequence[Tensor],
+        inputs: Sequence[Tensor],
+        weights: Sequence[Any],
+        recorded: bool,
+    ) -> list[Tensor]:
+        """The gradients of the outputs, weighted, by inputs of this level, for each sample."""
+        if not self.batches:
+            return pulled_back(outputs, inputs, weights, recorded)
+        weights = [
+            ops.ones_like(o) if w is None else w for o, w in zip(outputs, weights, strict=True)
+        ]
+        wholes = [[beneath(t, self.batches) for t in ts] for ts in (outputs, inputs, weights)]
+        found = pulled_back(wholes[0], wholes[1], wholes[2], recorded)
+        return [above(g, self.batches) for g in found]
 
 
 def leads_beyond(outputs: Iterable[Any], own: Iterable[Tensor]) -> bool:

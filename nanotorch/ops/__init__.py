@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from nanotorch._core.arguments import as_method
+from nanotorch._core.batch_functions import follow
 from nanotorch._core.op import PUBLIC
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import activation as activation
@@ -115,7 +116,7 @@ from nanotorch.ops import weight_norm as weight_norm
 
 for _name, _function in PUBLIC.items():
     if vars(Tensor).get(_name) is _function:
-        setattr(Tensor, _name, as_method(_function))
+        setattr(Tensor, _name, follow(as_method(_function)))
 
 outs.provide()
 aliases.provide()

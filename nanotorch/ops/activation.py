@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.dtypes import as_dtype
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
@@ -30,6 +31,7 @@ def tanh(input: Array) -> Array:
     method=False,
     public=False,
     node="TanhBackwardBackward0",
+    batch=elementwise,
 )
 def tanh_backward(grad: Array, result: Array) -> Array:
     """``grad * (1 - result²)``: the gradient of `tanh`, by its result."""
@@ -53,6 +55,7 @@ def sigmoid(input: Array) -> Array:
     method=False,
     public=False,
     node="SigmoidBackwardBackward0",
+    batch=elementwise,
 )
 def sigmoid_backward(grad: Array, result: Array) -> Array:
     """``grad * ((1 - result) * result)``: the gradient of `sigmoid`, by its result."""
@@ -85,6 +88,7 @@ def relu(input: Array) -> Array:
     method=False,
     public=False,
     node="ThresholdBackwardBackward0",
+    batch=elementwise,
 )
 def relu_backward(g: Array, result: Array) -> Array:
     """The gradient of `relu`, by its result: ``g`` but where that is 0.
@@ -104,6 +108,7 @@ def relu_backward(g: Array, result: Array) -> Array:
     input=lambda g, input, negative_slope: leaky_relu_backward(g, input, negative_slope),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
     """``input`` where positive, ``negative_slope * input`` elsewhere."""
@@ -117,6 +122,7 @@ def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
     input=lambda g: vanishing(g),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
     """The gradient of `leaky_relu`."""
@@ -127,6 +133,7 @@ def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
     input=lambda g, input, beta, threshold: softplus_slope(g, input, beta, threshold),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
     """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_ints
+from nanotorch._core.batch_rules import merged
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, op, public
 from nanotorch._core.tensor import Tensor
@@ -53,13 +54,13 @@ def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
     return np.ascontiguousarray(best), np.ascontiguousarray(numbers)
 
 
-@op(**SPREAD_2D, node="AdaptiveMaxPool2DBackward0")
+@op(**SPREAD_2D, node="AdaptiveMaxPool2DBackward0", batch=merged)
 def adaptive_max_of_pictures(input: Array, parts: Ints) -> tuple[Array, Array]:
     """`adaptive` over the last two dimensions."""
     return adaptive(input, parts)
 
 
-@op(**SPREAD_3D, node="AdaptiveMaxPool3DBackward0")
+@op(**SPREAD_3D, node="AdaptiveMaxPool3DBackward0", batch=merged)
 def adaptive_max_of_volumes(input: Array, parts: Ints) -> tuple[Array, Array]:
     """`adaptive` over the last three dimensions."""
     return adaptive(input, parts)
@@ -80,13 +81,13 @@ def averaged(size: int, out: int) -> Taps | None:
     return Taps(size, np.minimum(start + k, np.maximum(stop - 1, 0)), weights)
 
 
-@op(**RESAMPLE, node="AdaptiveAvgPool2DBackward0")
+@op(**RESAMPLE, node="AdaptiveAvgPool2DBackward0", batch=merged)
 def adaptive_avg_of_pictures(input: Array, maps: Maps) -> Array:
     """The means of the parts of the last dimensions."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="AdaptiveAvgPool3DBackward0")
+@op(**RESAMPLE, node="AdaptiveAvgPool3DBackward0", batch=merged)
 def adaptive_avg_of_volumes(input: Array, maps: Maps) -> Array:
     """The means of the parts of the last dimensions."""
     return along(input, maps)

@@ -1,19 +1,20 @@
 """Indexing by tensors: `index` reads, `index_put` writes. `subscript` makes brackets of them."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import Call, in_line
 from nanotorch._core.copying import like
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, modified_error
 from nanotorch._core.layout import strides_of
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.overlap import refuse_overlap
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import refuse_history
 from nanotorch.ops.accumulation import added_at, by_dimension
 from nanotorch.ops.arrangement import arranged, slowest_first
@@ -21,6 +22,10 @@ from nanotorch.ops.inplace import writer
 from nanotorch.ops.masking import boolean_mask
 
 WHOLE: Any = slice(None)
+MASK = (
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to "
+    "batch over indexing with a boolean mask."
+)
 Key = tuple[Any, ...]  # what NumPy takes: an array or `slice(None)` for each dimension or mask
 
 
@@ -36,6 +41,16 @@ class Index:
     def __init__(self, tensors: Sequence[Tensor | None]) -> None:
         self.watched = [(t, t._cell[0]) for t in tensors if t is not None]
         self.key: Key = tuple([WHOLE if t is None else entry_of(t._array) for t in tensors])
+
+    @property
+    def tensors(self) -> list[Tensor | None]:
+        """The tensors it was made of."""
+        given = iter(self.watched)
+        return [None if entry is WHOLE else next(given)[0] for entry in self.key]
+
+    def replaced(self, change: Callable[[Tensor], Tensor]) -> "Index":
+        """The index of other tensors."""
+        return Index([None if t is None else change(t) for t in self.tensors])
 
     def unchanged(self) -> Key:
         """The key.
@@ -182,10 +197,43 @@ def laid_out(found: Array, input: Array, key: Key) -> Array:
     return arranged(found, slowest_first(found.shape, operands))
 
 
+def picked_of_all(call: Call) -> Any:
+    """`index` of each sample.
+
+    Raises:
+        RuntimeError: for masks that differ between the samples.
+    """
+    tensors = call.args["at"].tensors
+    dims: list[int] = []
+    dim = 0
+    for t in tensors:
+        mask = t is not None and t.dtype in (dtypes.bool_, dtypes.uint8)
+        if mask and call.differs(t):
+            raise RuntimeError(MASK)
+        taken = t.ndim if mask else 1
+        dims += range(dim, dim + taken) if t is not None else ()
+        dim += taken
+    together = dims[-1] - dims[0] == len(dims) - 1
+    count = max(
+        1 if t.dtype in (dtypes.bool_, dtypes.uint8) else t.ndim for t in tensors if t is not None
+    )
+    if not any(call.differs(t) for t in tensors):
+        found = index(call.whole("input"), Index([None, *tensors]))
+        return found if together else found.movedim(count, 0)
+    wholes = [in_line(t._whole, t.ndim, count) if call.differs(t) else t for t in tensors]
+    place = dims[0] if together else 0
+    if not call.is_batched("input"):
+        return index(call.args["input"], Index(wholes)).movedim(place, 0)
+    samples = wrap(np.arange(call.batch.size).reshape((-1,) + (1,) * count))
+    found = index(call.whole("input"), Index([samples, *wholes]))
+    return found.movedim(tuple(range(1, count + 1)), tuple(range(place + 1, place + count + 1)))
+
+
 @op(
     input=lambda g, input_shape, at: index_backward(g, input_shape, at),
     method=False,
     public=False,
+    batch=lambda call: picked_of_all(call),
 )
 def index(input: Array, at: Index) -> Array:
     """The elements at an index of tensors, by NumPy's rules; a copy."""

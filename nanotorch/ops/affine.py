@@ -5,13 +5,27 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_functions import under_vmap
+from nanotorch._core.batch_rules import Call, in_line, one_by_one
+from nanotorch._core.batched import Batch
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, op
 from nanotorch._core.out import SAME, Out
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.expanding import cannot_expand, expand_to
-from nanotorch.ops.matrix import across, bmm, check_bmm, check_mm, matmul, mv, product
+from nanotorch.ops.matrix import (
+    across,
+    bmm,
+    check_bmm,
+    check_mm,
+    matmul,
+    matrices_by_vectors,
+    mv,
+    product,
+    products_of_all,
+)
+from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import reshape, t, transpose, unsafe_view, unsqueeze
 
 
@@ -41,6 +55,36 @@ def added(out: Array, input: Array, beta: Number) -> Array:
     return out
 
 
+def added_of_all(call: Call, product: Any) -> Any:
+    """``beta * input + alpha * product`` of each sample; in place if that was asked for.
+
+    Raises:
+        RuntimeError: if ``input`` does not broadcast to the shape of the product.
+    """
+    alpha, beta = call.args["alpha"], call.args["beta"]
+    out, own = scaled(product, alpha), call.args["input"]._array
+    if not any(call.is_batched(name) for name in call.op.inputs[1:]):
+        out = unsqueeze(out, 0)
+    wanted = out._array.shape[1:]
+    if own.ndim > len(wanted) or any(
+        n not in (1, m) for n, m in zip(reversed(own.shape), reversed(wanted), strict=False)
+    ):
+        raise cannot_expand(own.shape, wanted, own.dtype)
+    if beta != 0:
+        input = call.whole("input")
+        if call.is_batched("input"):
+            input = in_line(input, own.ndim, len(wanted))
+        out = out + scaled(input, beta)
+    out = expand_to(out, (call.batch.size, *wanted))
+    return call.whole("input").copy_(out) if call.inplace else out
+
+
+def sum_of_products(call: Call) -> Any:
+    """The sum of the products of two batches of each sample."""
+    products = products_of_all(call, check_bmm)
+    return sum_along(products, (products.ndim - 3,), False)
+
+
 def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
     """Refuse operands of different dtypes."""
     names = [dtypes.of_array(a).char for a in (input, mat1, mat2)]
@@ -59,6 +103,7 @@ def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
     mat1=lambda g, mat2, mat1_strides, alpha: scaled(across(g, t(mat2), mat1_strides), alpha),
     mat2=lambda g, mat1, mat2_strides, alpha: scaled(across(t(mat1), g, mat2_strides), alpha),
     inplace=True,
+    batch=lambda call: added_of_all(call, products_of_all(call, check_mm, "addmm")),
 )
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha * mat1 @ mat2``; ``input`` broadcasts.
@@ -81,6 +126,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
     mat=lambda g, vec, alpha: scaled(reshape(g, (-1, 1)) * vec, alpha),
     vec=lambda g, mat, alpha: scaled(mv(t(mat), g), alpha),
     inplace=True,
+    batch=lambda call: added_of_all(call, matrices_by_vectors(call, "mat", "vec")),
 )
 def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha * mat @ vec``; ``input`` broadcasts."""
@@ -107,6 +153,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Numb
     batch1=lambda g, batch2, alpha: scaled(bmm(g, transpose(batch2, 1, 2)), alpha),
     batch2=lambda g, batch1, alpha: scaled(bmm(transpose(batch1, 1, 2), g), alpha),
     inplace=True,
+    batch=lambda call: added_of_all(call, products_of_all(call, check_bmm)),
 )
 def baddbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
@@ -135,6 +182,7 @@ def each(g: Any, count: int) -> Any:
         bmm(transpose(batch1, 1, 2), each(g, batch1.shape[0])), alpha
     ),
     inplace=True,
+    batch=lambda call: added_of_all(call, sum_of_products(call)),
 )
 def addbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
@@ -161,6 +209,7 @@ def addbmm(
     vec2=lambda g, vec1, alpha: scaled(mv(t(g), vec1), alpha),
     cast="promote",
     inplace=True,
+    batch=one_by_one,
 )
 def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha *`` the outer product of two vectors; ``input`` broadcasts."""
@@ -173,6 +222,15 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
 LINEAR_OUT = Out("linear", SAME, strict=True)
 
 
+def linear_of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
+    """`linear` of each sample: not in place, for the bias may differ where the product does not."""
+    given = dict(zip(("input", "weight", "bias"), args, strict=False)) | kwargs
+    bias = given.pop("bias", None)
+    out = function(**given)
+    return out if bias is None else out + bias
+
+
+@under_vmap(linear_of_all)
 def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any:
     """``input @ weight.T + bias``.
 

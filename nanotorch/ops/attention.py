@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import leading
 from nanotorch._core.op import Array, op
 from nanotorch._core.sums import ones
 from nanotorch.ops.comparison import vanishing
@@ -70,6 +71,7 @@ def slopes(
     method=False,
     public=False,
     node="ScaledDotProductFlashAttentionForCpuBackward0",
+    batch=leading,
 )
 def attention(
     query: Array, key: Array, value: Array, mask: Any, causal: bool, scale: float
@@ -114,6 +116,7 @@ def attention(
     public=False,
     node="SafeSoftmaxBackward0",
     in_order=True,
+    batch=leading,
 )
 def safe_softmax(input: Array) -> Array:
     """The softmax along the last dimension; zeros where all elements are ``-inf``."""

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import merged
 from nanotorch._core.op import Array, op
 from nanotorch.ops.pooling import Pooling
 from nanotorch.ops.taps import HALF
@@ -84,6 +85,7 @@ def mean_of_windows(input: Array, at: Pooling, with_padding: bool, divisor: int 
     g=lambda g, at, with_padding, divisor: avg_pool(g, at, with_padding, divisor),
     method=False,
     public=False,
+    batch=merged,
 )
 def avg_pool_backward(g: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
     """The adjoint of the means of windows."""
@@ -97,13 +99,13 @@ AVERAGE: dict[str, Any] = {
 }
 
 
-@op(**AVERAGE, node="AvgPool2DBackward0")
+@op(**AVERAGE, node="AvgPool2DBackward0", batch=merged)
 def avg_pool(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
     """The means of windows over one or two dimensions."""
     return mean_of_windows(input, at, with_padding, divisor)
 
 
-@op(**AVERAGE, node="AvgPool3DBackward0")
+@op(**AVERAGE, node="AvgPool3DBackward0", batch=merged)
 def avg_pool_of_volumes(
     input: Array, at: Pooling, with_padding: bool, divisor: int | None
 ) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
@@ -46,6 +47,7 @@ def between(input: Array, end: Array, weight: Any, form: str) -> Array:
     method=False,
     public=False,
     node="LerpBackward0",
+    batch=elementwise,
 )
 def lerp_number(input: Array, end: Array, weight: float) -> Array:
     """`lerp` with a weight that is a number."""
@@ -61,6 +63,7 @@ def lerp_number(input: Array, end: Array, weight: float) -> Array:
     method=False,
     public=False,
     node="LerpBackward1",
+    batch=elementwise,
 )
 def lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
     """`lerp` with a weight that is a tensor."""

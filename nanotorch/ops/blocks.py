@@ -6,6 +6,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int
+from nanotorch._core.batch_rules import leading, merged
 from nanotorch._core.op import Array, op
 from nanotorch.ops.windows import Ints, cropped, padded, windows
 
@@ -24,6 +25,7 @@ def only_floats(name: str, array: Array) -> None:
     method=False,
     public=False,
     node="Im2ColBackward0",
+    batch=merged,
 )
 def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
     """The windows of ``size`` over (N, C, H, W) or (C, H, W) as columns."""
@@ -40,6 +42,7 @@ def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints
     method=False,
     public=False,
     node="Col2ImBackward0",
+    batch=merged,
 )
 def col2im(
     g: Array, out_size: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints
@@ -62,6 +65,7 @@ def col2im(
     input=lambda g, upscale_factor: pixel_unshuffle(g, upscale_factor),
     method=False,
     in_order=True,
+    batch=leading,
 )
 def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     """(..., C · r², H, W) as (..., C, H · r, W · r): r² channels make squares of r by r.
@@ -96,6 +100,7 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     input=lambda g, downscale_factor: pixel_shuffle(g, downscale_factor),
     method=False,
     in_order=True,
+    batch=leading,
 )
 def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     """(..., C, H · r, W · r) as (..., C · r², H, W): the inverse of `pixel_shuffle`.
@@ -127,6 +132,7 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     input=lambda g, input_shape, groups: channel_shuffle(g, input_shape[1] // groups),
     method=False,
     in_order=True,
+    batch=merged,
 )
 def channel_shuffle(input: Array, groups: int) -> Array:
     """(N, C, ...) with the channels of ``groups`` groups in turn, one of each.

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_functions import in_place, under_vmap
 from nanotorch._core.op import method
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
@@ -19,6 +20,7 @@ def check_leaf(name: str, tensor: Tensor) -> None:
         )
 
 
+@under_vmap(in_place)
 def replaced(name: str, self: Tensor, others: tuple[Tensor, ...], function: Any) -> Tensor:
     """Write the function of each element, and those of the others beside it, into ``self``."""
     check_leaf(name, self)

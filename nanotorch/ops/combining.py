@@ -7,6 +7,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int
+from nanotorch._core.batch_rules import matrices, one_by_one
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, Arrays, method, op, public
@@ -175,6 +176,7 @@ def triu_indices(
     other=lambda g, input, other, out, p: -distance_slope(g, input - other, out, p),
     cast="promote",
     numbers=False,
+    batch=one_by_one,
 )
 def dist(input: Array, other: Array, p: float = 2) -> Array:
     """The norm of ``input - other``: see `torch.linalg.vector_norm`.
@@ -215,6 +217,7 @@ def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]
     public=False,
     node="CdistBackward0",
     in_order=True,
+    batch=matrices,
 )
 def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
     """The kernel of `cdist`."""

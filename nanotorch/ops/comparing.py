@@ -7,6 +7,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import named
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method
 from nanotorch._core.tensor import Tensor
@@ -39,8 +40,13 @@ def comparison_in_place(name: str, compare: Compared) -> tuple[Any, Any]:
     forms = named(by_number, f"{name}_number"), named(by_tensor, f"{name}_tensor")
     zeros: dict[str, Any] = {"input": lambda g: blank(g)}
     return (
-        writer(**zeros, node=f"{name.title()}Backward0")(forms[0]),
-        writer(**zeros, other=lambda g: blank(g), node=f"{name.title()}Backward1")(forms[1]),
+        writer(**zeros, node=f"{name.title()}Backward0", batch=elementwise)(forms[0]),
+        writer(
+            **zeros,
+            other=lambda g: blank(g),
+            node=f"{name.title()}Backward1",
+            batch=elementwise,
+        )(forms[1]),
     )
 
 

@@ -6,18 +6,26 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_functions import never, under_vmap
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import OPERANDS, Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
 
+NO_ALLCLOSE = (
+    "vmap over torch.allclose isn't supported yet. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues ."
+)
+NO_EQUAL = "Batching rule not implemented for aten::equal. We could not generate a fallback."
 
-@op(input=lambda g, mask: zero_where(g, mask), method=False, public=False)
+
+@op(input=lambda g, mask: zero_where(g, mask), method=False, public=False, batch=elementwise)
 def zero_where(input: Array, mask: Array) -> Array:
     """``input`` with zeros where ``mask`` is true: what formulas put in place of inf and nan."""
     return np.where(mask, np.zeros((), input.dtype), input)
 
 
-@op(method=False, public=False)
+@op(method=False, public=False, batch=elementwise)
 def vanishing(input: Array) -> Array:
     """Zeros, which depend on nothing: the gradient of what is flat almost everywhere."""
     return np.zeros_like(input)
@@ -160,19 +168,19 @@ def inverted(self: Tensor) -> Tensor:
 # Tests
 
 
-@op()
+@op(batch=elementwise)
 def isnan(input: Array) -> Array:
     """Whether each element is not a number."""
     return np.isnan(input)
 
 
-@op()
+@op(batch=elementwise)
 def isinf(input: Array) -> Array:
     """Whether each element is infinite."""
     return np.isinf(input)
 
 
-@op()
+@op(batch=elementwise)
 def isfinite(input: Array) -> Array:
     """Whether each element is neither infinite nor nan."""
     return np.isfinite(input)
@@ -187,6 +195,7 @@ def isclose(
 
 
 @method
+@under_vmap(never(NO_ALLCLOSE))
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -195,6 +204,7 @@ def allclose(
 
 
 @method
+@under_vmap(never(NO_EQUAL))
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and values."""
     need_tensors(input, other)

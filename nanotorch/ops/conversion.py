@@ -6,6 +6,8 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination
+from nanotorch._core.batch_functions import under_vmap, wholes
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.copying import order_of
 from nanotorch._core.device import device as Device
 from nanotorch._core.device import require_cpu
@@ -25,12 +27,13 @@ FORMS = (
 )
 
 
-@op(input=lambda g: g, method=False, public=False, node="ToCopyBackward0")
+@op(input=lambda g: g, method=False, public=False, node="ToCopyBackward0", batch=elementwise)
 def to_copy(input: Array, dtype: DType) -> Array:
     """A copy in a floating-point dtype; the sweep casts its gradient back."""
     return cast(input, dtype.numpy)
 
 
+@under_vmap(wholes)
 def convert(
     input: Tensor, dtype: DType, copy: bool = False, memory_format: Any = preserve_format
 ) -> Tensor:

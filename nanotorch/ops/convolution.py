@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import Call
 from nanotorch._core.op import Array, op
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.slicing import slice_along
@@ -153,6 +154,29 @@ def sum_of_channels(g: Any) -> Any:
     return sum_along(g, (0, *range(2, g.ndim)), False)
 
 
+def convolved_of_all(call: Call) -> Any:
+    """`convolve` of each sample: all in one batch, or, where weights differ, as groups."""
+    size, bias = call.batch.size, call.args["bias"]
+    shift = None if bias is None else call.whole("bias")
+    if not call.is_batched("weight"):
+        input = call.whole("input")
+        if call.is_batched("input"):
+            out = call.again(input=input.flatten(0, 1), bias=None)
+            out = out.unflatten(0, (size, input.shape[1]))
+        else:
+            out = call.again(bias=None).unsqueeze(0)
+    else:
+        input, weight = call.repeated("input"), call.whole("weight")
+        groups = call.args["groups"]
+        joined = input.transpose(0, 1).flatten(1, 2)
+        out = call.again(input=joined, weight=weight.flatten(0, 1), bias=None, groups=size * groups)
+        out = out.unflatten(1, (size, out.shape[1] // size)).transpose(0, 1)
+    if shift is not None:
+        each = shift.shape[0] if call.is_batched("bias") else 1
+        out = out + shift.reshape((each, 1, -1) + (1,) * (out.ndim - 3))
+    return out
+
+
 @op(
     input=lambda g, weight, input_shape, stride, padding, dilation, transposed, groups: input_slope(
         g, weight, input_shape, stride, padding, dilation, transposed, groups
@@ -164,6 +188,7 @@ def sum_of_channels(g: Any) -> Any:
     method=False,
     public=False,
     node="ConvolutionBackward0",
+    batch=lambda call: convolved_of_all(call),
 )
 def convolve(
     input: Array,

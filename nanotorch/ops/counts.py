@@ -15,9 +15,11 @@ from operator import length_hint
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
+from nanotorch.ops.drawing import by_values
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.generator import Generator, stream
 from nanotorch.ops.random import recorded
@@ -82,6 +84,7 @@ def poisson_count(rate: float, draw: Draw) -> float:
 
 
 @public
+@under_vmap(by_values, random=True)
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson counts with the rates in ``input``, in its shape and dtype.
 
@@ -168,6 +171,7 @@ def binomial_count(count: float, chance: float, draw: Draw) -> float:
 
 
 @public
+@under_vmap(by_values, random=True)
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """How many of ``count`` trials succeed, each with the chance ``prob``; both broadcast.
 

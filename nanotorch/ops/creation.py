@@ -17,6 +17,7 @@ from nanotorch._core.arguments import (
     refused,
     require_bool,
 )
+from nanotorch._core.batched import NoValues, batched
 from nanotorch._core.copying import order_of
 from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import dtype as DType
@@ -229,6 +230,11 @@ def full(
     return leaf(np.full(shape, number_in(value, kind), kind), requires_grad, device)
 
 
+def like_all(maker: Any, sample: Any, *given: Any, **named: Any) -> Tensor:
+    """What ``maker`` makes for each sample of a batch."""
+    return batched(maker(sample._whole, *given, **named), sample._batch)
+
+
 def like(name: str, make: Any) -> Any:
     """`zeros_like` and its kin: the shape and, by default, the dtype of another tensor."""
 
@@ -243,8 +249,11 @@ def like(name: str, make: Any) -> Any:
         need_tensors(input)
         array = input._array
         kind = array.dtype if dtype is None else numpy_dtype(dtype)
-        order = "C" if memory_format is contiguous_format else order_of(array)
-        return leaf(make(array, kind, order), requires_grad, device)
+        try:
+            order = "C" if memory_format is contiguous_format else order_of(array)
+            return leaf(make(array, kind, order), requires_grad, device)
+        except NoValues:
+            return like_all(maker, input, dtype=dtype, requires_grad=requires_grad)
 
     named(
         maker, name
@@ -273,7 +282,10 @@ def full_like(
     array = input._array
     kind = array.dtype if dtype is None else numpy_dtype(dtype)
     value = number_in(as_number(fill_value), kind)
-    return leaf(np.full_like(array, value, kind, order_of(array)), requires_grad, device)
+    try:
+        return leaf(np.full_like(array, value, kind, order_of(array)), requires_grad, device)
+    except NoValues:
+        return like_all(full_like, input, value, dtype=dtype, requires_grad=requires_grad)
 
 
 @public

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import leading
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch.ops.comparison import vanishing
@@ -23,7 +24,7 @@ def det_slope(g: Any, input: Any, out: Any) -> Any:
     return g * unsqueeze(unsqueeze(out, -1), -1) * tr(inverse_with_info(input)[0])
 
 
-@op(method=False, public=False)
+@op(method=False, public=False, batch=leading)
 def orientation(U: Array, Vh: Array) -> Array:
     """The sign of the determinants of products of orthogonal matrices."""
     return np.sign(np.linalg.det(U) * np.linalg.det(Vh))
@@ -41,6 +42,7 @@ def cofactors(input: Any) -> Any:
     method=False,
     public=False,
     node="LinalgDetBackward0",
+    batch=leading,
 )
 def determinants(input: Array) -> Array:
     """The kernel of `det`."""
@@ -67,6 +69,7 @@ def log_slope(g: Any, input: Any) -> Any:
     method=False,
     public=False,
     node="LinalgSlogdetBackward0",
+    batch=leading,
 )
 def log_determinants(input: Array, name: str = "linalg.slogdet") -> tuple[Array, Array]:
     """The kernel of `slogdet`."""

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import Call, leading, one_by_one
+from nanotorch._core.batched import everything
 from nanotorch._core.op import Array, op
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor, wrap
@@ -26,6 +28,25 @@ def check_indices(name: str, indices: Array) -> None:
         )
 
 
+def rows_of_all(call: Call) -> Any:
+    """`embedding_rows` of each sample; of a weight each, with the weights in one long one."""
+    if not call.is_batched("weight"):
+        return call.again(indices=call.whole("indices"))
+    if call.args["padding_idx"] >= 0 or call.args["scale_grad_by_freq"]:
+        return one_by_one(call)
+    weight, indices = call.whole("weight"), call.repeated("indices")
+    size, rows = weight.shape[:2]
+    check_range(everything(indices), rows)
+    starts = np.arange(size).reshape((-1,) + (1,) * (indices.ndim - 1)) * rows
+    return call.again(weight=weight.flatten(0, 1), indices=indices + wrap(starts))
+
+
+def check_range(indices: Array, rows: int) -> None:
+    """Refuse indices of rows that there are not."""
+    if indices.size and (indices.min() < 0 or indices.max() >= rows):
+        raise IndexError("index out of range in self")
+
+
 @op(
     weight=lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: (
         embedding_dense_backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
@@ -33,6 +54,7 @@ def check_indices(name: str, indices: Array) -> None:
     method=False,
     public=False,
     node="EmbeddingBackward0",
+    batch=lambda call: rows_of_all(call),
 )
 def embedding_rows(
     weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
@@ -46,8 +68,7 @@ def embedding_rows(
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     check_indices("embedding", indices)
-    if indices.size and (indices.min() < 0 or indices.max() >= len(weight)):
-        raise IndexError("index out of range in self")
+    check_range(indices, len(weight))
     return weight.take(indices, 0)
 
 
@@ -206,7 +227,7 @@ def bag_maxima(weight: Array, indices: Any, bags: Any, filled: Any) -> tuple[Arr
 # Classes as vectors
 
 
-@op(method=False, public=False)
+@op(method=False, public=False, batch=leading)
 def one_hot_rows(input: Array, num_classes: int) -> Array:
     """A row for each class: 1 at its place, else 0."""
     if input.size and input.max() >= num_classes:

@@ -7,6 +7,8 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints
+from nanotorch._core.batch_functions import looped, under_vmap
+from nanotorch._core.batch_rules import Call, in_line, in_rows, shifted
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import sum_to
 from nanotorch._core.layout import normal_dim
@@ -45,6 +47,18 @@ def cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], kind: np.dtype)
     return RuntimeError(f"cannot expand {list(shape)} to {list(size)}")
 
 
+def aligned(call: Call, name: str) -> Tensor:
+    """The tensor of all samples, with as many dimensions as an argument has entries.
+
+    Raises:
+        RuntimeError: if there are too few entries.
+    """
+    array, wanted = call.args["input"]._array, call.args[name]
+    if array.ndim > len(wanted):
+        raise cannot_expand(array.shape, wanted, array.dtype)
+    return in_line(call.whole("input"), array.ndim, len(wanted))
+
+
 @op(
     # Formulas of views stand alone when a view's history is taken anew: no help from the sweep.
     input=lambda g, input_shape: sum_to(g, input_shape),
@@ -52,6 +66,7 @@ def cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], kind: np.dtype)
     method=False,
     public=False,
     node="ExpandBackward0",
+    batch=lambda call: expand_to(aligned(call, "size"), (call.batch.size, *call.args["size"])),
 )
 def expand_to(input: Array, size: tuple[int, ...]) -> Array:
     """Repeated along dimensions of size 1 and new leading ones; -1 keeps a size."""
@@ -189,6 +204,7 @@ def sum_of_copies(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...]
     public=False,
     node="RepeatBackward0",
     in_order=True,
+    batch=lambda call: repeat_by(aligned(call, "repeats"), (1, *call.args["repeats"])),
 )
 def repeat_by(input: Array, repeats: tuple[int, ...]) -> Array:
     """Copies side by side along each dimension."""
@@ -222,6 +238,7 @@ def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tenso
 
 
 @method
+@under_vmap(looped)
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -311,10 +328,19 @@ def flipud(input: Tensor) -> Tensor:
     public=False,
     node="RollBackward0",
     in_order=True,
+    batch=lambda call: roll_all(call),
 )
 def roll_by(input: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
     """Shifted, what leaves at one end coming in at the other."""
     return np.roll(input, shifts, dims) if dims else np.roll(input, shifts[0])
+
+
+def roll_all(call: Call) -> Any:
+    """`roll_by` of each sample."""
+    whole, dims, shifts = call.whole("input"), call.args["dims"], call.args["shifts"]
+    if not dims:
+        return reshape(roll_by(in_rows(whole), shifts[:1], (1,)), whole.shape)
+    return roll_by(whole, shifts, tuple([shifted(d, call.ndim("input")) for d in dims]))
 
 
 @method

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_functions import along, under_vmap
+from nanotorch._core.batch_rules import dimensions, in_rows
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
@@ -116,6 +118,7 @@ def whole(name: str, input: Any) -> tuple[int, ...]:
     method=False,
     public=False,
     node="MaxBackward1",
+    batch=lambda call: amax_along(in_rows(call.whole("input")), (1,), False),
 )
 def max_all(input: Array) -> Array:
     """The greatest of all elements."""
@@ -127,6 +130,7 @@ def max_all(input: Array) -> Array:
     method=False,
     public=False,
     node="MinBackward1",
+    batch=lambda call: amin_along(in_rows(call.whole("input")), (1,), False),
 )
 def min_all(input: Array) -> Array:
     """The smallest of all elements."""
@@ -140,6 +144,7 @@ def min_all(input: Array) -> Array:
     input=lambda g, positions, dim, size: put_along(g, positions, dim, size),
     method=False,
     public=False,
+    batch=dimensions,
 )
 def take_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     """One element along ``dim`` for each position; ``positions`` keeps that dimension as 1."""
@@ -150,6 +155,7 @@ def take_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     input=lambda g, positions, dim, size: take_along(g, positions, dim, size),
     method=False,
     public=False,
+    batch=dimensions,
 )
 def put_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     """Zeros but for one element along ``dim`` at each position: the adjoint of `take_along`."""
@@ -266,12 +272,14 @@ def index_of(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool
 
 
 @method
+@under_vmap(along)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the greatest element, flat or along ``dim``; the first of equal ones."""
     return index_of("argmax", np.argmax, input, dim, keepdim)
 
 
 @method
+@under_vmap(along)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest element, flat or along ``dim``; the first of equal ones."""
     return index_of("argmin", np.argmin, input, dim, keepdim)
@@ -286,18 +294,21 @@ def truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 
 
 @method
+@under_vmap(along)
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether every element is nonzero, overall or along ``dim``."""
     return truth(np.all, input, dim, keepdim)
 
 
 @method
+@under_vmap(along)
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether some element is nonzero, overall or along ``dim``."""
     return truth(np.any, input, dim, keepdim)
 
 
 @method
+@under_vmap(along)
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """The number of nonzero elements, overall or along ``dim``."""
     return wrap(np.asarray(np.count_nonzero(input._array, normal_dims(dim, input.ndim)), order="C"))

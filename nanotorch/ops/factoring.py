@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_functions import under_vmap, wholes
+from nanotorch._core.batch_rules import Call, leading
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch.ops.joining import cat_along
@@ -54,6 +56,7 @@ def leading_minor(A: Array) -> int:
     method=False,
     public=False,
     node="LinalgCholeskyExBackward0",
+    batch=leading,
 )
 def cholesky_with_info(input: Array, upper: bool) -> tuple[Array, Array]:
     """The factors, and the order of the minor at which each failed, or 0; these are nan."""
@@ -73,6 +76,7 @@ def cholesky_with_info(input: Array, upper: bool) -> tuple[Array, Array]:
 cholesky_ex_result = named_tuple("linalg_cholesky_ex", "L", "info")
 
 
+@under_vmap(wholes)
 def factored(name: str, A: Any, upper: bool) -> Any:
     """The factors; all matrices must be positive definite."""
     out, info = cholesky_with_info(A, upper)
@@ -167,12 +171,19 @@ def qr_slope(g: Any, Q: Any, R: Any, form: str) -> Any:
     return cat_along([square_qr_slope(gQ, gU, Q, U), Q @ gV], along)
 
 
+def factors_of_all(call: Call) -> Any:
+    """`qr_factors` of each sample; the factor that is left out is empty."""
+    Q, R = leading(call)
+    return (Q.expand(call.batch.size, 0) if call.args["form"] == "r" else Q), R
+
+
 @op(
     input=lambda g, Q, R, form: qr_slope(g, Q, R, form),
     results=("Q", "R"),
     method=False,
     public=False,
     node="LinalgQrBackward0",
+    batch=lambda call: factors_of_all(call),
 )
 def qr_factors(input: Array, form: str) -> tuple[Array, Array]:
     """The kernel of `qr`."""
@@ -249,6 +260,7 @@ def svd_slope(g: Any, U: Any, S: Any, Vh: Any) -> Any:
     method=False,
     public=False,
     node="LinalgSvdBackward0",
+    batch=leading,
 )
 def svd_factors(input: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     """The kernel of `svd`."""
@@ -322,6 +334,7 @@ def eigh_slope(g: Any, values: Any, vectors: Any) -> Any:
     method=False,
     public=False,
     node="LinalgEighBackward0",
+    batch=leading,
 )
 def eigh_factors(input: Array, UPLO: str) -> tuple[Array, Array]:
     """The kernel of `eigh`."""

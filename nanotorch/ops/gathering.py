@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_functions import looped, under_vmap
+from nanotorch._core.batch_rules import dimensions
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
@@ -85,6 +87,7 @@ def part(src: Array, shape: tuple[int, ...]) -> Array:
 @op(
     input=lambda g, input, dim, index: gather_backward(g, tuple(input.shape), dim, index),
     in_order=True,
+    batch=dimensions,
 )
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """``out[i, j, k] = input[i, index[i, j, k], k]`` (for ``dim=1``)."""
@@ -101,6 +104,7 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
     method=False,
     public=False,
     node="ScatterAddBackward0",
+    batch=dimensions,
 )
 def gather_backward(g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """Zeros of ``shape``, to which `gather`'s gradient is added where its elements came from."""
@@ -155,25 +159,25 @@ SCATTER_ADD: dict[str, Any] = {
 }
 
 
-@op(**SCATTER, method=False, public=False)
+@op(**SCATTER, method=False, public=False, batch=dimensions)
 def scatter_tensor(input: Array, dim: int, index: Array, src: Array) -> Array:
     """``input`` with elements of ``src`` along ``dim``, where ``index`` says."""
     return put_along(np.array(input, order="C"), dim, index, src, None)
 
 
-@writer(**SCATTER, overlap=False)
+@writer(**SCATTER, overlap=False, batch=dimensions)
 def scatter_tensor_in_place(input: Array, dim: int, index: Array, src: Array) -> Array:
     """In-place `scatter_tensor`."""
     return put_along(input, dim, index, src, None)
 
 
-@op(**SCATTER_NUMBER, method=False, public=False)
+@op(**SCATTER_NUMBER, method=False, public=False, batch=dimensions)
 def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """``input`` with a number along ``dim``, where ``index`` says."""
     return put_along(np.array(input, order="C"), dim, index, None, number_in(value, input.dtype))
 
 
-@writer(**SCATTER_NUMBER)
+@writer(**SCATTER_NUMBER, batch=dimensions)
 def scatter_number_in_place(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """In-place `scatter_number`."""
     return put_along(input, dim, index, None, number_in(value, input.dtype))
@@ -234,13 +238,13 @@ def add_along(input: Array, dim: int, index: Array, src: Array) -> Array:
     return added(input, dim, index, src.reshape(src.shape or (1,)))
 
 
-@op(**SCATTER_ADD)
+@op(**SCATTER_ADD, batch=dimensions)
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
     return add_along(np.array(input, order="C"), dim, index, src)
 
 
-@writer(**SCATTER_ADD, node="ScatterAddBackward0", overlap=False)
+@writer(**SCATTER_ADD, node="ScatterAddBackward0", overlap=False, batch=dimensions)
 def scatter_add_in_place(input: Array, dim: int, index: Array, src: Array) -> Array:
     """In-place `scatter_add`."""
     return add_along(input, dim, index, src)
@@ -250,6 +254,7 @@ method(scatter_add_in_place, name="scatter_add_", public=False)
 
 
 @method
+@under_vmap(looped)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Elements along ``dim`` at the positions that `argmax`, `argsort` and the like give.
 

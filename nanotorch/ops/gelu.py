@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import Array, op
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.erf import erf
@@ -59,6 +60,7 @@ def slope(g: Any, input: Any, share: Any) -> Any:
     method=False,
     public=False,
     node="GeluBackward0",
+    batch=elementwise,
 )
 def gelu_exact(input: Array) -> tuple[Array, Array]:
     """``input`` times the normal distribution function at ``input``; and that alone."""
@@ -74,6 +76,7 @@ def gelu_exact(input: Array) -> tuple[Array, Array]:
     method=False,
     public=False,
     node="GeluBackwardBackward0",
+    batch=elementwise,
 )
 def gelu_backward(grad: Array, input: Array, share: Array) -> Array:
     """``grad * (share + input * Φ'(input))``: the gradient of `gelu_exact`, given ``share`` = Φ."""

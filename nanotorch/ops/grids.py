@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import Call, apart, merged
 from nanotorch._core.op import Array, op, public
 from nanotorch.ops.joining import stack_along
 from nanotorch.ops.pooling import planes
@@ -165,6 +166,7 @@ def slope_of_grid(g: Any, input: Any, grid: Any, options: Options, orders: Order
     grid=lambda g, input, grid, options, orders: slope_of_grid(g, input, grid, options, orders),
     method=False,
     public=False,
+    batch=merged,
 )
 def sample(input: Array, grid: Array, options: Options, orders: Orders) -> Array:
     """`seen`, differentiated along each dimension as often as ``orders`` says."""
@@ -176,6 +178,7 @@ def sample(input: Array, grid: Array, options: Options, orders: Orders) -> Array
     grid=lambda g, slope, grid, options, orders: slope_of_grid(slope, g, grid, options, orders),
     method=False,
     public=False,
+    batch=merged,
 )
 def sample_spread(
     slope: Array, grid: Array, shape: tuple[int, ...], options: Options, orders: Orders
@@ -209,7 +212,7 @@ SAMPLER: dict[str, Any] = {
 }
 
 
-@op(**SAMPLER, node="GridSampler2DBackward0")
+@op(**SAMPLER, node="GridSampler2DBackward0", batch=merged)
 def grid_sampler_2d(
     input: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Array:
@@ -223,7 +226,7 @@ def grid_sampler_2d(
     return seen(input, grid, (interpolation_mode, padding_mode, align_corners), (0, 0))
 
 
-@op(**SAMPLER, node="GridSampler3DBackward0")
+@op(**SAMPLER, node="GridSampler3DBackward0", batch=merged)
 def grid_sampler_3d(
     input: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Array:
@@ -253,9 +256,19 @@ def base(size: Sequence[int], align_corners: bool, kind: np.dtype) -> Array:
     return np.stack([*places, np.ones(size, kind)], -1).reshape(-1, len(size) + 1)
 
 
+def grids_of_all(call: Call, name: str) -> Any:
+    """`affine_grid_generator` of each sample, or its adjoint; all in one batch."""
+    whole, (count, *sizes) = call.whole(name), call.args["size"]
+    total = call.batch.size * count
+    return apart(
+        call.again(**{name: whole.flatten(0, 1), "size": (total, *sizes)}), call.batch.size
+    )
+
+
 @op(
     theta=lambda g, size, align_corners: affine_grid_backward(g, size, align_corners),
     method=False,
+    batch=lambda call: grids_of_all(call, "theta"),
 )
 def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool) -> Array:
     """The places ``(N, H, W, 2)`` to which the maps ``theta`` take those of a picture.
@@ -285,6 +298,7 @@ def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool
     g=lambda g, size, align_corners: affine_grid_generator(g, size, align_corners),
     method=False,
     public=False,
+    batch=lambda call: grids_of_all(call, "g"),
 )
 def affine_grid_backward(g: Array, size: Sequence[int], align_corners: bool) -> Array:
     """The adjoint of `affine_grid_generator`."""

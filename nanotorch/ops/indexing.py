@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import Call, one_by_one, shifted
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.accumulation import add_rows
 from nanotorch.ops.arguments import number_in
 from nanotorch.ops.inplace import writer
@@ -18,7 +19,27 @@ WHOLE: Any = slice(None)
 # Along one dimension
 
 
-@op(input=lambda g, input_shape, dim, index: index_select_backward(g, input_shape, dim, index))
+def parts_of_all(call: Call) -> Any:
+    """`index_select` of each sample; each at its own place in one long dimension."""
+    own, size = call.ndim("input"), call.batch.size
+    if not own or call.args["index"].ndim != 1:
+        return one_by_one(call)
+    dim, index = shifted(call.args["dim"], own), call.whole("index")
+    if not call.is_batched("index"):
+        return index_select(call.whole("input"), dim, index)
+    if not call.is_batched("input"):
+        flat = index_select(call.args["input"], dim - 1, index.reshape(-1))
+        return flat.unflatten(dim - 1, index.shape).movedim(dim - 1, 0)
+    source = call.whole("input").movedim(dim, 1)
+    rows = index + wrap(np.arange(size).reshape(-1, 1) * source.shape[1])
+    flat = index_select(source.flatten(0, 1), 0, rows.reshape(-1))
+    return flat.unflatten(0, index.shape).movedim(1, dim)
+
+
+@op(
+    input=lambda g, input_shape, dim, index: index_select_backward(g, input_shape, dim, index),
+    batch=lambda call: parts_of_all(call),
+)
 def index_select(input: Array, dim: int, index: Array) -> Array:
     """The parts at ``index`` of dimension ``dim``."""
     dim = normal_dim(dim, input.ndim)

@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import named
+from nanotorch._core.batch_functions import in_place, under_vmap
+from nanotorch._core.batch_rules import elementwise
+from nanotorch._core.batched import NoValues, stand_for
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.op import Array, method, node_class, op
@@ -35,7 +38,7 @@ def writer(**declared: Any) -> Callable[[Any], Any]:
     return declare
 
 
-@op(method=False, public=False)
+@op(method=False, public=False, batch=elementwise)
 def blank(input: Array) -> Array:
     """Zeros where ``input`` has values: the gradient of what was overwritten."""
     return np.zeros(input.shape, input.dtype)
@@ -44,7 +47,12 @@ def blank(input: Array) -> Array:
 # Copies
 
 
-@writer(input=lambda g: blank(g), other=lambda g: g, node="torch::autograd::CopyBackwards")
+@writer(
+    input=lambda g: blank(g),
+    other=lambda g: g,
+    node="torch::autograd::CopyBackwards",
+    batch=elementwise,
+)
 def copied_into(input: Array, other: Array) -> Array:
     """Write ``other`` into ``input``, broadcasting and converting."""
     if other.ndim > input.ndim:
@@ -98,7 +106,13 @@ def filled_with_number(input: Array, value: Number) -> Array:
     return input
 
 
-@writer(input=lambda g: blank(g), value=lambda g: sum_all(g), node="FillBackward3", overlap=True)
+@writer(
+    input=lambda g: blank(g),
+    value=lambda g: sum_all(g),
+    node="FillBackward3",
+    overlap=True,
+    batch=lambda call: copied_into(call.args["input"], call.args["value"]),
+)
 def filled_with_tensor(input: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor everywhere."""
     if value.ndim:
@@ -138,6 +152,7 @@ method(zero, name="zero_", public=False)
 
 
 @method(public=False)
+@under_vmap(in_place)
 def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """Write a number where all indices are equal.
 
@@ -205,17 +220,20 @@ def inplace_view(function: Any) -> None:
     """`transpose_` and its kin: the tensor becomes its own view."""
 
     def replaced(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if mode.enabled:
-            refuse_history(self)
-        undo: Step = (view_in, (self._array.shape,), None)
-        if function in (t, transpose):  # its own inverse
-            undo = (function, (*args, *kwargs.values()), None)
-        view = function(self, *args, **kwargs)
-        if view._edge is not None:
-            node = view._edge[0]
-            kind: Any = type(node)
-            node.__class__ = in_place_class(kind)
-        return become(self, view, undo)
+        try:
+            if mode.enabled:
+                refuse_history(self)
+            undo: Step = (view_in, (self._array.shape,), None)
+            if function in (t, transpose):  # its own inverse
+                undo = (function, (*args, *kwargs.values()), None)
+            view = function(self, *args, **kwargs)
+            if view._edge is not None:
+                node = view._edge[0]
+                kind: Any = type(node)
+                node.__class__ = in_place_class(kind)
+            return become(self, view, undo)
+        except NoValues:
+            return stand_for(self, function(self, *args, **kwargs))
 
     name = function.__name__
     named(replaced, f"{name}_").__doc__ = f"In-place `{name}`."

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import as_int, as_ints, named
+from nanotorch._core.batch_rules import joined
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, Arrays, method, op, public
 from nanotorch._core.tensor import Tensor
@@ -75,6 +76,7 @@ def shares(g: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
     public=False,
     node="CatBackward0",
     in_order=True,
+    batch=joined,
 )
 def cat_along(tensors: Arrays, dim: int) -> Array:
     """Arrays one behind the other."""
@@ -118,6 +120,7 @@ def concatenate(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
     public=False,
     node="StackBackward0",
     in_order=True,
+    batch=joined,
 )
 def stack_along(tensors: Arrays, dim: int) -> Array:
     """Arrays of one shape along a new dimension."""
@@ -144,6 +147,12 @@ def stack(tensors: Any, dim: int = 0) -> Any:
     """
     need_tensor_list(tensors)
     return stack_along(tensors, dim)
+
+
+@method(name="_stacked_with", public=False)
+def stacked_with(self: Tensor, others: Any) -> Tensor:
+    """`stack` for the engine, which knows tensors and their methods only."""
+    return stack_along([self, *others], 0)
 
 
 def several(function: Any, tensors: tuple[Any, ...]) -> Any:

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_functions import looped, separately, under_vmap
+from nanotorch._core.batch_rules import leading
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
@@ -51,6 +53,7 @@ def pinv_slope(g: Any, A: Any, P: Any) -> Any:
     method=False,
     public=False,
     node="LinalgPinvBackward0",
+    batch=leading,
 )
 def pseudoinverse(input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """The kernel of `pinv`."""
@@ -92,6 +95,7 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
     return pinv(input, rcond)
 
 
+@under_vmap(looped)
 def matrix_rank(
     A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
@@ -166,6 +170,7 @@ def check_sides(A: Any, B: Any, driver: str) -> None:
         raise RuntimeError(f"{head}input.size(-2) should match other.size({sides})")
 
 
+@under_vmap(separately)
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X that make ``A X - B`` smallest: ``(solution, residuals, rank, singular_values)``.
 
@@ -199,6 +204,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
 # How much a solution may depend on errors
 
 
+@under_vmap(looped)
 def cond(A: Any, p: Any = None) -> Any:
     """The condition numbers of matrices: the norm of each times that of its inverse.
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.overlap import refuse_overlap
@@ -82,6 +83,7 @@ def max_share(g: Any, input: Any, min: Any, max: Any) -> Any:
     method=False,
     public=False,
     node="ClampBackward0",
+    batch=elementwise,
 )
 def clamp_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
     """`clamp` with limits that are tensors, in the dtype of all of them together."""

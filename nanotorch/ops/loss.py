@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import Call, elementwise, one_by_one, per_sample
 from nanotorch._core.op import Array, op
 from nanotorch._core.op_runtime import number
 from nanotorch._core.sums import sum_of_squares
+from nanotorch._core.tensor import wrap
 from nanotorch.ops.activation import sigmoid
 from nanotorch.ops.elementwise import log
 
@@ -50,6 +52,7 @@ def twice(x: Any) -> Any:
     method=False,
     public=False,
     node="MseLossBackward0",
+    batch=per_sample,
 )
 def squared_error(input: Array, target: Array, reduction: str) -> Array:
     """``(input - target) ** 2``; both of one shape."""
@@ -77,6 +80,7 @@ def cross_entropy_slope(g: Any, input: Any, target: Any, weight: Any, reduction:
     method=False,
     public=False,
     node="ClampMinBackward0",
+    batch=elementwise,
 )
 def at_least(input: Array, limit: float) -> Array:
     """``max(input, limit)``, whose gradient passes at the limit itself."""
@@ -99,6 +103,7 @@ def target_slope(g: Any, input: Any, weight: Any, reduction: str) -> Any:
     method=False,
     public=False,
     node="BinaryCrossEntropyBackward0",
+    batch=per_sample,
 )
 def bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
     """``-weight * (target * log(input) + (1 - target) * log(1 - input))``.
@@ -148,6 +153,7 @@ def logits_target_slope(g: Any, input: Any, weight: Any, pos_weight: Any, reduct
     method=False,
     public=False,
     node="BinaryCrossEntropyWithLogitsBackward0",
+    batch=per_sample,
 )
 def bce_with_logits(
     input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
@@ -210,6 +216,37 @@ def alike(
     return target + row_starts(*shape)
 
 
+def nll_of_all(call: Call) -> Any:
+    """`nll` of each sample; the samples join the dimension that comes first."""
+    if call.is_batched("weight"):
+        return one_by_one(call)
+    input, target, size = call.repeated("input"), call.repeated("target"), call.batch.size
+    rows, classes = input.flatten(0, 1), target.flatten(0, 1)
+    ignored, how = call.args["ignore_index"], call.args["reduction"]
+    losses = nll(rows, classes, call.args["weight"], "none", ignored)
+    if how == "none":
+        return losses.unflatten(0, (size, target.shape[1]))
+    total = losses.reshape(size, math.prod(target.shape[1:])).sum(1)
+    if how == "sum":
+        return total
+    counted = classes.ne(ignored)
+    shares = counted.to(rows.dtype)
+    if call.args["weight"] is not None:
+        known = classes.where(counted, 0).reshape(-1)
+        shares = shares * call.args["weight"].index_select(0, known).reshape(shares.shape)
+    return total / shares.reshape(size, math.prod(target.shape[1:])).sum(1)
+
+
+def spread_of_all(call: Call) -> Any:
+    """`nll_spread` of each sample: it is linear in its first argument."""
+    reduction = call.args["reduction"]
+    if reduction == "none" or call.is_batched("target") or call.is_batched("weight"):
+        return one_by_one(call)
+    g = call.whole("input")
+    one = call.again(input=wrap(np.ones((), g._array.dtype)))
+    return g.reshape((-1,) + (1,) * one.ndim) * one
+
+
 @op(
     input=lambda g, input_shape, target, weight, reduction, ignore_index: nll_spread(
         g, target, weight, input_shape, reduction, ignore_index
@@ -217,6 +254,7 @@ def alike(
     method=False,
     public=False,
     node="NllLossBackward0",
+    batch=lambda call: nll_of_all(call),
 )
 def nll(
     input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
@@ -250,6 +288,7 @@ def nll(
     ),
     method=False,
     public=False,
+    batch=lambda call: spread_of_all(call),
 )
 def nll_spread(
     input: Array,

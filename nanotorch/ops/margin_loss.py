@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import per_sample
 from nanotorch._core.op import Array, op
 from nanotorch.ops.activation import float_only
 from nanotorch.ops.elementwise import exp
@@ -137,6 +138,7 @@ def soft_slope(g: Any, input: Any, target: Any, reduction: str) -> Any:
     method=False,
     public=False,
     node="SoftMarginLossBackward0",
+    batch=per_sample,
 )
 def soft_margin(input: Array, target: Array, reduction: str) -> Array:
     """``log(1 + exp(-target * input))``."""

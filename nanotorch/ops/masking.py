@@ -7,6 +7,9 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination, refused
+from nanotorch._core.batch_functions import DYNAMIC, never, under_vmap
+from nanotorch._core.batch_rules import Call, dimensions, elementwise
+from nanotorch._core.batched import Shadow, whole_of
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, number_in
@@ -28,6 +31,7 @@ WHERE_FORMS = "Tensor condition", "Tensor condition, Tensor | Number input, Tens
     method=False,
     public=False,
     node="WhereBackward0",
+    batch=elementwise,
 )
 def where_true(condition: Array, input: Array, other: Array, dtype: np.dtype | None) -> Array:
     """``input`` where ``condition`` is true and ``other`` elsewhere, in the given dtype."""
@@ -46,8 +50,8 @@ def truth(condition: Any) -> Any:
     Raises:
         RuntimeError: for any other dtype but uint8.
     """
-    array = condition._array if isinstance(condition, Tensor) else condition
-    if not isinstance(array, (np.ndarray, np.generic)):
+    array: Any = condition._array if isinstance(condition, Tensor) else condition
+    if not isinstance(array, (np.ndarray, np.generic, Shadow)):
         raise refused(condition, "Tensor")
     if array.dtype.kind == "b":
         return condition
@@ -62,7 +66,7 @@ def truth(condition: Any) -> Any:
         UserWarning,
         stacklevel=3,
     )
-    return wrap(array != 0)
+    return wrap(np.not_equal(array, 0))
 
 
 def choose(condition: Any, input: Any, other: Any) -> Any:
@@ -173,25 +177,34 @@ BY_TENSOR: dict[str, Any] = {
 }
 
 
-@op(**BY_NUMBER, method=False, public=False)
+@op(**BY_NUMBER, method=False, public=False, batch=elementwise)
 def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
     """``input`` with a number where ``mask`` is true."""
     return filled(copy_for(input, mask), mask, number_in(value, input.dtype))
 
 
-@writer(**BY_NUMBER, overlap=True)
+@writer(**BY_NUMBER, overlap=True, batch=elementwise)
 def mask_by_number_in_place(input: Array, mask: Array, value: dtypes.Number) -> Array:
     """Write a number where ``mask`` is true."""
     return filled(input, mask, number_in(value, input.dtype))
 
 
-@op(**BY_TENSOR, method=False, public=False)
+def filled_of_all(call: Call) -> Any:
+    """`mask_by_tensor` of each sample, whose values may differ."""
+    input, value = call.args["input"], call.args["value"]
+    if value.ndim:
+        scalar_value(value._array)
+    out = choose(call.args["mask"], value.to(input.dtype), input)
+    return input.copy_(out) if call.inplace else whole_of(out, call.batch)
+
+
+@op(**BY_TENSOR, method=False, public=False, batch=lambda call: filled_of_all(call))
 def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
     """``input`` with the value of a 0-d tensor where ``mask`` is true."""
     return filled(copy_for(input, mask), mask, scalar_value(value))
 
 
-@writer(**BY_TENSOR, overlap=True)
+@writer(**BY_TENSOR, overlap=True, batch=lambda call: filled_of_all(call))
 def mask_by_tensor_in_place(input: Array, mask: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor where ``mask`` is true."""
     return filled(input, mask, scalar_value(value))
@@ -295,7 +308,7 @@ def masked_scatter_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Ar
     return out
 
 
-@op(method=False, public=False)
+@op(method=False, public=False, batch=dimensions)
 def blank_in(g: Array, shape: tuple[int, ...]) -> Array:
     """Zeros of a shape, with the dtype of ``g``."""
     return np.zeros(shape, g.dtype)
@@ -305,6 +318,7 @@ def blank_in(g: Array, shape: tuple[int, ...]) -> Array:
 
 
 @method
+@under_vmap(never(DYNAMIC.format("nonzero")))
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero, ``(number, ndim)``.
 
@@ -318,6 +332,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 @method
+@under_vmap(never(DYNAMIC.format("nonzero")))
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, ``(number, ndim)``."""
     return nonzero(input)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import Call
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE
 from nanotorch._core.tensor import Tensor
@@ -57,6 +58,7 @@ def across(a: Any, b: Any, strides: tuple[int, ...]) -> Any:
 @op(
     input=lambda g, mat2, input_strides: across(g, t(mat2), input_strides),
     mat2=lambda g, input, mat2_strides: across(t(input), g, mat2_strides),
+    batch=lambda call: products_of_all(call, check_mm, "mm"),
 )
 def mm(input: Array, mat2: Array) -> Array:
     """The product of two matrices.
@@ -80,6 +82,7 @@ def mm(input: Array, mat2: Array) -> Array:
 @op(
     input=lambda g, vec: reshape(g, (-1, 1)) * vec,
     vec=lambda g, input: mv(t(input), g),
+    batch=lambda call: matrices_by_vectors(call, "input", "vec"),
 )
 def mv(input: Array, vec: Array) -> Array:
     """The product of a matrix and a vector."""
@@ -112,7 +115,11 @@ def check_vectors(a: Array, b: Array) -> None:
         )
 
 
-@op(input=lambda g, tensor: g * tensor, tensor=lambda g, input: g * input)
+@op(
+    input=lambda g, tensor: g * tensor,
+    tensor=lambda g, input: g * input,
+    batch=lambda call: vectors_by_vectors(call),
+)
 def dot(input: Array, tensor: Array) -> Array:
     """The sum of the products of the elements of two vectors."""
     check_vectors(input, tensor)
@@ -138,11 +145,84 @@ def check_bmm(a: Array, b: Array) -> None:
 @op(
     input=lambda g, mat2: bmm(g, transpose(mat2, 1, 2)),
     mat2=lambda g, input: bmm(transpose(input, 1, 2), g),
+    batch=lambda call: products_of_all(call, check_bmm),
 )
 def bmm(input: Array, mat2: Array) -> Array:
     """The products of the matrices of two batches."""
     check_bmm(input, mat2)
     return product(input, mat2, "bmm")
+
+
+# For the samples of a batch
+
+
+def is_repeated(a: Array) -> bool:
+    """Whether the matrices of a batch are one and the same."""
+    return len(a) > 1 and a.strides[0] == 0
+
+
+@op(
+    input=lambda g, mat2: products_of_samples(g, transpose(mat2, 1, 2)),
+    mat2=lambda g, input: products_of_samples(transpose(input, 1, 2), g),
+    method=False,
+    public=False,
+    node="BmmBackward0",
+    batch=lambda call: products_of_all(call, check_bmm),
+)
+def products_of_samples(input: Array, mat2: Array) -> Array:
+    """`bmm`, quick where one of the batches is a matrix repeated, or columns are multiplied by
+    rows: what gradients of single samples are made of."""
+    (size, rows, inner), columns = input.shape, mat2.shape[2]
+    if input.dtype is HALF or input.dtype.kind == "b":
+        return product(input, mat2, "bmm")
+    if inner == 1:
+        return np.multiply(input, mat2)
+    if is_repeated(mat2):
+        return input.reshape(size * rows, inner).dot(mat2[0]).reshape(size, rows, columns)
+    if columns == 1 and is_repeated(input):
+        return mat2.reshape(size, inner).dot(input[0].T).reshape(size, rows, 1)
+    return np.matmul(input, mat2)
+
+
+def products_of_all(call: Call, check: Any, *named: str) -> Any:
+    """The products of two matrices, or batches of them, of each sample."""
+    first, second = call.op.inputs[-2:]
+    check(*named, call.args[first]._array, call.args[second]._array)
+    a, b = call.whole(first), call.whole(second)
+    each = a.ndim == b.ndim == 3 and call.is_batched(first) and call.is_batched(second)
+    return products_of_samples(a, b) if each else matmul(a, b)
+
+
+def matrices_by_vectors(call: Call, matrix: str, vector: str) -> Any:
+    """The products of a matrix and a vector of each sample.
+
+    Raises:
+        RuntimeError: if they are none, or do not fit.
+    """
+    a, b = call.args[matrix]._array, call.args[vector]._array
+    if a.ndim != 2 or b.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
+    if a.shape[1] != b.shape[0]:
+        (n, m), size = a.shape, b.shape[0]
+        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({size})")
+    if not call.is_batched(matrix):
+        return matmul(call.whole(vector), t(call.args[matrix]))
+    if not call.is_batched(vector):
+        return matmul(call.whole(matrix), call.args[vector])
+    column = unsqueeze(call.whole(vector), -1)
+    return squeeze_one(matmul(call.whole(matrix), column), -1)
+
+
+def vectors_by_vectors(call: Call) -> Any:
+    """The products of two vectors of each sample."""
+    first, second = call.op.inputs
+    check_vectors(call.args[first]._array, call.args[second]._array)
+    if not call.is_batched(first):
+        first, second = second, first
+    if not call.is_batched(second):
+        return matmul(call.whole(first), call.args[second])
+    row, column = unsqueeze(call.whole(first), 1), unsqueeze(call.whole(second), 2)
+    return reshape(matmul(row, column), (call.batch.size,))
 
 
 # Any of them
@@ -153,6 +233,7 @@ def bmm(input: Array, mat2: Array) -> Array:
     method=False,
     public=False,
     node="SqueezeBackward4",
+    batch=lambda call: call.whole("input").select(1, 0),
 )
 def squeeze_fresh(input: Array) -> Array:
     """A fresh row as a vector: no view in the graph's eyes."""

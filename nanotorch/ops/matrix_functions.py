@@ -6,6 +6,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import refused
+from nanotorch._core.batch_rules import leading, matrices
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.expanding import expand
@@ -51,6 +52,7 @@ def exponential_slope(g: Any, input: Any) -> Any:
     input=lambda g, input: exponential_slope(g, input),
     method=False,
     public=False,
+    batch=leading,
 )
 def linalg_matrix_exp(input: Array) -> Array:
     """The exponential of square matrices, ``(..., n, n)``.
@@ -86,6 +88,7 @@ def both_ways(A: Any) -> Any:
     input2=lambda g, input2, out, upper: factor_slope(
         both_ways(cholesky_solve(g, input2, upper) @ tr(out)), input2, upper
     ),
+    batch=matrices,
 )
 def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
     """The solutions X of ``A X = input`` for A with the Cholesky factor ``input2``.
@@ -122,6 +125,7 @@ def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
 
 @op(
     input=lambda g, input, out, upper: factor_slope(out @ both_ways(g) @ out, input, upper),
+    batch=leading,
 )
 def cholesky_inverse(input: Array, upper: bool = False) -> Array:
     """The inverses of the matrices that have these Cholesky factors, ``(..., n, n)``.

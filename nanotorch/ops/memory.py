@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import as_int, as_ints
+from nanotorch._core.batch_functions import separately, under_vmap
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.copying import address, order_of, whole_memory
 from nanotorch._core.device import CPU, device
 from nanotorch._core.layout import layout, strided
@@ -40,13 +42,13 @@ def numel(input: Tensor) -> int:
     return input._array.size
 
 
-@op(input=lambda g: g, view=True, method=False, public=False)
+@op(input=lambda g: g, view=True, method=False, public=False, batch=elementwise)
 def alias(input: Array) -> Array:
     """The same in all respects."""
     return input[...]
 
 
-@op(input=lambda g: g)
+@op(input=lambda g: g, batch=elementwise)
 def clone(input: Array, *, memory_format: Any = preserve_format) -> Array:
     """A copy; by default with the dimensions in the same order in memory."""
     return input.copy("C" if memory_format is contiguous_format else order_of(input))
@@ -171,6 +173,7 @@ def relaid(g: Array, layout: Layout, source: Layout, over: Layout) -> Array:
 
 
 @method
+@under_vmap(separately)
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of the tensor's memory with given sizes, strides and first element.
 

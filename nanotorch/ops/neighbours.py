@@ -1,5 +1,6 @@
 """Means over neighbouring channels."""
 
+from nanotorch._core.batch_rules import merged
 from nanotorch._core.op import Array, op
 
 
@@ -8,6 +9,7 @@ from nanotorch._core.op import Array, op
     method=False,
     public=False,
     node="AvgPool3DBackward0",
+    batch=merged,
 )
 def mean_of_neighbours(input: Array, size: int, before: int) -> Array:
     """For each channel of (N, C, ...) the mean over ``size`` channels, ``before`` of them before

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import combination
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import OPS, Array, method, op
 from nanotorch._core.tensor import Tensor
@@ -35,6 +36,7 @@ def least_number(input: Array, min: Number) -> Array:
     method=False,
     public=False,
     node="ClampMinBackward1",
+    batch=elementwise,
 )
 def least_tensor(input: Array, min: Array) -> Array:
     """`clamp_min` with a tensor."""
@@ -62,6 +64,7 @@ def most_number(input: Array, max: Number) -> Array:
     method=False,
     public=False,
     node="ClampMaxBackward1",
+    batch=elementwise,
 )
 def most_tensor(input: Array, max: Array) -> Array:
     """`clamp_max` with a tensor."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import OPS, Array
 from nanotorch.ops.activation import leaky_relu
 from nanotorch.ops.inplace import writer
@@ -89,7 +90,11 @@ def threshold_(input: Array, threshold: float, value: float) -> Array:
     return result
 
 
-@writer(input=lambda g, noise, slope: random_slope(g, noise, slope), node="RreluWithNoiseBackward1")
+@writer(
+    input=lambda g, noise, slope: random_slope(g, noise, slope),
+    node="RreluWithNoiseBackward1",
+    batch=elementwise,
+)
 def rrelu_with_noise_(input: Array, noise: Array, slope: float) -> Array:
     """`rrelu_with_noise`, written into ``input``.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_ints
+from nanotorch._core.batch_rules import merged
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, op, public
 from nanotorch._core.tensor import Tensor
@@ -94,44 +95,44 @@ def circled(size: int, before: int, after: int) -> Taps | None:
     return Taps(size, start + index % max(kept, 1))
 
 
-@op(**RESAMPLE, node="ReflectionPad1DBackward0")
+@op(**RESAMPLE, node="ReflectionPad1DBackward0", batch=merged)
 def reflection_pad1d(input: Array, maps: Maps) -> Array:
     """Mirrored at the borders."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="ReflectionPad2DBackward0")
+@op(**RESAMPLE, node="ReflectionPad2DBackward0", batch=merged)
 def reflection_pad2d(input: Array, maps: Maps) -> Array:
     """Mirrored at the borders."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="ReflectionPad3DBackward0")
+@op(**RESAMPLE, node="ReflectionPad3DBackward0", batch=merged)
 def reflection_pad3d(input: Array, maps: Maps) -> Array:
     """Mirrored at the borders."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="ReplicationPad1DBackward0")
+@op(**RESAMPLE, node="ReplicationPad1DBackward0", batch=merged)
 def replication_pad1d(input: Array, maps: Maps) -> Array:
     """With the border repeated."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="ReplicationPad2DBackward0")
+@op(**RESAMPLE, node="ReplicationPad2DBackward0", batch=merged)
 def replication_pad2d(input: Array, maps: Maps) -> Array:
     """With the border repeated."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="ReplicationPad3DBackward0")
+@op(**RESAMPLE, node="ReplicationPad3DBackward0", batch=merged)
 def replication_pad3d(input: Array, maps: Maps) -> Array:
     """With the border repeated."""
     return along(input, maps)
 
 
 # PyTorch copies the parts one by one into a new tensor, whose node is that of such copies.
-@op(**RESAMPLE, node="torch::autograd::CopySlices")
+@op(**RESAMPLE, node="torch::autograd::CopySlices", batch=merged)
 def circular_pad(input: Array, maps: Maps) -> Array:
     """Continued periodically."""
     return along(input, maps)

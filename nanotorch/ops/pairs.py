@@ -7,6 +7,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing, zero_where
@@ -122,6 +123,7 @@ def fmin(input: Array, other: Array) -> Array:
     inplace=True,
     numbers=False,
     overlap=True,
+    batch=elementwise,
 )
 def ldexp(input: Array, other: Array) -> Array:
     """``input * 2**other``; the power is computed in the type of ``other``, if that has one."""
@@ -137,6 +139,7 @@ def ldexp(input: Array, other: Array) -> Array:
     values=lambda g: no_derivative("heaviside"),
     inplace=True,
     node=NO_DERIVATIVE,
+    batch=elementwise,
 )
 def heaviside(input: Array, values: Array) -> Array:
     """0 for negative numbers and nan, 1 for positive ones, ``values`` at 0.

@@ -6,6 +6,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints
+from nanotorch._core.batch_functions import DYNAMIC, never, separately, under_vmap
 from nanotorch._core.copying import address, order_of, whole_memory
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
@@ -154,6 +155,7 @@ def placed_by_layout(input: Array, src: Array, layout: Layout, source: Layout) -
 
 
 @method
+@under_vmap(separately)
 def as_strided_scatter(
     input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Any:
@@ -251,6 +253,7 @@ method(put_in_place, name="put_", public=False)
 
 
 @method
+@under_vmap(never(DYNAMIC.format("nonzero_static")))
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first ``size`` rows of `nonzero`, filled up with ``fill_value``.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import merged
 from nanotorch._core.op import Array, op
 from nanotorch.ops.windows import Ints, last, padded
 
@@ -144,6 +145,7 @@ def planes(indices: Array, dims: int, size: Ints) -> Array:
     g=lambda g, indices, size: pool_pick(g, indices, len(size)),
     method=False,
     public=False,
+    batch=merged,
 )
 def pool_spread(g: Array, indices: Array, size: Ints) -> Array:
     """Zeros of the last dimensions ``size``, with ``g`` added at ``indices`` within them."""
@@ -160,6 +162,7 @@ def pool_spread(g: Array, indices: Array, size: Ints) -> Array:
     ),
     method=False,
     public=False,
+    batch=merged,
 )
 def pool_pick(input: Array, indices: Array, dims: int) -> Array:
     """The elements at ``indices`` within the last dimensions."""
@@ -179,13 +182,13 @@ SPREAD_3D: dict[str, Any] = PICKED | {
 }
 
 
-@op(**SPREAD_2D, node="MaxPool2DWithIndicesBackward0")
+@op(**SPREAD_2D, node="MaxPool2DWithIndicesBackward0", batch=merged)
 def max_pool_of_pictures(input: Array, at: Pooling) -> tuple[Array, Array]:
     """The greatest element of windows over the last two dimensions, and its number there."""
     return pooled(input, at)
 
 
-@op(**SPREAD_3D, node="MaxPool3DWithIndicesBackward0")
+@op(**SPREAD_3D, node="MaxPool3DWithIndicesBackward0", batch=merged)
 def max_pool_of_volumes(input: Array, at: Pooling) -> tuple[Array, Array]:
     """The greatest element of windows over the last three dimensions, and its number there."""
     return pooled(input, at)

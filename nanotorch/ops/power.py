@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import number_in
@@ -91,6 +92,7 @@ def whole_power(input: Array, exponent: Array) -> Array:
     method=False,
     public=False,
     node="PowBackward2",
+    batch=elementwise,
 )
 def pow_base(exponent: Array, input: Any) -> Array:
     """``input ** exponent`` for a Python number ``input``."""

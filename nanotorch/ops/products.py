@@ -5,16 +5,17 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import dimensions
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.expanding import common_shape
-from nanotorch.ops.matrix import check_vectors, dot, mm, product
+from nanotorch.ops.matrix import check_vectors, dot, mm, product, vectors_by_vectors
 from nanotorch.ops.memory import contiguous
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import flatten, permute_to, reshape, squeeze_all, unsafe_view, view
-from nanotorch.ops.slicing import diagonal_of
+from nanotorch.ops.slicing import diagonal, diagonal_backward, diagonal_of
 
 
 @method
@@ -37,7 +38,11 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
     return outer(input, vec2)
 
 
-@op(input=lambda g, other: g * other, other=lambda g, input: g * input)
+@op(
+    input=lambda g, other: g * other,
+    other=lambda g, input: g * input,
+    batch=lambda call: vectors_by_vectors(call),
+)
 def vdot(input: Array, other: Array) -> Array:
     """The sum of the products of the elements of two vectors: `dot`, for real numbers."""
     check_vectors(input, other)
@@ -155,6 +160,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     method=False,
     public=False,
     node="LinalgCrossBackward0",
+    batch=dimensions,
 )
 def cross_along(input: Array, other: Array, dim: int) -> Array:
     """The cross products of vectors of three elements along one dimension."""
@@ -203,7 +209,10 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 # The diagonal
 
 
-@op(input=lambda g, input_shape: trace_backward(g, input_shape))
+@op(
+    input=lambda g, input_shape: trace_backward(g, input_shape),
+    batch=lambda call: sum_along(diagonal(call.whole("input"), 0, 1, 2), (1,), False),
+)
 def trace(input: Array) -> Array:
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:
@@ -214,7 +223,14 @@ def trace(input: Array) -> Array:
     return np.asarray(input.trace(dtype=kind))
 
 
-@op(g=lambda g: trace(g), method=False, public=False)
+@op(
+    g=lambda g: trace(g),
+    method=False,
+    public=False,
+    batch=lambda call: diagonal_backward(
+        call.whole("g"), (call.batch.size, *call.args["shape"]), 0, 1, 2
+    ),
+)
 def trace_backward(g: Array, shape: tuple[int, ...]) -> Array:
     """``g`` along the diagonal of zeros of ``shape``."""
     out = np.zeros(shape, g.dtype)

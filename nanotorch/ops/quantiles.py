@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
@@ -79,6 +80,7 @@ def rows_of(input: Any, dim: int | None, keepdim: bool) -> Any:
     return transpose(unsqueeze(input, -1), dim, -1) if keepdim else movedim(input, dim, -1)
 
 
+@under_vmap(looped)
 def quantile_of(
     input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
 ) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import combination, integer, refused
+from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.dtypes import int64
 from nanotorch._core.grad_mode import mode
@@ -14,6 +15,7 @@ from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of
 from nanotorch.ops.creation import leaf, numpy_dtype
+from nanotorch.ops.drawing import alike, all_sizes, by_rows, by_values, each, last_size, sized
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.generator import Generator, stream
 from nanotorch.ops.random_fill import BERNOULLI, zero_gradient, zero_node
@@ -33,6 +35,7 @@ NORMALS = [zero_gradient(f"NormalBackward{number}") for number in range(4)]
 
 
 @public
+@under_vmap(sized(all_sizes), random=True)
 def rand(
     *sizes: Any,
     size: Sizes | None = None,
@@ -59,6 +62,7 @@ def rand(
 
 
 @public
+@under_vmap(sized(all_sizes), random=True)
 def randn(
     *sizes: Any,
     size: Sizes | None = None,
@@ -97,6 +101,7 @@ def range_and_shape(
 
 
 @public
+@under_vmap(sized(last_size), random=True)
 def randint(
     *bounds: Any,
     low: int = 0,
@@ -127,6 +132,7 @@ def randint(
 
 
 @public
+@under_vmap(each, random=True)
 def randperm(
     n: int,
     *,
@@ -166,6 +172,7 @@ def empty_layout(input: Tensor, dtype: DType | None) -> tuple[Array, Array]:
 
 
 @public
+@under_vmap(alike, random=True)
 def rand_like(
     input: Tensor,
     *,
@@ -181,6 +188,7 @@ def rand_like(
 
 
 @public
+@under_vmap(alike, random=True)
 def randn_like(
     input: Tensor,
     *,
@@ -197,6 +205,7 @@ def randn_like(
 
 
 @public
+@under_vmap(alike, random=True)
 def randint_like(
     input: Tensor,
     *bounds: int,
@@ -226,6 +235,7 @@ def randint_like(
 
 
 @method
+@under_vmap(by_values, random=True)
 def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """Ones with the probabilities in ``input``, else zeros, in its shape and dtype.
 
@@ -246,6 +256,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None
 
 
 @public
+@under_vmap(sized(last_size), random=True)
 def normal(
     mean: Tensor | float,
     std: Tensor | float = 1.0,
@@ -306,6 +317,7 @@ def recorded(out: Tensor, kind: Any, *inputs: Tensor) -> Tensor:
 
 
 @method
+@under_vmap(by_rows, random=True)
 def multinomial(
     input: Tensor,
     num_samples: int,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import Edge, Node, next_sequence
 from nanotorch._core.op import method
@@ -19,6 +20,7 @@ from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import check_write, edge_of, rebase
 from nanotorch._core.watching import look, watch
+from nanotorch.ops.drawing import filling
 from nanotorch.ops.generator import Generator, stream
 
 Array = np.ndarray
@@ -99,6 +101,7 @@ def limits(name: str, given: tuple[Any, ...], named: dict[str, Any], default: li
 
 
 @method(public=False)
+@under_vmap(filling, random=True)
 def normal_(
     input: Tensor,
     mean: float = 0.0,
@@ -127,6 +130,7 @@ def normal_(
 
 
 @method(public=False)
+@under_vmap(filling, random=True)
 def uniform_(
     input: Tensor, *bounds: float, generator: Generator | None = None, **named: float
 ) -> Tensor:
@@ -147,6 +151,7 @@ def uniform_(
 
 
 @method(public=False)
+@under_vmap(filling, random=True)
 def random_(
     input: Tensor, *bounds: int | None, generator: Generator | None = None, **named: int
 ) -> Tensor:
@@ -174,6 +179,7 @@ def random_(
 
 
 @method(public=False)
+@under_vmap(filling, random=True)
 def bernoulli_(
     input: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None
 ) -> Tensor:
@@ -205,6 +211,7 @@ def bernoulli_(
 
 
 @method(public=False)
+@under_vmap(filling, random=True)
 def exponential_(
     input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -219,6 +226,7 @@ def exponential_(
 
 
 @method(public=False)
+@under_vmap(filling, random=True)
 def cauchy_(
     input: Tensor,
     median: float = 0.0,
@@ -237,6 +245,7 @@ def cauchy_(
 
 
 @method(public=False)
+@under_vmap(filling, random=True)
 def log_normal_(
     input: Tensor,
     mean: float = 1.0,
@@ -258,6 +267,7 @@ def log_normal_(
 
 
 @method(public=False)
+@under_vmap(filling, random=True)
 def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers of trials until the first success of chance ``p``; returns the tensor.
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import dimensions
 from nanotorch._core.op import Array, op
 from nanotorch.ops.gathering import (
     at,
@@ -94,6 +95,7 @@ def slopes(
         g, input, dim, index, src, out, reduce, include_self
     )[1],
     inplace=True,
+    batch=dimensions,
 )
 def scatter_reduce(
     input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True

@@ -8,6 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_ints
+from nanotorch._core.batch_rules import dimensions, in_rows, leading
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
@@ -45,6 +46,7 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     method=False,
     public=False,
     node="ExpandBackward0",
+    batch=dimensions,
 )
 def spread(input: Array, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Array:
     """A reduced array of ``shape`` again, repeated along ``dim``: the adjoint of a sum."""
@@ -70,6 +72,7 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
     method=False,
     public=False,
     node="SumBackward0",
+    batch=lambda call: sum_along(in_rows(call.whole("input")), (1,), False, call.args["dtype"]),
 )
 def sum_all(input: Array, dtype: DType | None = None) -> Array:
     """The sum of all elements."""
@@ -153,6 +156,7 @@ def require_mean_dtype(input: Array, dtype: DType | None) -> None:
     method=False,
     public=False,
     node="MeanBackward0",
+    batch=lambda call: mean_along(in_rows(call.whole("input")), (1,), False, call.args["dtype"]),
 )  # fmt: skip
 def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
@@ -243,6 +247,7 @@ def cumsum(input: Any, dim: int, *, dtype: DType | None = None) -> Any:
     method=False,
     public=False,
     node="ProdBackward0",
+    batch=lambda call: prod_along(in_rows(call.whole("input")), (1,), False, call.args["dtype"]),
 )
 def prod_all(input: Array, dtype: DType | None = None) -> Array:
     """The product of all elements."""
@@ -300,7 +305,7 @@ def rows_without_one(input: Array) -> Array:
     return rows
 
 
-@op(input=lambda g: without_diagonal(g), method=False, public=False)
+@op(input=lambda g: without_diagonal(g), method=False, public=False, batch=leading)
 def without_diagonal(input: Array) -> Array:
     """Zeros on the diagonal of the last two dimensions."""
     out = input.copy()

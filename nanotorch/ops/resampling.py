@@ -5,79 +5,80 @@ from functools import lru_cache
 
 import numpy as np
 
+from nanotorch._core.batch_rules import merged
 from nanotorch._core.op import Array, op
 from nanotorch.ops.taps import RESAMPLE, Maps, Taps, along
 
 CUBIC = -0.75  # the slope of the cubic kernel at 1; with anti-aliasing it is -0.5
 
 
-@op(**RESAMPLE, node="UpsampleNearest1DBackward0")
+@op(**RESAMPLE, node="UpsampleNearest1DBackward0", batch=merged)
 def upsample_nearest1d(input: Array, maps: Maps) -> Array:
     """Each element the nearest one."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleNearest2DBackward0")
+@op(**RESAMPLE, node="UpsampleNearest2DBackward0", batch=merged)
 def upsample_nearest2d(input: Array, maps: Maps) -> Array:
     """Each element the nearest one."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleNearest3DBackward0")
+@op(**RESAMPLE, node="UpsampleNearest3DBackward0", batch=merged)
 def upsample_nearest3d(input: Array, maps: Maps) -> Array:
     """Each element the nearest one."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleNearestExact1DBackward0")
+@op(**RESAMPLE, node="UpsampleNearestExact1DBackward0", batch=merged)
 def upsample_nearest_exact1d(input: Array, maps: Maps) -> Array:
     """Each element the nearest one."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleNearestExact2DBackward0")
+@op(**RESAMPLE, node="UpsampleNearestExact2DBackward0", batch=merged)
 def upsample_nearest_exact2d(input: Array, maps: Maps) -> Array:
     """Each element the nearest one."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleNearestExact3DBackward0")
+@op(**RESAMPLE, node="UpsampleNearestExact3DBackward0", batch=merged)
 def upsample_nearest_exact3d(input: Array, maps: Maps) -> Array:
     """Each element the nearest one."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleLinear1DBackward0")
+@op(**RESAMPLE, node="UpsampleLinear1DBackward0", batch=merged)
 def upsample_linear1d(input: Array, maps: Maps) -> Array:
     """Each element between its neighbours."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleBilinear2DBackward0")
+@op(**RESAMPLE, node="UpsampleBilinear2DBackward0", batch=merged)
 def upsample_bilinear2d(input: Array, maps: Maps) -> Array:
     """Each element between its neighbours."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleTrilinear3DBackward0")
+@op(**RESAMPLE, node="UpsampleTrilinear3DBackward0", batch=merged)
 def upsample_trilinear3d(input: Array, maps: Maps) -> Array:
     """Each element between its neighbours."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleBicubic2DBackward0")
+@op(**RESAMPLE, node="UpsampleBicubic2DBackward0", batch=merged)
 def upsample_bicubic2d(input: Array, maps: Maps) -> Array:
     """Each element on a cubic curve through its neighbours."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleBilinear2DAaBackward0")
+@op(**RESAMPLE, node="UpsampleBilinear2DAaBackward0", batch=merged)
 def upsample_bilinear2d_aa(input: Array, maps: Maps) -> Array:
     """Each element between its neighbours."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleBicubic2DAaBackward0")
+@op(**RESAMPLE, node="UpsampleBicubic2DAaBackward0", batch=merged)
 def upsample_bicubic2d_aa(input: Array, maps: Maps) -> Array:
     """Each element on a cubic curve through its neighbours."""
     return along(input, maps)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import per_sample
 from nanotorch._core.op import Array, op
 from nanotorch.ops.limits import clamp
 from nanotorch.ops.loss import per_element, reduced
@@ -25,6 +26,7 @@ def held_slope(g: Any, difference: Any, reduction: str, limit: float) -> Any:
     method=False,
     public=False,
     node="HuberLossBackward0",
+    batch=per_sample,
 )
 def huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
     """For e = ``|input - target|``: ``e² / 2`` where e <= ``delta``, else a straight line on."""
@@ -45,6 +47,7 @@ def huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
     method=False,
     public=False,
     node="SmoothL1LossBackward0",
+    batch=per_sample,
 )
 def smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array:
     """For e = ``|input - target|``: ``e² / (2 beta)`` where e < ``beta``, else ``e - beta / 2``."""

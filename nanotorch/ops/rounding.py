@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing
@@ -113,7 +114,13 @@ def floor_divide(input: Array, other: Array) -> Array:
     return rounded_down(input, other)
 
 
-@op(other=lambda g: no_derivative("floor_divide"), method=False, public=False, node=NO_DERIVATIVE)
+@op(
+    other=lambda g: no_derivative("floor_divide"),
+    method=False,
+    public=False,
+    node=NO_DERIVATIVE,
+    batch=elementwise,
+)
 def number_floor_divided(other: Array, input: Any) -> Array:
     """`floor_divide` of a Python number by a tensor."""
     return rounded_down(*in_common_dtype(input, other))
@@ -184,7 +191,13 @@ def remainder_number(input: Array, other: Array) -> Array:
     return with_sign_of_divisor(input, other)
 
 
-@op(other=lambda g: no_derivative("remainder"), method=False, public=False, node=NO_DERIVATIVE)
+@op(
+    other=lambda g: no_derivative("remainder"),
+    method=False,
+    public=False,
+    node=NO_DERIVATIVE,
+    batch=elementwise,
+)
 def number_remainder(other: Array, input: Any) -> Array:
     """`remainder` of a Python number by a tensor."""
     return with_sign_of_divisor(*in_common_dtype(input, other))

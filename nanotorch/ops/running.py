@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import dimensions
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.named import named_tuple
@@ -160,6 +161,7 @@ def scaled_sums(weights: Array, exponents: Array, scale: Array, dim: int) -> Arr
     sums=lambda g, weights, input, sums, dim: -weights * weighted_forwards(g, input, sums, dim),
     method=False,
     public=False,
+    batch=dimensions,
 )
 def weighted_backwards(weights: Array, input: Array, sums: Array, dim: int) -> Array:
     """``h_i = sum of weights_j exp(input_i - sums_j)`` over all j from i on."""
@@ -175,6 +177,7 @@ def weighted_backwards(weights: Array, input: Array, sums: Array, dim: int) -> A
     sums=lambda g, out: -g * out,
     method=False,
     public=False,
+    batch=dimensions,
 )
 def weighted_forwards(weights: Array, input: Array, sums: Array, dim: int) -> Array:
     """``f_j = sum of weights_i exp(input_i - sums_j)`` over all i up to j."""

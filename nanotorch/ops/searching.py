@@ -7,6 +7,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, combination
+from nanotorch._core.batch_functions import DYNAMIC, looped, never, under_vmap
 from nanotorch._core.dtypes import Number
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op, public
@@ -93,6 +94,7 @@ def wanted(found: tuple[Any, ...], return_inverse: bool, return_counts: bool) ->
 
 
 @method
+@under_vmap(never(DYNAMIC.format("_unique2")))
 def unique(
     input: Any,
     sorted: bool = True,
@@ -116,6 +118,7 @@ def unique(
 
 
 @method
+@under_vmap(never(DYNAMIC.format("unique_consecutive")))
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -125,6 +128,7 @@ def unique_consecutive(
 
 
 @public
+@under_vmap(looped)
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -205,6 +209,7 @@ def check_search(edges: Array, values: Array, right: bool, side: str | None) -> 
 
 
 @public
+@under_vmap(looped)
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -290,6 +295,7 @@ def limits_of(values: Array, low: float, high: float) -> tuple[float, float]:
 
 
 @method
+@under_vmap(looped)
 def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
     """How many elements fall into each of ``bins`` parts of equal width.
 

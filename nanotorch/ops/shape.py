@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from nanotorch._core.arguments import as_ints
+from nanotorch._core.batch_functions import under_vmap
+from nanotorch._core.batch_rules import Call, dimensions, new_dimension, shifted
+from nanotorch._core.batched import Batch, Batched, batched
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
-from nanotorch.ops.memory import contiguous
+from nanotorch.ops.memory import alias, contiguous
 
 WHOLE: Any = slice(None)
 
@@ -103,6 +106,7 @@ def reshape_alias(input: Array, size: tuple[int, ...]) -> Array:
     method=False,
     public=False,
     node="UnsafeViewBackward0",
+    batch=dimensions,
 )
 def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
     """A fresh tensor, which nobody else sees, in another shape: no view in the graph's eyes."""
@@ -126,6 +130,15 @@ def view(self: Tensor, *shape: Any, size: Sequence[int] | None = None) -> Tensor
     return view_in(self, ints("view", "size", shape if size is None else (size,)))
 
 
+def of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
+    """`reshape` of each sample."""
+    input, *given = args
+    if not isinstance(input, Batched):
+        return function(*args, **kwargs)
+    size = ints("reshape", "shape", tuple(given) or (kwargs["shape"],))
+    return batched(reshape(input._whole, (batch.size, *size)), batch)
+
+
 def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
     """The same elements in another shape: a view where the layout in memory allows, else a copy.
 
@@ -145,6 +158,7 @@ def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
     return reshape_alias(input, size)
 
 
+under_vmap(of_all)(reshape)
 method(reshape)  # after the definition, which formulas above refer to
 
 
@@ -227,10 +241,16 @@ def ravel(input: Tensor) -> Tensor:
     method=False,
     public=False,
     node="SqueezeBackward0",
+    batch=lambda call: squeeze_several(call.whole("input"), unit_dims(call)),
 )
 def squeeze_all(input: Array) -> Array:
     """Without any dimension of size 1."""
     return input.squeeze()
+
+
+def unit_dims(call: Call) -> tuple[int, ...]:
+    """The dimensions of size 1 of a sample, in the tensor of all samples."""
+    return tuple([d for d, n in enumerate(call.args["input"].shape, 1) if n == 1])
 
 
 @op(
@@ -284,7 +304,7 @@ def squeeze(input: Any, *dims: Any, dim: int | Sequence[int] | None = None) -> A
     return squeeze_one(input, dim)
 
 
-@op(input=lambda g, dim: squeeze_one(g, dim), view=True)
+@op(input=lambda g, dim: squeeze_one(g, dim), view=True, batch=new_dimension)
 def unsqueeze(input: Array, dim: int) -> Array:
     """With a new dimension of size 1 at ``dim``."""
     dim = normal_dim(dim, input.ndim + 1)
@@ -301,7 +321,7 @@ def transpose(input: Array, dim0: int, dim1: int) -> Array:
     return input.swapaxes(dim0, dim1) if input.ndim else input[...]
 
 
-@op(input=lambda g: t(g), view=True)
+@op(input=lambda g: t(g), view=True, batch=lambda call: turned(call))
 def t(input: Array) -> Array:
     """The transpose of a matrix; vectors and 0-d tensors as they are.
 
@@ -313,6 +333,14 @@ def t(input: Array) -> Array:
     return input.T
 
 
+def turned(call: Call) -> Any:
+    """`t` of each sample."""
+    array, whole = call.args["input"]._array, call.whole("input")
+    if array.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {array.ndim}D")
+    return transpose(whole, 1, 2) if array.ndim == 2 else alias(whole)
+
+
 def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     """The order of dimensions that undoes ``dims``."""
     order = [0] * len(dims)
@@ -321,12 +349,18 @@ def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(order)
 
 
+def behind(call: Call, name: str) -> tuple[int, ...]:
+    """The dimension of the samples, and behind it the dimensions that an argument names."""
+    return (0, *[shifted(d, call.ndim("input")) for d in call.args[name]])
+
+
 @op(
     input=lambda g, dims: permute_to(g, inverse(dims)),
     view=True,
     method=False,
     public=False,
     node="PermuteBackward0",
+    batch=lambda call: permute_to(call.whole("input"), behind(call, "dims")),
 )
 def permute_to(input: Array, dims: tuple[int, ...]) -> Array:
     """With the dimensions in the order ``dims``."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.activation import float_only
@@ -22,6 +23,7 @@ SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in any prec
     input=lambda g, input, threshold: threshold_backward(g, input, threshold),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def threshold(input: Array, threshold: float, value: float) -> Array:
     """``input`` where it is greater than ``threshold``, else ``value``; nan stays."""
@@ -33,6 +35,7 @@ def threshold(input: Array, threshold: float, value: float) -> Array:
     input=lambda g: vanishing(g),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def threshold_backward(g: Array, input: Array, threshold: float) -> Array:
     """The gradient of `threshold`: ``g`` where the input passes."""
@@ -43,6 +46,7 @@ def threshold_backward(g: Array, input: Array, threshold: float) -> Array:
     input=lambda g, input, lambd: hardshrink_backward(g, input, lambd),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def hardshrink(input: Array, lambd: float = 0.5) -> Array:
     """``input`` outside [-lambd, lambd], 0 inside."""
@@ -56,6 +60,7 @@ def hardshrink(input: Array, lambd: float = 0.5) -> Array:
     input=lambda g: vanishing(g),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def hardshrink_backward(g: Array, input: Array, lambd: float) -> Array:
     """The gradient of `hardshrink`, and of `softshrink`: ``g`` outside [-lambd, lambd]."""
@@ -66,6 +71,7 @@ def hardshrink_backward(g: Array, input: Array, lambd: float) -> Array:
     input=lambda g, input, lambd: hardshrink_backward(g, input, lambd),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def softshrink(input: Array, lambd: float = 0.5) -> Array:
     """``input`` moved towards 0 by ``lambd``, and 0 from [-lambd, lambd] on.
@@ -99,6 +105,7 @@ def hardsigmoid(input: Array) -> Array:
     input=lambda g: vanishing(g),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def hardsigmoid_backward(g: Array, input: Array) -> Array:
     """The gradient of `hardsigmoid`: a sixth between -3 and 3."""
@@ -120,6 +127,7 @@ def hardswish(input: Array) -> Array:
     input=lambda g, grad, input: where((input > -3) & (input < 3), g * grad * THIRD, 0.0),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def hardswish_backward(grad: Array, input: Array) -> Array:
     """The gradient of `hardswish`: 0 up to -3, ``input / 3 + 1 / 2`` below 3, then 1."""
@@ -139,13 +147,14 @@ hardswish_: Any = inplace_form("hardswish")
     weight=lambda g, input: where(input > 0, 0.0, g * input),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def prelu_kernel(input: Array, weight: Array) -> Array:
     """``input`` where positive, ``weight * input`` elsewhere; ``weight`` broadcasts."""
     return np.where(input > 0, input, input * weight)
 
 
-@op(input=lambda g, noise: g * noise, method=False, public=False)
+@op(input=lambda g, noise: g * noise, method=False, public=False, batch=elementwise)
 def rrelu_with_noise(input: Array, noise: Array) -> Array:
     """``input`` times a slope for each element, which is 1 where it is positive."""
     return input * noise

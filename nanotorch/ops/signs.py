@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import elementwise, one_by_one
 from nanotorch._core.dtypes import Number
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op, public
@@ -36,19 +37,19 @@ def angle(input: Array) -> Array:
 # Kinds of numbers
 
 
-@op()
+@op(batch=elementwise)
 def isneginf(input: Array) -> Array:
     """Whether each element is minus infinity."""
     return np.isneginf(input) if input.dtype.kind == "f" else np.zeros(input.shape, bool)
 
 
-@op()
+@op(batch=elementwise)
 def isposinf(input: Array) -> Array:
     """Whether each element is plus infinity."""
     return np.isposinf(input) if input.dtype.kind == "f" else np.zeros(input.shape, bool)
 
 
-@op()
+@op(batch=elementwise)
 def isreal(input: Array) -> Array:
     """Whether each element is a real number, as all of them are."""
     return np.ones_like(input, bool)
@@ -71,7 +72,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 # Parts of a number
 
 
-@op(g=lambda g, exponent: halved(g, exponent), method=False, public=False)
+@op(g=lambda g, exponent: halved(g, exponent), method=False, public=False, batch=elementwise)
 def halved(g: Array, exponent: Array) -> Array:
     """``g / 2**exponent``."""
     return np.ldexp(g, -exponent)
@@ -83,6 +84,7 @@ def halved(g: Array, exponent: Array) -> Array:
     method=False,
     public=False,
     node="FrexpBackward0",
+    batch=elementwise,
 )
 def mantissa_and_exponent(input: Array) -> tuple[Array, Array]:
     """The kernel of `frexp`."""
@@ -111,7 +113,7 @@ def frexp(input: Any) -> Any:
 # New values in the same shape
 
 
-@op(input=lambda g: blank(g), method=False, public=False, node="FillBackward0")
+@op(input=lambda g: blank(g), method=False, public=False, node="FillBackward0", batch=elementwise)
 def filled_by_number(input: Array, value: Number) -> Array:
     """A number in the shape of ``input``."""
     return np.full_like(input, number_in(value, input.dtype))
@@ -123,6 +125,7 @@ def filled_by_number(input: Array, value: Number) -> Array:
     method=False,
     public=False,
     node="FillBackward1",
+    batch=one_by_one,
 )
 def filled_by_tensor(input: Array, value: Array) -> Array:
     """The value of a 0-d tensor in the shape of ``input``."""

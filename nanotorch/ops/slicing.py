@@ -6,6 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from nanotorch._core.arguments import as_int
+from nanotorch._core.batch_rules import leading, new_dimension
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
@@ -83,13 +84,21 @@ def slice_backward(
     method=False,
     public=False,
     node="SliceBackward0",
+    batch=lambda call: part(call.whole("input"), (WHOLE, *call.args["items"])),
 )
 def part(input: Array, items: tuple[int | slice, ...]) -> Array:
     """What several selections and slices lead to, in one step where none of them is recorded."""
     return input[(*items, ...)]
 
 
-@op(g=lambda g, items: part(g, items), method=False, public=False)
+@op(
+    g=lambda g, items: part(g, items),
+    method=False,
+    public=False,
+    batch=lambda call: part_backward(
+        call.whole("g"), (call.batch.size, *call.args["shape"]), (WHOLE, *call.args["items"])
+    ),
+)
 def part_backward(g: Array, shape: tuple[int, ...], items: tuple[int | slice, ...]) -> Array:
     """``g`` at the place of `part` in zeros of ``shape``."""
     out = np.zeros(shape, g.dtype)
@@ -169,13 +178,14 @@ def diagonal_backward(g: Array, shape: tuple[int, ...], offset: int, dim1: int, 
     method=False,
     public=False,
     node="DiagonalBackward0_copy",
+    batch=lambda call: diagonal(call.whole("input"), call.args["offset"], 1, 2).clone(),
 )
 def diagonal_copy(input: Array, offset: int) -> Array:
     """A copy of a matrix's diagonal."""
     return input.diagonal(as_int(offset)).copy()
 
 
-@op(input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
+@op(input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2), batch=new_dimension)
 def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     """Square matrices of zeros with the last dimension of ``input`` on a diagonal."""
     ndim = input.ndim + 1
@@ -213,13 +223,13 @@ def triangle(name: str, keep: Any, input: Array, diagonal: int) -> Array:
     return keep(input, as_int(diagonal))
 
 
-@op(input=lambda g, diagonal: tril(g, diagonal), inplace=True, in_order=True)
+@op(input=lambda g, diagonal: tril(g, diagonal), inplace=True, in_order=True, batch=leading)
 def tril(input: Array, diagonal: int = 0) -> Array:
     """Zeros above a diagonal of the last two dimensions."""
     return triangle("tril", np.tril, input, diagonal)
 
 
-@op(input=lambda g, diagonal: triu(g, diagonal), inplace=True, in_order=True)
+@op(input=lambda g, diagonal: triu(g, diagonal), inplace=True, in_order=True, batch=leading)
 def triu(input: Array, diagonal: int = 0) -> Array:
     """Zeros below a diagonal of the last two dimensions."""
     return triangle("triu", np.triu, input, diagonal)

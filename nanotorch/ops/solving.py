@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_functions import under_vmap, wholes
+from nanotorch._core.batch_rules import Call, leading, matrices
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
@@ -87,6 +89,7 @@ def zero_pivot(A: Array) -> int:
     method=False,
     public=False,
     node="LinalgInvExBackward0",
+    batch=leading,
 )
 def inverse_with_info(input: Array) -> tuple[Array, Array]:
     """The inverses, and for each the step at which it failed, or 0; these are nan."""
@@ -105,6 +108,7 @@ def inverse_with_info(input: Array) -> tuple[Array, Array]:
 inv_ex_result = named_tuple("linalg_inv_ex", "inverse", "info")
 
 
+@under_vmap(wholes)
 def inverted(name: str, A: Any) -> Any:
     """The inverses; all must exist."""
     out, info = inverse_with_info(A)
@@ -170,6 +174,16 @@ def outer_slope(gB: Any, X: Any, vector: bool, left: bool) -> Any:
     return -(gB @ tr(X)) if left else -(tr(X) @ gB)
 
 
+def solved_of_all(call: Call) -> Any:
+    """`solved` of each sample; vectors as matrices of one column."""
+    if not is_vector(call.args["input"].shape, call.args["other"].shape):
+        return matrices(call)
+    column = Call(
+        call.op, False, {**call.args, "other": call.args["other"].unsqueeze(-1)}, call.batch
+    )
+    return matrices(column).squeeze(-1)
+
+
 @op(
     input=lambda g, input, out, left: outer_slope(
         solved(tr(input), g, left), out, out.ndim < input.ndim, left
@@ -178,6 +192,7 @@ def outer_slope(gB: Any, X: Any, vector: bool, left: bool) -> Any:
     method=False,
     public=False,
     node="LinalgSolveExBackward0",
+    batch=lambda call: solved_of_all(call),
 )
 def solved(input: Array, other: Array, left: bool) -> Array:
     """The kernel of `solve`."""
@@ -254,6 +269,7 @@ def triangle(A: Any, upper: bool, unit: bool) -> Any:
     method=False,
     public=False,
     node="LinalgSolveTriangularBackward0",
+    batch=matrices,
 )
 def solved_triangle(input: Array, other: Array, upper: bool, left: bool, unit: bool) -> Array:
     """The kernel of `solve_triangular`."""

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import as_int
+from nanotorch._core.batch_functions import along, under_vmap
+from nanotorch._core.batch_rules import one_by_one
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
@@ -88,6 +90,7 @@ def sort(
 
 
 @method
+@under_vmap(along)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """The indices that sort along ``dim``; arguments as for `sort`."""
     indices = order_along(input._array, normal_dim(dim, input.ndim), descending)
@@ -222,6 +225,7 @@ def middle_along(input: Array, dim: int, keepdim: bool, skip_nan: bool) -> tuple
     method=False,
     public=False,
     node="MedianBackward0",
+    batch=one_by_one,
 )
 def median_all(input: Array) -> Array:
     """The median of all elements."""
@@ -233,6 +237,7 @@ def median_all(input: Array) -> Array:
     method=False,
     public=False,
     node="NanmedianBackward0",
+    batch=one_by_one,
 )
 def nanmedian_all(input: Array) -> Array:
     """The median of all elements but nan."""

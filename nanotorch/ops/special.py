@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
@@ -50,7 +51,7 @@ def nan_to_num(
     return np.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
-@op()
+@op(batch=elementwise)
 def signbit(input: Array) -> Array:
     """Whether the sign is negative, as that of -0.0 is."""
     return np.signbit(input) if input.dtype.kind == "f" else input < 0
@@ -88,6 +89,7 @@ def logit(input: Array, eps: float | None = None) -> Array:
     input=lambda g, out, input: g * out * (2 * input - 1) / (input * (1 - input)),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def logit_backward(g: Array, input: Array, eps: float | None) -> Array:
     """The gradient of `logit`: 0 beyond its limits, or nan where it has none."""

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_functions import looped, under_vmap
+from nanotorch._core.batch_rules import dimensions
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.named import named_tuple
@@ -111,6 +113,7 @@ def ends_slope(
     method=False,
     public=False,
     node="AminmaxBackward0",
+    batch=dimensions,
 )
 def ends_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> tuple[Array, Array]:
     """The kernel of `aminmax`."""
@@ -261,6 +264,7 @@ def check_weights(name: str, weights: Any, observations: int, floating: bool) ->
 
 
 @method
+@under_vmap(looped)
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariance of variables, ``(variables, variables)``.
 

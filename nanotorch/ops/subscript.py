@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batched import NoValues
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import method
@@ -21,7 +22,7 @@ from nanotorch.ops.indexing import index_fill_
 from nanotorch.ops.inplace import copy_, fill_
 from nanotorch.ops.masking import masked_fill_
 from nanotorch.ops.memory import alias
-from nanotorch.ops.shape import unsqueeze, view
+from nanotorch.ops.shape import reshape, unsqueeze, view
 from nanotorch.ops.slicing import part, select, slice_along
 from nanotorch.ops.values import array_of
 
@@ -161,10 +162,13 @@ def resolve(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Ten
             flag = item if kind is bool else None
             tensor = as_index_tensor(item) if flag is None else None
             if tensor is not None and tensor._array.ndim == 0 and tensor._array.dtype.kind in "iub":
-                if tensor._array.dtype.kind == "i":
-                    source = select_at(source, dim, int(tensor._array), position)
-                    continue
-                flag = bool(tensor._array)
+                try:
+                    if tensor._array.dtype.kind == "i":
+                        source = select_at(source, dim, int(tensor._array), position)
+                        continue
+                    flag = bool(tensor._array)
+                except NoValues:
+                    pass  # each sample has an index of its own
             if flag is not None:
                 source, tensor = unsqueeze(source, dim), wrap(FLAGS[flag])
             assert tensor is not None
@@ -259,7 +263,7 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
     refuse_write(self._cell)
     try:
         array[place] = new
-    except (IndexError, ValueError, TypeError):
+    except (IndexError, ValueError, TypeError, NoValues):
         return False
     wrote(self._cell, "index assignment")
     if watch.on:
@@ -303,7 +307,12 @@ def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
         if kind.kind in "bu":
             check_masks(target._array.shape, at.key)
             rest = (1,) * (target.ndim - dim - tensor.ndim)
-            masked_fill_(target, wrap(tensor._array.reshape(tensor._array.shape + rest)), value)
+            shape = tensor._array.shape + rest
+            try:
+                mask = wrap(tensor._array.reshape(shape))
+            except NoValues:
+                mask = reshape(tensor, shape)
+            masked_fill_(target, mask, value)
             return
     put_into(target, at, wrap(np.array(number_in(value, target._array.dtype))))
 

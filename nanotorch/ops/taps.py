@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import merged
 from nanotorch._core.op import Array, op
 
 HALF = np.dtype(np.float16)
@@ -120,7 +121,12 @@ def along(input: Array, maps: Maps, back: bool = False) -> Array:
     return out.astype(input.dtype, copy=False)
 
 
-@op(input=lambda g, maps, back: resample(g, maps, not back), method=False, public=False)
+@op(
+    input=lambda g, maps, back: resample(g, maps, not back),
+    method=False,
+    public=False,
+    batch=merged,
+)
 def resample(input: Array, maps: Maps, back: bool = False) -> Array:
     """The elements that ``maps`` make of the last dimensions, or the adjoint of that."""
     return along(input, maps, back)

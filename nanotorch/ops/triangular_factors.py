@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_functions import looped, under_vmap, wholes
+from nanotorch._core.batch_rules import leading
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
@@ -116,13 +118,13 @@ def compact_slope(g: Any, out: Any, pivots: Any) -> Any:
     return exchanges(pivots, out) @ factor_slope(lower(g), gU, with_ones(lower(out)), U)
 
 
-@op(input=lambda g: g, method=False, public=False)
+@op(input=lambda g: g, method=False, public=False, batch=leading)
 def with_ones(input: Array) -> Array:
     """Matrices plus ones on the diagonal."""
     return input + np.eye(*input.shape[-2:], dtype=input.dtype)
 
 
-@op(method=False, public=False)
+@op(method=False, public=False, batch=leading)
 def exchanges(pivots: Array, like: Array) -> Array:
     """`permutation` in the number of rows and the dtype of a matrix."""
     return permutation(pivots, like.shape[-2], like.dtype)
@@ -134,6 +136,7 @@ def exchanges(pivots: Array, like: Array) -> Array:
     method=False,
     public=False,
     node="LinalgLuFactorExBackward0",
+    batch=leading,
 )
 def lu_with_info(input: Array, pivot: bool) -> tuple[Array, Array, Array]:
     """The kernel of `lu_factor_ex`."""
@@ -154,6 +157,7 @@ lu_result = named_tuple("linalg_lu", "P", "L", "U")
 unpack_result = named_tuple("lu_unpack", "P", "L", "U")
 
 
+@under_vmap(wholes)
 def factored(name: str, A: Any, pivot: bool) -> Any:
     """The results of `lu_factor_ex`; no pivot may be zero."""
     found = lu_with_info(A, pivot)
@@ -170,6 +174,7 @@ def factored(name: str, A: Any, pivot: bool) -> Any:
     return found
 
 
+@under_vmap(looped)
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     """Both factors of `lu` in one matrix, and the rows exchanged: ``(LU, pivots)``.
 
@@ -192,6 +197,7 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
     method=False,
     public=False,
     node="LuUnpackBackward0",
+    batch=leading,
 )
 def unpacked(input: Array) -> tuple[Array, Array]:
     """Both factors of a matrix that holds them."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import Array, op
 from nanotorch.ops.activation import float_only, sigmoid, softplus, tanh
 from nanotorch.ops.comparison import vanishing, zero_where
@@ -36,7 +37,13 @@ def silu(input: Array) -> Array:
 silu_: Any = inplace_form("silu")
 
 
-@op(input=lambda g, input: g * sigmoid(-input), method=False, public=False, in_order=True)
+@op(
+    input=lambda g, input: g * sigmoid(-input),
+    method=False,
+    public=False,
+    in_order=True,
+    batch=elementwise,
+)
 def log_sigmoid(input: Array) -> Array:
     """``log(sigmoid(input))``, without overflow."""
     require_float("log_sigmoid_cpu", input)
@@ -47,6 +54,7 @@ def log_sigmoid(input: Array) -> Array:
     input=lambda g, input, alpha, scale: elu_slope(g, input, alpha, scale),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
@@ -56,7 +64,12 @@ def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     return np.where(input > 0, input * kind(scale), negative)
 
 
-@op(input=lambda g, input, alpha: celu_slope(g, input, alpha), method=False, public=False)
+@op(
+    input=lambda g, input, alpha: celu_slope(g, input, alpha),
+    method=False,
+    public=False,
+    batch=elementwise,
+)
 def celu(input: Array, alpha: float = 1.0) -> Array:
     """``input`` where positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
 
@@ -102,6 +115,7 @@ hardtanh_: Any = inplace_form("hardtanh")
     input=lambda g: vanishing(g),
     method=False,
     public=False,
+    batch=elementwise,
 )
 def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) -> Array:
     """The gradient of `hardtanh`, by which it depends on the input though not smoothly."""
@@ -113,6 +127,7 @@ def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) ->
     method=False,
     public=False,
     node="GeluBackward0",
+    batch=elementwise,
 )
 def gelu_tanh(input: Array) -> Array:
     """`gelu.gelu_exact` with the distribution function approximated by a hyperbolic tangent."""

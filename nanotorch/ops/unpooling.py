@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_rules import merged
 from nanotorch._core.op import Array, op
 from nanotorch.ops.pooling import planes, pool_pick
 from nanotorch.ops.windows import Ints
@@ -47,13 +48,13 @@ PUT_BACK: dict[str, Any] = {
 }
 
 
-@op(**PUT_BACK, node="MaxUnpool2DBackward0")
+@op(**PUT_BACK, node="MaxUnpool2DBackward0", batch=merged)
 def unpool_pictures(input: Array, indices: Array, size: Ints) -> Array:
     """`put_back` over two dimensions."""
     return put_back(input, indices, size)
 
 
-@op(**PUT_BACK, node="MaxUnpool3DBackward0")
+@op(**PUT_BACK, node="MaxUnpool3DBackward0", batch=merged)
 def unpool_volumes(input: Array, indices: Array, size: Ints) -> Array:
     """`put_back` over three dimensions."""
     return put_back(input, indices, size)

@@ -26,12 +26,6 @@ def test_rows_and_columns_agree() -> None:
     assert torch.allclose(jacrev(f)(x), jacfwd(f)(x), rtol=1e-14)
 
 
-def test_samples_may_take_different_branches() -> None:
-    """A loop over samples may do what PyTorch's batching cannot."""
-    absolute = torch.vmap(lambda t: t if t > 0 else -t)
-    assert absolute(torch.tensor([1.0, -2.0])).tolist() == [1.0, 2.0]
-
-
 def test_functions_keep_their_names() -> None:
     def named(x: torch.Tensor) -> torch.Tensor:
         """Told."""

@@ -46,6 +46,13 @@ LINALG: Table = {
     "outer": rows(s(x(2), x(3)), s(x(0), x(2)), bad(x(2, 2), x(2))),
     "ger": rows(s(x(2), x(3))),
     "vdot": rows(s(x(3), x(3))),
+    "products_of_samples": rows(
+        s(x(2, 3, 4), x(2, 4, 2)),
+        s(x(2, 3, 1), x(2, 1, 2)),
+        s(x(2, 1, 3), x(2, 3, 1)),
+        s(x(0, 2, 3), x(0, 3, 2)),
+        torch=None,
+    ),
     "bmm": rows(
         s(x(2, 3, 4), x(2, 4, 2)),
         s(x(0, 2, 3), x(0, 3, 1)),

@@ -8,6 +8,7 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core import dtypes
+from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.dropout import dropout
 from nanotorch.ops.attention import attention, future, safe_softmax
@@ -17,6 +18,7 @@ MASK_AND_CAUSAL = (
 )
 
 
+@under_vmap(looped)
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

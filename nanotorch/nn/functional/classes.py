@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.origins import about_operands
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.reduction import checked_reduction
@@ -111,6 +112,7 @@ def check_weights(weight: Tensor | None, classes: int, prefix: str = "") -> None
         )
 
 
+@under_vmap(looped)
 def cross_entropy(
     input: Tensor,
     target: Tensor,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core.batch_functions import separately, under_vmap
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.reduction import checked_reduction
 from nanotorch.nn.functional.reduction import reduce as reduced
@@ -15,6 +16,7 @@ Lengths = Tensor | Sequence[int]
 WHILE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
+@under_vmap(separately)
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

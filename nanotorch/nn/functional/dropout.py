@@ -4,7 +4,9 @@ import math
 import warnings
 
 from nanotorch._core import dtypes
+from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.drawing import alike, each
 from nanotorch.ops.generator import default_generator
 from nanotorch.ops.random import empty_layout
 
@@ -32,6 +34,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return dropped
 
 
+@under_vmap(alike, random=True)
 def kept(input: Tensor, p: float) -> Tensor:
     """The factor of each element: 0 or ``1 / (1 - p)``, drawn as PyTorch draws it."""
     array, target = empty_layout(input, None)
@@ -55,6 +58,7 @@ def check_probability(p: float) -> None:
 # Whole channels
 
 
+@under_vmap(each, random=True)
 def of_channels(input: Tensor, p: float) -> Tensor:
     """Ones and zeros for the channels of (N, C, ...), in a shape that broadcasts with it.
 
@@ -206,9 +210,15 @@ def alpha_dropout(
         return input
     if p == 1.0:
         return channels_dropped(input, p, training, inplace)
+    return saturated(input, ones_of(input, p), p, inplace)
+
+
+@under_vmap(alike, random=True)
+def ones_of(input: Tensor, p: float) -> Tensor:
+    """Ones and zeros for the elements."""
     array, target = empty_layout(input, None)
     target[...] = default_generator.bernoulli(1 - p, target.shape, array.dtype)
-    return saturated(input, wrap(array), p, inplace)
+    return wrap(array)
 
 
 def feature_alpha_dropout(

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from nanotorch import ops
+from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional.reduction import checked_reduction
@@ -87,6 +88,7 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
+@under_vmap(looped)
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,

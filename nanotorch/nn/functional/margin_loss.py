@@ -3,12 +3,14 @@
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.activation import logsigmoid
 from nanotorch.nn.functional.reduction import checked_reduction
 from nanotorch.ops import margin_loss as kernels
 
 
+@under_vmap(looped)
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -86,6 +88,7 @@ def numbers_of(target: Tensor) -> np.ndarray:
     return target._array
 
 
+@under_vmap(looped)
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,

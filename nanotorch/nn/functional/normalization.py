@@ -8,9 +8,11 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core.arguments import refused
+from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.origins import wrote
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
+from nanotorch.nn.functional.norms_of_samples import by_channels, by_groups
 from nanotorch.ops.layer_norm import last_dimensions, normalize_last
 from nanotorch.ops.normalization import channels, groups, normalize_batch, normalize_groups
 from nanotorch.ops.scalar import plus_number
@@ -19,6 +21,7 @@ from nanotorch.ops.standardizing import Kept, Plan, moments, reciprocal_root
 MIXED = "mixed dtype (CPU): "
 
 
+@under_vmap(by_channels)
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -162,6 +165,7 @@ def check_sizes(
             )
 
 
+@under_vmap(by_groups)
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -214,6 +218,7 @@ def instance_norm(
     return out.view(shape)
 
 
+@under_vmap(by_groups)
 def group_norm(
     input: Tensor,
     num_groups: int,

@@ -1,0 +1,126 @@
+"""Every operation of the table under `vmap` does what it does for one sample after the other."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch._core import batch_functions, batch_rules
+from nanotorch._core.op import OPS
+from tests.func.vmap_cases import all_dims, by_loop, by_vmap, rows_of_table
+from tests.ops.cases import Case
+
+ROWS = rows_of_table()
+
+# What cannot be done for samples, in PyTorch neither.
+REFUSED = {
+    "allclose": "vmap over torch.allclose isn't supported yet",
+    "argwhere": "dynamic shape",
+    "equal": "Batching rule not implemented for aten::equal",
+    "is_nonzero": "data-dependent control flow",
+    "nonzero": "dynamic shape",
+    "nonzero_static": "dynamic shape",
+    "unique": "dynamic shape",
+    "unique_consecutive": "dynamic shape",
+}
+ALSO = {
+    "where:9": "dynamic shape",  # the form with one argument
+    "dropout:2": "random operation",  # of probability 1, for which no number is drawn
+}
+# A view of a sample need not be one of all samples.
+NO_VIEW = "view size is not compatible"
+MASK = "boolean mask"
+IN_PLACE = "is not possible because there exists a Tensor `other`"
+# Where a greatest element is nan, which elements share its gradient depends on their number.
+AT_NAN = ("max:14", "min:14")
+
+
+def refusal(case: Case, dims: Any) -> str | None:
+    """The text of the error that is expected, if one is."""
+    texts = [REFUSED.get(case.name), ALSO.get(case.key)]
+    return next((text for text in texts if text), None)
+
+
+def check(case: Case, dims: Any) -> None:
+    """Compare one sample's call in one way of being batched."""
+    what = f"{case} in_dims={dims}"
+    text = refusal(case, dims)
+    if text is not None:
+        with pytest.raises(RuntimeError, match=text):
+            by_vmap(case, dims)
+        return
+    try:
+        expected = by_loop(case, dims)
+    except (RuntimeError, ValueError, IndexError):  # values in other places do not fit together
+        with pytest.raises((RuntimeError, ValueError, IndexError)):
+            by_vmap(case, dims)
+        return
+    try:
+        found = by_vmap(case, dims)
+    except RuntimeError as error:
+        known = (
+            (NO_VIEW in str(error) and case.name in ("view", "view_as") and dims[0])
+            or (IN_PLACE in str(error) and case.name.endswith("_") and dims[0] is None)
+            or MASK in str(error)
+        )
+        if not known:
+            raise
+        return
+    compare(case, found, expected, what)
+
+
+def compare(case: Case, found: Any, expected: Any, what: str) -> None:
+    """Equal shapes, dtypes and, but for rounding, values; of the gradients as well."""
+    for kind, ours, theirs in zip(("result", "gradient"), found, expected, strict=True):
+        if kind == "gradient" and case.key in AT_NAN:
+            continue
+        assert len(ours) == len(theirs), f"{what}: number of {kind}s"
+        for a, b in zip(ours, theirs, strict=True):
+            assert (a.dtype, a.shape) == (b.dtype, b.shape), f"{what}: {kind}"
+            np.testing.assert_allclose(
+                a.astype(np.float64), b.astype(np.float64), 1e-9, 1e-9, err_msg=f"{what}: {kind}"
+            )
+
+
+def check_row(name: str) -> None:
+    """Compare all calls of an operation."""
+    for case in ROWS[name]:
+        for dims in all_dims(case.arrays()):
+            check(case, dims)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ROWS)
+def test_all_samples_at_once_are_one_after_the_other(name: str) -> None:
+    check_row(name)
+
+
+def test_a_wrong_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That a dimension of a sample is another one of all samples, for example."""
+    monkeypatch.setattr(OPS["sum_along"], "batch", batch_rules.leading)
+    with pytest.raises(AssertionError):
+        check_row("sum")
+
+
+def test_the_usual_operations_need_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of which networks, losses and their gradients are made."""
+
+    def refuse(whole: torch.Tensor, number: int) -> torch.Tensor:
+        raise AssertionError("a loop over samples")
+
+    monkeypatch.setattr(batch_rules, "sample", refuse)
+    monkeypatch.setattr(batch_functions, "sample", refuse)
+    x, w, b = torch.rand(4, 5), torch.rand(3, 5), torch.rand(3)
+    functional = torch.nn.functional
+
+    def network(row: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
+        hidden = functional.layer_norm(functional.linear(row, w, b).tanh(), (3,))
+        scores = torch.cat([hidden, hidden.relu()]).softmax(0)[:3] + hidden.view(3, 1).sum(1)
+        return functional.cross_entropy(scores.unsqueeze(0), label.unsqueeze(0))
+
+    labels = torch.tensor([0, 1, 2, 0])
+    assert torch.vmap(torch.func.grad(network))(x, labels).shape == x.shape
+    kernel = torch.rand(2, 1, 3, 3)
+    picture = torch.vmap(lambda p: functional.conv2d(p, kernel, padding=1))
+    assert picture(torch.rand(4, 2, 1, 5, 5)).shape == (4, 2, 2, 5, 5)
