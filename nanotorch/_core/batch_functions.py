@@ -34,6 +34,7 @@ DYNAMIC = (
     "over aten::{}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need "
     "this feature."
 )
+NO_RULE = "Batching rule not implemented for aten::{}. We could not generate a fallback."
 
 readers: list[tuple[FunctionType, Any]] = []  # with the code that they have otherwise
 

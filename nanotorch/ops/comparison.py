@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_functions import never, under_vmap
+from nanotorch._core.batch_functions import NO_RULE, never, under_vmap
 from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import OPERANDS, Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
@@ -16,7 +16,6 @@ NO_ALLCLOSE = (
     "vmap over torch.allclose isn't supported yet. Please file an issue at "
     "https://github.com/pytorch/pytorch/issues ."
 )
-NO_EQUAL = "Batching rule not implemented for aten::equal. We could not generate a fallback."
 
 
 @op(input=lambda g, mask: zero_where(g, mask), method=False, public=False, batch=elementwise)
@@ -204,7 +203,7 @@ def allclose(
 
 
 @method
-@under_vmap(never(NO_EQUAL))
+@under_vmap(never(NO_RULE.format("equal")))
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and values."""
     need_tensors(input, other)

@@ -8,6 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import kind_of
+from nanotorch._core.batch_functions import NO_RULE, looped, never, under_vmap
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, public
 from nanotorch._core.tensor import Tensor, wrap
@@ -17,6 +18,7 @@ histogramdd_result = named_tuple("histogramdd", "hist", "bin_edges", out=False)
 
 
 @method
+@under_vmap(looped)
 def histogram(
     input: Tensor,
     bins: Any = 100,
@@ -58,6 +60,7 @@ def histogram(
 
 
 @public
+@under_vmap(never(NO_RULE.format("histogramdd")))
 def histogramdd(
     input: Tensor,
     bins: Any,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_functions import under_vmap, wholes
+from nanotorch._core.batch_functions import looped, under_vmap, wholes
 from nanotorch._core.batch_rules import Call, leading, matrices
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
@@ -233,6 +233,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
 solve_ex_result = named_tuple("linalg_solve_ex", "result", "info")
 
 
+@under_vmap(looped)
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     """`solve` without a check: the named tuple ``(result, info)``.
 
