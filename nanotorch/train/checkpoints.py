@@ -130,8 +130,16 @@ class Checkpoints(Callback):
 
 
 def newest_first(directory: Path) -> list[Path]:
-    """Return the checkpoints in a directory."""
-    return sorted(directory.glob(NEWEST), key=step_of, reverse=True)
+    """Return the checkpoints in a directory.
+
+    Raises:
+        OSError: if it cannot be read, which `glob` would take for an empty one.
+    """
+    try:
+        found = [path for path in directory.iterdir() if path.match(NEWEST)]
+    except FileNotFoundError:
+        return []
+    return sorted(found, key=step_of, reverse=True)
 
 
 def newest_state(run: Path, identity: str) -> tuple[Any, list[CheckpointError]]:
@@ -144,10 +152,14 @@ def newest_state(run: Path, identity: str) -> tuple[Any, list[CheckpointError]]:
         identity: what the run's checkpoints say of whose they are.
 
     Raises:
-        CheckpointError: if none of the checkpoints is sound.
+        CheckpointError: if none of the checkpoints is sound, or nobody can tell.
     """
     problems: list[CheckpointError] = []
-    for path in newest_first(run / DIRECTORY):
+    try:
+        paths = newest_first(run / DIRECTORY)
+    except OSError as error:
+        raise unreadable(run / DIRECTORY, error) from None
+    for path in paths:
         try:
             return own_state(path, identity), problems
         except CheckpointError as error:
@@ -168,7 +180,12 @@ def own_state(path: Path, identity: str) -> Any:
     try:
         state = load_checkpoint(path)
     except OSError as error:
-        raise CheckpointError(path, f"cannot be read: {error.strerror or error}") from None
+        raise unreadable(path, error) from None
     if state.get("run") != identity:
         raise CheckpointError(path, f"is of another run, {state.get('run')}, not {identity}")
     return state
+
+
+def unreadable(path: Path, error: OSError) -> CheckpointError:
+    """Return the error about what the operating system does not let one read."""
+    return CheckpointError(path, f"cannot be read: {error.strerror or error}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .catalogue import catalogue, unknown
 from .checkpoint import CheckpointError
 from .dump import dump_config
-from .imports import add_option, import_components, program_with
+from .imports import add_option, call_again, import_components
 from .json_schema import schema_text
 from .load import load_config
 from .problems import ConfigError
@@ -134,7 +134,7 @@ def exit_code(options: argparse.Namespace, command: Sequence[str], program: str)
 def run(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
     """Do what the options say; return the exit code."""
     import_components(options.imports)
-    program = program_with(program, options.imports)
+    program = call_again(program, options.imports)
     if options.resume is not None:
         return resume(options.resume, options.overrides, command, program).exit_code
     if options.schema:

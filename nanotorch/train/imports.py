@@ -6,6 +6,7 @@ A configuration never runs code; whoever gives the command may.
 import importlib
 import importlib.util
 import shlex
+import shutil
 import sys
 import traceback
 from argparse import ArgumentParser
@@ -38,9 +39,25 @@ def as_options(names: Sequence[str]) -> list[str]:
     return [part for name in names for part in ("--import", name)]
 
 
-def program_with(program: str, names: Sequence[str]) -> str:
-    """Return how the program is to be called again."""
-    return " ".join([program, *map(shlex.quote, as_options(names))])
+def call_again(program: str, names: Sequence[str]) -> str:
+    """Return what to type in the present directory to call the program again with its modules.
+
+    Args:
+        program: a script, which is looked for where the present one was found, or `python -m ...`.
+        names: of the modules.
+    """
+    own = sys.argv[0]
+    script = own if Path(own).name == Path(program).name else program
+    words = program.split()[1:] if program.startswith("python ") else [script]
+    return shlex.join([this_python(), *words, *as_options(names)])
+
+
+def this_python() -> str:
+    """Return what to type for the Python that runs this program."""
+    path, here = Path(sys.executable), Path.cwd()
+    if shutil.which("python") == str(path):
+        return "python"
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def import_components(names: Sequence[str]) -> None:

@@ -43,7 +43,7 @@ def resume(
 
     Args:
         target: the run's directory, one of its checkpoints, or `latest`: what `runs/latest.txt`
-            names.
+            names; of runs elsewhere `elsewhere/latest`.
         overrides: `key=value` each; a value that replaces the one the run had.
         command: the command line, for the record.
         program: how the program was called, to say how to go on.
@@ -113,8 +113,8 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
         CheckpointError: if there is no such run.
     """
     path = Path(target)
-    if str(target) == NEWEST and not path.exists():
-        note = Path("runs") / LATEST
+    if path.name == NEWEST and not path.exists():
+        note = (path.parent if path.parent.name else Path("runs")) / LATEST
         try:
             path = note.parent / note.read_text("utf-8").strip()
         except OSError as error:

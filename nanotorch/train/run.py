@@ -1,6 +1,7 @@
 """A run from a configuration to the files it leaves behind."""
 
 import math
+import shlex
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -25,6 +26,7 @@ from .lock import locked
 from .loop import Loop
 from .minimization import Minimization
 from .plots import NO_PLOTS, available, draw
+from .problems import quoted
 from .progress import readable_warnings
 from .record import Record, new_record
 from .recorder import Recorder
@@ -38,7 +40,7 @@ LARGEST_RISE = 1e6
 """How many times its first size a loss grows before a run that was to make it small has failed."""
 FINISHED = "finished"
 WEIGHTS = "weights.safetensors"
-PROGRAM = "scripts/train.py"
+PROGRAM = "python -m nanotorch.train"
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def make_directory(loaded: LoadedConfig) -> Path:
         directory = create_run_directory(root, name)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        message = f"cannot make a run directory there: {reason}"
+        message = f"cannot make a run directory in {quoted(str(root / name))}: {reason}"
         raise loaded.origins.error("log.dir", message) from None
     return directory
 
@@ -277,7 +279,8 @@ class Run:
 
     def _say_how_to_go_on(self, condition: str = "") -> None:
         if not is_rehearsal(self._config):
-            print(f"to go on{condition}: {self._program} --resume {self._directory}", flush=True)
+            run = shlex.quote(str(self._directory))
+            print(f"to go on{condition}: {self._program} --resume {run}", flush=True)
 
     def _note(self, loop: Loop, status: str, report: Report) -> None:
         step = self._experiment.compilation()

@@ -60,9 +60,9 @@ def test_who_goes_on_is_reminded_of_the_module(capsys: pytest.CaptureFixture[str
     Path("my_layers.py").write_text(MODULE, "utf-8")
     paused = ["train.time_limit=1e-9", "train.epochs=3"]
     assert main(["--import", "my_layers.py", "--config", "x.yaml", *paused]) == 0
-    assert (
-        "to go on: scripts/train.py --import my_layers.py --resume runs" in capsys.readouterr().out
-    )
+    shown = capsys.readouterr().out
+    python = imports.this_python()
+    assert f"to go on: {python} scripts/train.py --import my_layers.py --resume runs" in shown
     imports.imported.clear()
     del LAYERS.registered["Twice"]
     for run in (lambda: main(["--resume", "latest"]), lambda: predict(["latest", "table.csv"])):

@@ -64,6 +64,18 @@ def test_no_good_checkpoint_at_all() -> None:
     )
 
 
+@posix
+def test_checkpoints_that_nobody_can_list_are_not_taken_for_none() -> None:
+    whole = finished(REGRESSION, [])
+    before = (whole.directory / "metrics.jsonl").read_bytes()
+    place = whole.directory / "checkpoints"
+    place.rename(whole.directory / "aside")
+    place.touch()  # what a directory without permission is to others than the administrator
+    with pytest.raises(CheckpointError, match=r"checkpoints: cannot be read: Not a directory$"):
+        resume(whole.directory, ["train.epochs=9"])
+    assert (whole.directory / "metrics.jsonl").read_bytes() == before
+
+
 def test_a_checkpoint_of_another_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     one, other = finished(REGRESSION, []), finished(REGRESSION, ["seed=1"])
     name = sorted(path.name for path in (one.directory / "checkpoints").glob("step-*"))[-1]

@@ -20,7 +20,7 @@ from nanotorch.train.cli import main
 from nanotorch.train.fitting import Fitting
 from nanotorch.train.minimization import Minimization
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
-from tests.train.test_cli import SCRIPT, posix, start
+from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix, start
 
 LAYERS = (
     "model.layers=[{name: Linear, out_features: 5}, BatchNorm1d, ReLU, {name: Dropout, p: 0.3}, "
@@ -199,6 +199,8 @@ def test_the_newest_run_is_meant_by_latest() -> None:
     finished(REGRESSION, [])
     newest = finished(CLASSIFICATION, [])
     assert resume("latest").directory == newest.directory
+    Path("runs").rename("elsewhere")
+    assert resume("elsewhere/latest").status == "finished"
 
 
 def test_the_record_tells_of_the_resumption() -> None:
@@ -245,8 +247,9 @@ def test_an_interrupted_run_goes_on(number: signal.Signals, code: int, text: str
     out, _ = process.communicate(timeout=60)
     assert process.returncode == code
     (directory,) = set(Path("runs/x").iterdir()) - before
-    assert out.decode().splitlines()[-1] == f"to go on: scripts/train.py --resume {directory}"
-    assert resume(directory).status == "finished"
+    said, what = out.decode().splitlines()[-1].split(": ")
+    assert said == "to go on"
+    subprocess.run(what, shell=True, env=ENVIRONMENT, check=True, stdout=subprocess.DEVNULL)
     assert left_by(directory) == left_by(whole.directory)
 
 

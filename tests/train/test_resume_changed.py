@@ -141,6 +141,6 @@ def test_a_run_that_is_ended_while_it_is_measured_can_be_gone_on_with(
         result = train(load_config("x.yaml"))
     assert (result.status, result.exit_code) == ("interrupted", 130)
     shown = capsys.readouterr().out.splitlines()
-    assert shown[-1] == f"to go on: scripts/train.py --resume {result.directory}"
+    assert shown[-1] == f"to go on: python -m nanotorch.train --resume {result.directory}"
     assert resume(result.directory).status == "finished"
     assert left_by(result.directory) == left_by(whole.directory)

@@ -186,7 +186,7 @@ def test_a_place_for_runs_that_is_none() -> None:
     write_example(Path(), REGRESSION.replace("log: {", "log: {dir: table.csv, "))
     with pytest.raises(ConfigError) as caught:
         train(load_config("x.yaml"))
-    message = "cannot make a run directory there: Not a directory"
+    message = "cannot make a run directory in 'table.csv/x': Not a directory"
     assert str(caught.value) == f"x.yaml:11:12: log.dir: {message}"
 
 
