@@ -61,12 +61,13 @@ def read_config_text(path: Path, source: str) -> str:
         raise problem(message, before.count(b"\n") + 1, column) from None
 
 
-def parse_yaml(text: str, start: Place) -> Tree:
+def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> Tree:
     """Return the tree of one YAML document; scalars are read as YAML 1.2 has them.
 
     Args:
         text: the document.
         start: where it begins. One without a line, a command's argument, is the place of all of it.
+        noted: takes what is wrong with the document but leaves a tree; else it is raised, too.
 
     Raises:
         ConfigError: if the text is not YAML, or uses what a configuration does not need.
@@ -87,7 +88,12 @@ def parse_yaml(text: str, start: Place) -> Tree:
         place = builder.place(line, column)
         message = f"not valid YAML: the character {chr(error.character)!r} is not allowed"
         raise ConfigError([Problem(place, "", message)]) from None
-    return builder.result()
+    tree = builder.result()
+    if builder.problems and noted is None:
+        raise ConfigError(builder.problems)
+    if noted is not None:
+        noted += builder.problems
+    return tree
 
 
 @dataclass
@@ -116,12 +122,10 @@ class TreeBuilder:
         self._anchors: dict[str, Tree] = {}
         self._documents = 0
         self._root: Tree | None = None
-        self._problems: list[Problem] = []
+        self.problems: list[Problem] = []
 
     def result(self) -> Tree:
-        """Return the whole tree."""
-        if self._problems:
-            raise ConfigError(self._problems)
+        """Return the whole tree; of what has a key twice, the first."""
         if self._root is None:
             what = "the file is empty" if self._start.line else "there is no value"
             raise ConfigError([Problem(self._start, "", what)])
@@ -212,7 +216,7 @@ class TreeBuilder:
             message = (
                 f"duplicate key; it stands on line {first} already" if first else "duplicate key"
             )
-            self._problems.append(Problem(place, path, message))
+            self.problems.append(Problem(place, path, message))
         parent.key = (key, place)
 
     def _merged(self, tree: Tree, event: "yaml.Event") -> list[Table]:
@@ -243,14 +247,21 @@ class TreeBuilder:
         return self.place(mark.line + 1, mark.column + 1) if mark else self._start
 
     def _error(self, event: "yaml.Event", message: str) -> ConfigError:
-        return ConfigError([*self._problems, self.problem(event.start_mark, message)])
+        return ConfigError([*self.problems, self.problem(event.start_mark, message)])
 
 
-def with_overrides(tree: Tree, overrides: Iterable[str]) -> Tree:
+def with_overrides(
+    tree: Tree, overrides: Iterable[str], noted: list[Problem] | None = None
+) -> Tree:
     """Return `tree` with each `key=value` of the command line put in, later ones last.
 
     Values are YAML. Relative paths in them are meant from the current directory, as everywhere
     on a command line.
+
+    Args:
+        tree: the configuration.
+        overrides: what to put in.
+        noted: takes what is wrong with some of them; else it is raised.
 
     Raises:
         ConfigError: if one is not `key=value`, or its path leads through something else.
@@ -261,8 +272,10 @@ def with_overrides(tree: Tree, overrides: Iterable[str]) -> Tree:
             tree = replaced(tree, *parse_override(override))
         except ConfigError as error:
             problems += error.problems
-    if problems:
+    if problems and noted is None:
         raise ConfigError(problems)
+    if noted is not None:
+        noted += problems
     return tree
 
 

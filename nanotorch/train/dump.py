@@ -27,14 +27,10 @@ def dump_config(loaded: LoadedConfig) -> str:
 
 
 def plain(value: Section | Component) -> dict[str, Any]:
-    """Return a section as a mapping, without what was left out and has no default."""
+    """Return a section or a component as a mapping, whose name comes first."""
     if isinstance(value, Component):
         return {"name": value.name, **value.arguments}
-    given = {
-        field.name: getattr(value, field.name)
-        for field in fields(value)  # type: ignore[arg-type]
-        if not (getattr(value, field.name) is None and field.default is None)
-    }
+    given = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
     return {"name": given.pop("name"), **given} if "name" in given else given
 
 

@@ -12,19 +12,21 @@ KEY = "inherit"
 DEEPEST = 10
 
 
-def read_tree(path: Path, source: str, within: tuple[Path, ...] = ()) -> Tree:
+def read_tree(path: Path, source: str, noted: list[Problem], within: tuple[Path, ...] = ()) -> Tree:
     """Return the tree of a file, on top of those it inherits from.
 
     Args:
         path: the file.
         source: its name, for messages.
+        noted: takes what is wrong with the files but leaves a tree.
         within: the files that inherit from this one.
 
     Raises:
         ConfigError: if one of the files cannot be read, or inherits from itself.
     """
     text = read_config_text(path, source)
-    tree = parse_yaml(text, Place(source=source, line=1, column=1, base=path.resolve().parent))
+    start = Place(source=source, line=1, column=1, base=path.resolve().parent)
+    tree = parse_yaml(text, start, noted)
     if not isinstance(tree, Table) or KEY not in tree.entries:
         return tree
     entries = dict(tree.entries)
@@ -34,7 +36,7 @@ def read_tree(path: Path, source: str, within: tuple[Path, ...] = ()) -> Tree:
     # The file itself comes last, and of several bases the later one wins.
     for name in reversed(list(names.items) if isinstance(names, Items) else [names]):
         base = base_path(name, inner)
-        inherited = read_tree(base, shown_path(base), inner)
+        inherited = read_tree(base, shown_path(base), noted, inner)
         if not isinstance(inherited, Table):
             message = f"expected sections to inherit, got {inherited}"
             raise ConfigError([Problem(inherited.place, "", message)])

@@ -12,6 +12,7 @@ from .problems import ConfigError, Origins, Place, Problem
 from .reading import Reader
 from .schema import Config
 from .tree import Table, Tree
+from .trials import refused, unreadable
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,20 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
         ConfigError: if anything is wrong with it; says everything that is.
     """
     source, path = str(path), Path(path)
-    written = read_tree(path, source)
-    tree = with_overrides(written, overrides)
+    noted: list[Problem] = []
+    written = read_tree(path, source, noted)
+    tree = with_overrides(written, overrides, noted)
     if not isinstance(tree, Table):
         message = f"expected sections, such as 'model:' and 'train:', got {tree}"
-        raise ConfigError([Problem(tree.place, "", message)])
+        raise ConfigError([*noted, Problem(tree.place, "", message)])
     reader = Reader()
     config = reader.read(tree, Config, "")
-    if reader.problems:
-        problems = sorted(reader.problems, key=partial(position, source=source))
-        raise ConfigError([*problems, *blamed_on_overrides(problems, written, overrides)])
+    if noted or reader.problems:
+        origins = Origins(reader.places)
+        blamed = () if noted else blamed_on_overrides(reader.problems, written, overrides)
+        noted += [*reader.problems, *refused(reader.components, origins)]
+        noted += unreadable(reader.files, origins)
+        raise ConfigError([*sorted(noted, key=partial(position, source=source)), *blamed])
     if config.log.name is None:
         config = replace(config, log=replace(config.log, name=run_name(path.stem)))
     return LoadedConfig(config, Origins(reader.places))

@@ -82,7 +82,7 @@ def as_number(value: Any) -> float:
 def differing(outcomes: Sequence[Outcome]) -> list[str]:
     """Return the settings in which runs differ."""
     keys = dict.fromkeys(key for outcome in outcomes for key in outcome.settings)
-    return [k for k in keys if len({outcome.settings.get(k) for outcome in outcomes}) > 1]
+    return [k for k in keys if len({outcome.settings.get(k, "null") for outcome in outcomes}) > 1]
 
 
 def favourite(outcomes: Sequence[Outcome]) -> str | None:

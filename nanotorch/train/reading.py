@@ -140,11 +140,13 @@ def described(hint: Any) -> str:
 
 
 class Reader:
-    """Reads trees by hints; `problems` and `places` grow as it goes."""
+    """Reads trees by hints; what it finds grows as it goes, by the paths of values."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.places: dict[str, Place] = {}
+        self.components: dict[str, Component] = {}
+        self.files: dict[str, Path] = {}
 
     def read(self, tree: Tree, hint: Any, path: str) -> Any:
         """Return the value of `tree`, or `INVALID` after noting why there is none."""
@@ -202,6 +204,8 @@ class Reader:
             value = attempt.read(tree, member, path)
             if not attempt.problems:
                 self.places |= attempt.places
+                self.components |= attempt.components
+                self.files |= attempt.files
                 return value
             if all(problem.path != path for problem in attempt.problems):
                 attempts.append(attempt)
@@ -273,7 +277,8 @@ class Reader:
 
     def _tuple(self, tree: Tree, arguments: tuple[Any, ...], hint: Any, path: str) -> Any:
         if not isinstance(tree, Items):
-            return self._expected(tree, hint, path)
+            more = "; write it in []" if isinstance(tree, Scalar) and tree.value is not None else ""
+            return self._expected(tree, hint, path, more)
         if arguments[-1] is ...:
             hints: tuple[Any, ...] = (arguments[0],) * len(tree.items)
         elif len(arguments) == len(tree.items):
@@ -297,7 +302,8 @@ class Reader:
                 return self.note(tree.place, path, f"must be a finite number, got {quoted(value)}")
             return float(value)
         if hint is Path and isinstance(value, str) and value and "\0" not in value:
-            return tree.place.base / value
+            self.files[path] = tree.place.base / value
+            return self.files[path]
         if type(value) is hint:
             return value
         return self._expected(tree, hint, path, meant_as(value, hint))
@@ -353,7 +359,8 @@ class Reader:
                 arguments[argument] = defaults[argument]
         if INVALID in arguments.values() or not right:
             return INVALID
-        return Component(name, arguments)
+        self.components[path] = Component(name, arguments)
+        return self.components[path]
 
     def _arguments(self, tree: Tree, members: Members, path: str) -> Any:
         hints = {**members.required, **members.optional}

@@ -38,6 +38,13 @@ def test_every_value_has_an_origin() -> None:
     assert all(line.rstrip().endswith(":") for line in headings)
 
 
+def test_what_is_left_out_is_shown_as_well() -> None:
+    write_example(Path(), REGRESSION)
+    lines = dump_config(load_config("x.yaml")).splitlines()
+    assert f"{'early_stopping: null':<40}  # default" in lines
+    assert f"{'  time_limit: null':<40}  # default" in lines
+
+
 def test_a_batch_of_everything_is_dumped_though_it_is_null() -> None:
     write_example(Path(), REGRESSION)
     assert "batch_size: null" in dump_config(load_config("x.yaml", ["train.batch_size=null"]))
