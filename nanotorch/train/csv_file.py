@@ -105,6 +105,17 @@ class CsvFile:
             message,
         )
 
+    def error(self, problems: Sequence[Problem]) -> ConfigError:
+        """Return the error of several problems, those of the table in the order of its lines."""
+
+        def line_and_column(problem: Problem) -> tuple[int, int]:
+            place = problem.place
+            if place is None or place.source != self.source:
+                return 0, 0
+            return place.line, place.column
+
+        return ConfigError(sorted(problems, key=line_and_column))
+
     def no_value(self, text: str) -> str:
         """Return the message for a cell without a value."""
         said = f"{quoted(text)} stands for no value" if text else "is empty"

@@ -111,7 +111,8 @@ def rows(
     header = ["run", "status", "steps", "seconds", *settings, *metrics]
     found = [header]
     for outcome in outcomes:
-        shown = [f"{outcome.results.get(name, math.nan):.6g}" for name in metrics]
+        results = outcome.results
+        shown = [f"{results[name]:.6g}" if name in results else "" for name in metrics]
         given = [outcome.settings.get(key, "") for key in settings]
         steps = "" if outcome.steps is None else str(outcome.steps)
         seconds = "" if math.isnan(outcome.seconds) else f"{outcome.seconds:.1f}"

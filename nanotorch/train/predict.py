@@ -90,6 +90,8 @@ def run(options: argparse.Namespace) -> None:
         raise refusal("--prompt is for models of text")
     if options.input is None:
         raise refusal("needs a file of samples beside the run")
+    if options.output is not None and same_file(options.output, options.input):
+        raise refusal("--output is the file of samples itself, which would be lost")
     rows, targets = read_samples(trained, Path(options.input))
     outputs = trained.outputs(trained.preprocessing.inputs(rows))
     text = table_text(trained.kind.predictions(outputs, trained.dataset))
@@ -102,8 +104,17 @@ def run(options: argparse.Namespace) -> None:
         told = ~np.isnan(targets)
         found = trained.kind.measure(outputs[told], targets[told])
         said = ", ".join(f"{name} {value:.4f}" for name, value in found.items())
-        only = "" if told.all() else f"the {told.sum()} rows with a target: "
+        noun = "row" if told.sum() == 1 else "rows"
+        only = "" if told.all() else f"the {told.sum()} {noun} with a target: "
         print(f"{only}{said}", file=sys.stderr)
+
+
+def same_file(name: str, other: str) -> bool:
+    """Return whether two names are those of one file that is there."""
+    try:
+        return Path(name).samefile(other)
+    except (OSError, ValueError):  # one is not there, or no name
+        return False
 
 
 def write_output(name: str, text: str) -> None:

@@ -108,7 +108,7 @@ class Preprocessing:
             except ConfigError as error:
                 problems += error.problems
         if problems:
-            raise ConfigError(problems)
+            raise table.error(problems)
         return np.concatenate(found, axis=1)
 
     def fitted(self, x: Array, standardize: bool | str) -> "Preprocessing":

@@ -74,7 +74,7 @@ def read_table(
     except ConfigError as error:
         problems += error.problems
     if problems:
-        raise ConfigError(problems)
+        raise table.error(problems)
     return x, y, preprocessing
 
 

@@ -118,6 +118,7 @@ def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str]) -> None:
             "--output: cannot write '': Is a directory",
         ),
         ([str(directory), "table.csv", "--output", "runs"], "cannot write 'runs': Is a directory"),
+        ([str(directory), "table.csv", "--output", "./table.csv"], "file of samples itself, which"),
         ([str(directory), "table.csv", "--output", "no/x"], "cannot write 'no/x': No such file"),
         ([str(directory), "table.csv", "--prompt", "a"], "--prompt is for models of text"),
     ):
@@ -147,7 +148,7 @@ def test_rows_without_a_target_are_predicted(capsys: pytest.CaptureFixture[str])
     Path("some.csv").write_text("a,y\n1,2\n2,\n3,NA\n", "utf-8")
     rows, told = predicted(capsys, str(directory), "some.csv")
     assert len(rows) == 4
-    assert told.startswith("the 1 rows with a target: mae ")
+    assert told.startswith("the 1 row with a target: mae ")
     Path("none.csv").write_text("a,y\n1,\n2,\n", "utf-8")
     rows, told = predicted(capsys, str(directory), "none.csv")
     assert (len(rows), told) == (3, "")

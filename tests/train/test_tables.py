@@ -101,7 +101,7 @@ def test_what_counts_as_missing_is_no_name(cell: str) -> None:
 
 
 def test_the_mistakes_of_features_and_of_the_target_are_told_at_once() -> None:
-    text = refusal(REGRESSION, "a,b,y\n" + "1,2,3\n" * 9 + "x,2,3\n1,y,4\n1,2,z\n")
+    text = refusal(REGRESSION, "a,b,y\n" + "1,2,3\n" * 9 + "1,2,z\n1,y,4\nx,2,3\n")
     assert [line.split(":")[1] for line in text.splitlines()] == ["11", "12", "13"]
 
 
