@@ -236,34 +236,48 @@ def build_optimizer(component: Component, model: nn.Module, origins: Origins) ->
     patterns = [str(group["parameters"]) for group in groups]
     parts: list[dict[str, Any]] = []
     taken: set[str] = set()
-    path = "optimizer.groups[{}].parameters"
-    for group, (where, names) in zip(groups, matches(model, patterns, path, origins), strict=True):
+    problems = group_problems(plain, groups, origins)
+    try:
+        matched = [*matches(model, patterns, "optimizer.groups[{}].parameters", origins)]
+    except ConfigError as error:
+        raise ConfigError([*error.problems, *problems]) from None
+    if problems:
+        raise ConfigError(problems)
+    for group, (where, names) in zip(groups, matched, strict=True):
         chosen = [name for name in names if name in named and name not in taken]
         if not chosen:
             message = "matches only parameters that are frozen, or in a group before"
             raise origins.error(where, message)
         taken |= set(chosen)
-        options = {key: value for key, value in group.items() if key != "parameters"}
-        parts.append({"params": [named[name] for name in chosen], **options})
-        check_group(plain, options, where.removesuffix(".parameters"), origins)
+        parts.append({**group, "params": [named[name] for name in chosen]})
+        del parts[-1]["parameters"]
     rest = [parameter for name, parameter in named.items() if name not in taken]
     parts += [{"params": rest}] if rest else []
     built: optim.Optimizer = OPTIMIZERS.build(plain, "optimizer", origins, parts)
     return built
 
 
-def check_group(
-    component: Component, options: Mapping[str, Any], path: str, origins: Origins
-) -> None:
-    """Let the optimizer's own checks see the values of a group, to place what they refuse."""
-    trial = Component(component.name, {**component.arguments, **options})
-    try:
-        OPTIMIZERS.build(trial, path, origins, [nn.Parameter(torch.zeros(1, 1))])
-    except ConfigError as error:
-        own = [key for key in options if error.problems[0].path == f"{path}.{key}"]
-        where = f"{path}.{own[0]}" if own else path
-        place = origins.nearest(where)
-        raise ConfigError([Problem(place, where, error.problems[0].message)]) from None
+def group_problems(
+    component: Component, groups: Sequence[Mapping[str, Any]], origins: Origins
+) -> list[Problem]:
+    """Return what the optimizer's own checks refuse of the values of groups.
+
+    What they say of a group for the arguments of all groups is told once.
+    """
+    problems: dict[str, Problem] = {}
+    for index, group in enumerate(groups):
+        path = f"optimizer.groups[{index}]"
+        options = {key: value for key, value in group.items() if key != "parameters"}
+        trial = Component(component.name, {**component.arguments, **options})
+        try:
+            OPTIMIZERS.build(trial, path, origins, [nn.Parameter(torch.zeros(1, 1))])
+        except ConfigError as error:
+            for problem in error.problems:
+                own = problem.path.removeprefix(f"{path}.") in {*options, path}
+                where = problem.path if own else problem.path.replace(path, "optimizer", 1)
+                place = origins.nearest(where)
+                problems.setdefault(where, Problem(place, where, problem.message))
+    return [*problems.values()]
 
 
 def build_callbacks(components: Sequence[Component], origins: Origins) -> list[Callback]:

@@ -291,7 +291,9 @@ def read_csv(
         configured: whether a configuration says how, which messages then refer to.
 
     Raises:
-        OSError: if the file cannot be read.
+        OSError, ValueError: if the file cannot be read.
         ConfigError: if it is not a table; blank lines are passed over.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):  # which would never end, perhaps
+        raise ValueError("is a device or a pipe, not a file")
     return Table(path, delimiter, header, configured).read()

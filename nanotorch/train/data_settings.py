@@ -25,7 +25,8 @@ class Split(Section):
     def problems(self) -> Iterator[tuple[str, str]]:
         total = self.train + self.validation + self.test
         if abs(total - 1) > 1e-6:
-            yield "", f"train, validation and test must add up to 1, got {total:g}"
+            parts = f"train {self.train:g}, validation {self.validation:g} and test {self.test:g}"
+            yield "", f"{parts} add up to {total:g}, not 1"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,13 +87,13 @@ class Range:
     def problem(self, value: float) -> str | None:
         """Return what is wrong with `value`, None if it lies within."""
         if value < self.low:
-            return f"must be at least {self.low:g}, got {quoted(value)}"
+            return f"must be at least {self.low:.15g}, got {quoted(value)}"
         if value <= self.above:
-            return f"must be greater than {self.above:g}, got {quoted(value)}"
+            return f"must be greater than {self.above:.15g}, got {quoted(value)}"
         if value > self.high:
-            return f"must be at most {self.high:g}, got {quoted(value)}"
+            return f"must be at most {self.high:.15g}, got {quoted(value)}"
         if value >= self.below:
-            return f"must be less than {self.below:g}, got {quoted(value)}"
+            return f"must be less than {self.below:.15g}, got {quoted(value)}"
         return None
 
 
@@ -111,6 +111,8 @@ def meant_as(value: Any, hint: Any) -> str:
     """Return how a value should have been written, if that is plain."""
     if hint is int and isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return f"; write {int(value)}"
+    if hint is str and value is not None:
+        return "; put it in quotes"
     if not isinstance(value, str) or hint not in (int, float, bool):
         return ""
     if hint is bool:
@@ -277,14 +279,15 @@ class Reader:
 
     def _tuple(self, tree: Tree, arguments: tuple[Any, ...], hint: Any, path: str) -> Any:
         if not isinstance(tree, Items):
-            more = "; write it in []" if isinstance(tree, Scalar) and tree.value is not None else ""
-            return self._expected(tree, hint, path, more)
+            several = arguments[-1] is ... and arguments[0] in (str, int, float)
+            single = several and isinstance(tree, Scalar) and tree.value is not None
+            return self._expected(tree, hint, path, "; write it in []" if single else "")
         if arguments[-1] is ...:
             hints: tuple[Any, ...] = (arguments[0],) * len(tree.items)
         elif len(arguments) == len(tree.items):
             hints = arguments
         else:
-            message = f"expected {described(hint)}, got {len(tree.items)} items"
+            message = f"expected {described(hint)}, got {len(tree.items)}"
             return self.note(tree.place, path, message)
         values = tuple(
             self.read(item, item_hint, f"{path}[{index}]")

@@ -117,7 +117,8 @@ def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> T
         if not isinstance(tree, Items):
             raise ConfigError([Problem(value.place, here, f"is {tree}, not a list")])
         if step >= len(tree.items):
-            message = f"the list has {len(tree.items)} items, counted from [0]"
+            count = len(tree.items)
+            message = f"the list has {count} item{'s' * (count != 1)}, counted from [0]"
             raise ConfigError([Problem(value.place, path_text(steps[: done + 1]), message)])
         items = list(tree.items)
         items[step] = replaced(items[step], steps, value, done + 1)

@@ -133,3 +133,10 @@ def test_a_column_of_something_else_is_one_mistake(cells: list[str], message: st
 def test_paths_are_shown_from_here(tmp_path: Path) -> None:
     assert shown_path(tmp_path / "a" / "b.csv") == str(Path("a") / "b.csv")
     assert shown_path(tmp_path.parent / "c.csv") == str(tmp_path.parent / "c.csv")
+
+
+def test_what_has_no_end_is_no_table() -> None:
+    if not Path("/dev/zero").exists():
+        pytest.skip("there is no such device on this system")
+    with pytest.raises(ValueError, match="is a device or a pipe, not a file"):
+        read_csv(Path("/dev/zero"))

@@ -96,6 +96,19 @@ def test_mistakes_are_placed(override: str, message: str) -> None:
     assert refusal(override) == place + message
 
 
+def test_mistakes_of_all_groups_are_told_at_once() -> None:
+    groups = "[{parameters: '9.*', lr: -1}, {parameters: '0.*', betas: [0.9, 2], eps: -1}]"
+    with pytest.raises(ConfigError) as caught:
+        built(f"optimizer={{name: Adam, weight_decay: -1, groups: {groups}}}")
+    assert [problem.path for problem in caught.value.problems] == [
+        "optimizer.groups[0].parameters",
+        "optimizer.groups[0].lr",
+        "optimizer.weight_decay",
+        "optimizer.groups[1].eps",
+        "optimizer.groups[1].betas",
+    ]
+
+
 class Halved(nn.Module):
     """A layer of one's own."""
 

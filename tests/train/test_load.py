@@ -113,12 +113,13 @@ REGRESSION_ERRORS = {
     ("lr: 0.1", "lr:"): "x.yaml:9:27: optimizer.lr: expected a number, got nothing",
     ("lr: 0.1", "lr: 0.1, nesterov: on"): "x.yaml:9:43: optimizer.nesterov: "
     "expected true or false, got 'on' (text); write true",
-    ("target: y", "target: 1"): "x.yaml:4:11: data.target: expected text, got 1 (an integer)",
+    ("target: y", "target: 1"): "x.yaml:4:11: data.target: expected text, got 1 (an integer); "
+    "put it in quotes",
     ("csv: table.csv", "csv: ''"): "x.yaml:3:8: data.csv: expected a file name, got '' (text)",
     ("target: y", "target: y\n  features: a"): "x.yaml:5:13: data.features: "
     "expected a list, each item text, got 'a' (text); write it in []",
     ("target: y", "target: y\n  features: [a, 1]"): "x.yaml:5:17: data.features[1]: "
-    "expected text, got 1 (an integer)",
+    "expected text, got 1 (an integer); put it in quotes",
     ("{epochs: 2, batch_size: 4}", "12"): "x.yaml:10:8: train: expected a mapping, "
     "got 12 (an integer); its keys are epochs, steps, batch_size, shuffle, accumulate, clip_norm, "
     "clip_value, validate_every, time_limit, overfit_batches, fast_dev_run, compile",
@@ -138,11 +139,11 @@ REGRESSION_ERRORS = {
     ("epochs: 2", "epochs: 0"): "x.yaml:10:17: train.epochs: must be at least 1, got 0",
     ("experiment:", "seed: -1\nexperiment:"): "x.yaml:1:7: seed: must be at least 0, got -1",
     ("experiment:", "seed: 4294967296\nexperiment:"): "x.yaml:1:7: seed: must be at most "
-    "4.29497e+09, got 4294967296",
+    "4294967295, got 4294967296",
     ("target: y", "target: y\n  split: {train: 0}"): "x.yaml:5:18: data.split.train: "
     "must be greater than 0, got 0.0",
     ("target: y", "target: y\n  split: {train: 0.9}"): "x.yaml:5:10: data.split: "
-    "train, validation and test must add up to 1, got 1.2",
+    "train 0.9, validation 0.15 and test 0.15 add up to 1.2, not 1",
     ("regression", "regresion"): "x.yaml:1:13: experiment: 'regresion' is not known; "
     "did you mean 'regression'?",
     ("MSELoss", "mseloss"): "x.yaml:8:14: loss.name: 'mseloss' is not known; "
@@ -203,7 +204,7 @@ CLASSIFICATION_ERRORS = {
     ("BCEWithLogitsLoss", "MSELoss"): "x.yaml:6:7: loss.name: "
     "a classification takes BCEWithLogitsLoss or BCELoss or CrossEntropyLoss or NLLLoss",
     ("lr: 0.01", "betas: [0.9]"): "x.yaml:7:32: optimizer.betas: "
-    "expected a list of 2, each a number, got 1 items",
+    "expected a list of 2, each a number, got 1",
     ("lr: 0.01", "betas: [0.9, x]"): "x.yaml:7:38: optimizer.betas[1]: expected a number, "
     "got 'x' (text)",
     ("samples: 40", "samples: 1"): "x.yaml:3:37: data.generator.samples: must be at least 2, got 1",
