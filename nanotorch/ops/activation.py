@@ -164,7 +164,7 @@ def softplus_slope(g: Any, input: Any, beta: float, threshold: float) -> Any:
 def softmax_along(input: Array, dim: int) -> Array:
     """``exp(input)``, divided by its sum along ``dim``."""
     if input.dtype.kind != "f":
-        raise float_only(kernel("softmax", input, dim), input)
+        return nothing_of(kernel("softmax", input, dim), input)
     if input.ndim == 0:
         return np.exp(input - input)  # nan for nan and infinity
     e = np.exp(input - maximum_along(input, dim))
@@ -181,7 +181,7 @@ def softmax_along(input: Array, dim: int) -> Array:
 def log_softmax_along(input: Array, dim: int) -> Array:
     """``input - log(sum(exp(input)))`` along ``dim``."""
     if input.dtype.kind != "f":
-        raise float_only(kernel("log_softmax", input, dim), input)
+        return nothing_of(kernel("log_softmax", input, dim), input)
     if input.ndim == 0:
         return input - input
     shifted = input - maximum_along(input, dim)
@@ -191,6 +191,13 @@ def log_softmax_along(input: Array, dim: int) -> Array:
 def kernel(name: str, input: Array, dim: int) -> str:
     """PyTorch's name of what computes along ``dim``."""
     return f"{name}_lastdim_kernel_impl" if dim in (-1, input.ndim - 1) else f"{name}_kernel_impl"
+
+
+def nothing_of(name: str, input: Array) -> Array:
+    """What a kernel for floating-point numbers makes of others: it refuses any."""
+    if input.size:
+        raise float_only(name, input)
+    return np.empty_like(input)
 
 
 def float_only(name: str, input: Array) -> NotImplementedError:

@@ -383,4 +383,8 @@ CASES: dict[str, tuple[str, ...]] = {
     "no inverse from a factor that has none": (
         "torch.tensor([[1.0, 0.0], [2.0, 0.0]]).cholesky_inverse()",
     ),
+    "a softmax of no integers": (
+        "t2 = torch.zeros(2, 0, dtype=torch.int64).softmax(0)",
+        "t3 = torch.zeros(0, dtype=torch.bool).log_softmax(0)",
+    ),
 }
