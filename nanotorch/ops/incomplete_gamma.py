@@ -85,7 +85,8 @@ def regularized(input: Array, other: Array, upper: bool) -> Array:
         ],
         math.nan,
     )
-    out = np.array(1 - lower if upper else lower)
+    out = np.asarray(np.maximum(a, x))  # in the memory order of elementwise functions
+    out[...] = 1 - lower if upper else lower
     a, x = a[plain], x[plain]
     factor = np.exp(a * np.log(x) - x - np.asarray(log_gamma(a), np.float64))
     small = x < a + 1

@@ -387,4 +387,9 @@ CASES: dict[str, tuple[str, ...]] = {
         "t2 = torch.zeros(2, 0, dtype=torch.int64).softmax(0)",
         "t3 = torch.zeros(0, dtype=torch.bool).log_softmax(0)",
     ),
+    "incomplete gamma functions keep the order in memory": (
+        "t2 = torch.tensor([[2.0, 0.5], [0.5, 3.0], [1.0, 1.0]]).t()",
+        "t3 = t2.igammac(t2)",
+        "t4 = t3.view(-1)",
+    ),
 }
