@@ -45,6 +45,7 @@ FILES = {
     "nn_plain": "tests.nn.situations_plain",
     "nn_classes": "tests.nn.situations_classes",
     "nn_everyday": "tests.nn.situations_everyday",
+    "nn_mistakes": "tests.nn.situations_mistakes",
     "optim": "tests.optim.situations_optim",
     "optim_state": "tests.optim.situations_state",
     "optim_elementwise": "tests.optim.situations_elementwise",

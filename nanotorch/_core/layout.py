@@ -29,6 +29,17 @@ def normal_dim(dim: int, ndim: int) -> int:
     return dim % count
 
 
+def own_dim(dim: int, ndim: int) -> int:
+    """`normal_dim` of what must be there: 0-d tensors have none.
+
+    Raises:
+        TypeError, IndexError: see there; for any dimension of a 0-d tensor.
+    """
+    if not ndim:
+        raise IndexError(f"Dimension specified as {as_int(dim)} but tensor has no dimensions")
+    return normal_dim(dim, ndim)
+
+
 def strides_of(array: np.ndarray) -> tuple[int, ...]:
     """The strides in elements, as PyTorch counts them where there is but one element or none."""
     if not array.size:  # NumPy gives zeros
@@ -119,12 +130,12 @@ class Layout:
         """
         if dim is None:
             return self.shape
-        return self._array.shape[normal_dim(dim, self._array.ndim)]
+        return self._array.shape[own_dim(dim, self._array.ndim)]
 
     def stride(self, dim: int | None = None) -> Any:
         """The steps between neighbours along each dimension, in elements."""
         strides = strides_of(self._array)
-        return strides if dim is None else strides[normal_dim(dim, len(strides))]
+        return strides if dim is None else strides[own_dim(dim, len(strides))]
 
     def dim(self) -> int:
         """The number of dimensions."""

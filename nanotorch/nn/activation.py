@@ -6,6 +6,8 @@ from nanotorch import ops
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import activation as F
 from nanotorch.nn.module import Module
+from nanotorch.nn.own_names import OwnNames
+from nanotorch.ops.given import tensor_given
 
 
 class _Activation(Module):
@@ -40,6 +42,7 @@ class Tanh(_Activation):
 
     def forward(self, input: Tensor) -> Tensor:
         """The function of ``input``."""
+        tensor_given("tanh", input)
         result: Tensor = ops.tanh(input)
         return result
 
@@ -49,6 +52,7 @@ class Sigmoid(_Activation):
 
     def forward(self, input: Tensor) -> Tensor:
         """The function of ``input``."""
+        tensor_given("sigmoid", input)
         result: Tensor = ops.sigmoid(input)
         return result
 
@@ -241,17 +245,20 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
 
-class _Along(_Activation):
+class _Along(OwnNames, _Activation):
     """An activation along a dimension.
 
     Args:
         dim: which. Default: None, for which PyTorch picks one and warns.
     """
 
+    own_names = ("__init__",)
     shown = ("dim",)
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
+        if not (dim is None or isinstance(dim, int)):
+            raise TypeError(f"dim must be an int or None, got {type(dim)}")
         self.dim = dim
 
 

@@ -146,8 +146,8 @@ class BatchNorm1d(_BatchNorm):
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim not in (2, 3):
-            raise ValueError(f"expected 2D or 3D input (got {input.ndim}D input)")
+        if input.dim() not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
 
 
 class BatchNorm2d(_BatchNorm):
@@ -160,8 +160,8 @@ class BatchNorm2d(_BatchNorm):
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim != 4:
-            raise ValueError(f"expected 4D input (got {input.ndim}D input)")
+        if input.dim() != 4:
+            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
 
 
 class BatchNorm3d(_BatchNorm):
@@ -174,5 +174,5 @@ class BatchNorm3d(_BatchNorm):
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim != 5:
-            raise ValueError(f"expected 5D input (got {input.ndim}D input)")
+        if input.dim() != 5:
+            raise ValueError(f"expected 5D input (got {input.dim()}D input)")

@@ -4,6 +4,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import blocks as F
 from nanotorch.nn.functional.blocks import Number
 from nanotorch.nn.module import Module
+from nanotorch.ops.given import tensor_given
 
 
 class Unfold(Module):
@@ -77,6 +78,7 @@ class PixelShuffle(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The larger picture of fewer channels."""
+        tensor_given("pixel_shuffle", input)
         result: Tensor = F.pixel_shuffle(input, self.upscale_factor)
         return result
 
@@ -93,6 +95,7 @@ class PixelUnshuffle(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The smaller picture of more channels."""
+        tensor_given("pixel_unshuffle", input)
         result: Tensor = F.pixel_unshuffle(input, self.downscale_factor)
         return result
 

@@ -11,6 +11,7 @@ from nanotorch.nn import init
 from nanotorch.nn.functional import convolution
 from nanotorch.nn.functional.padding import pad
 from nanotorch.nn.module import Module
+from nanotorch.nn.own_names import OwnNames
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.windows import Ints
 
@@ -120,7 +121,7 @@ class _ConvNd(Module):
         return ", ".join(parts)
 
 
-class _Conv(_ConvNd):
+class _Conv(OwnNames, _ConvNd):
     """Convolutions; see `Conv2d`."""
 
     function: Any
@@ -216,7 +217,7 @@ class Conv3d(_Conv):
     function = staticmethod(convolution.conv3d)
 
 
-class _ConvTransposeNd(_ConvNd):
+class _ConvTransposeNd(OwnNames, _ConvNd):
     """Transposed convolutions; see `ConvTranspose2d`."""
 
     transposed_layer = True

@@ -10,15 +10,18 @@ from nanotorch.nn.functional import further_activation as F
 from nanotorch.nn.functional.activation import softmax
 from nanotorch.nn.init import constant_
 from nanotorch.nn.module import Module
+from nanotorch.nn.own_names import OwnNames
 from nanotorch.nn.parameter import Parameter
 
 
-class _InPlace(_Activation):
+class _InPlace(OwnNames, _Activation):
     """An activation whose only choice is whether to write into its input.
 
     Args:
         inplace: write into the input. Default: False.
     """
+
+    own_names = ("__init__",)
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()

@@ -13,7 +13,6 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.hooks import HookDict
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.nn import every_module
 from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.module_state import ModuleState
 
@@ -32,19 +31,6 @@ HOOK_OPTIONS = (
     "_forward_hooks_always_called",
     "_forward_pre_hooks_with_kwargs",
     "_load_state_dict_pre_hooks_with_module",
-)
-
-
-# Where PyTorch has the hooks of all modules.
-register_module_backward_hook = every_module.register_module_backward_hook
-register_module_buffer_registration_hook = every_module.register_module_buffer_registration_hook
-register_module_forward_hook = every_module.register_module_forward_hook
-register_module_forward_pre_hook = every_module.register_module_forward_pre_hook
-register_module_full_backward_hook = every_module.register_module_full_backward_hook
-register_module_full_backward_pre_hook = every_module.register_module_full_backward_pre_hook
-register_module_module_registration_hook = every_module.register_module_module_registration_hook
-register_module_parameter_registration_hook = (
-    every_module.register_module_parameter_registration_hook
 )
 
 

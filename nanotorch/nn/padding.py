@@ -6,17 +6,19 @@ from typing import Any
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional.padding import pad
 from nanotorch.nn.module import Module
+from nanotorch.nn.own_names import OwnNames
 
 Number = int | Sequence[int]
 
 
-class _Pad(Module):
+class _Pad(OwnNames, Module):
     """What padding layers share.
 
     Args:
         padding: how much on all sides; or before and after, the last dimension first.
     """
 
+    own_names = ("__init__",)
     dims = 1
     mode = "constant"
     value: float | None = None
@@ -149,8 +151,8 @@ class _CircularPadNd(_Pad):
     def forward(self, input: Tensor) -> Tensor:
         """The input with the elements of the other side around it."""
         low = self.dims + 1
-        if input.ndim not in (low, low + 1):
-            raise ValueError(f"expected {low}D or {low + 1}D input (got {input.ndim}D input)")
+        if input.dim() not in (low, low + 1):
+            raise ValueError(f"expected {low}D or {low + 1}D input (got {input.dim()}D input)")
         return super().forward(input)
 
 

@@ -7,6 +7,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import pooling as F
 from nanotorch.nn.functional import unpooling
 from nanotorch.nn.module import Module
+from nanotorch.nn.own_names import OwnNames
 
 Number = int | Sequence[int]
 
@@ -14,9 +15,10 @@ Number = int | Sequence[int]
 # The greatest
 
 
-class _MaxPoolNd(Module):
+class _MaxPoolNd(OwnNames, Module):
     """What layers share that take the greatest elements; see `MaxPool2d`."""
 
+    own_names = ("forward",)
     function: Any
 
     def __init__(
@@ -172,7 +174,7 @@ class AvgPool1d(_AvgPoolNd):
         )  # fmt: skip
 
 
-class _AvgPool(_AvgPoolNd):
+class _AvgPool(OwnNames, _AvgPoolNd):
     """What layers of means over several dimensions share; see `AvgPool2d`."""
 
     function: Any
@@ -223,9 +225,10 @@ class AvgPool3d(_AvgPool):
 # Norms
 
 
-class _LPPoolNd(Module):
+class _LPPoolNd(OwnNames, Module):
     """What layers of norms share; see `LPPool2d`."""
 
+    own_names = ("forward",)
     function: Any
 
     def __init__(
@@ -279,9 +282,10 @@ class LPPool3d(_LPPoolNd):
 # Parts
 
 
-class _AdaptiveAvgPoolNd(Module):
+class _AdaptiveAvgPoolNd(OwnNames, Module):
     """What layers share that take means of parts; see `AdaptiveAvgPool2d`."""
 
+    own_names = ("forward",)
     function: Any
 
     def __init__(self, output_size: Any) -> None:
@@ -324,9 +328,10 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     function = staticmethod(F.adaptive_avg_pool3d)
 
 
-class _AdaptiveMaxPoolNd(Module):
+class _AdaptiveMaxPoolNd(OwnNames, Module):
     """What layers share that take the greatest elements of parts; see `AdaptiveMaxPool2d`."""
 
+    own_names = ("forward",)
     function: Any
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:

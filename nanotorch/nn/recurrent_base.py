@@ -11,6 +11,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
 from nanotorch.nn.functional.dropout import dropout
 from nanotorch.nn.module import Module
+from nanotorch.nn.own_names import OwnNames
 from nanotorch.nn.parameter import Parameter
 from nanotorch.nn.utils.rnn import PackedSequence
 from nanotorch.ops.recurrence import Sizes
@@ -24,7 +25,7 @@ PROJECTED = "LSTM with projections is not supported with oneDNN. Using default i
 Hidden = tuple[Tensor, ...]  # h, and of an LSTM c
 
 
-class RNNBase(Module):
+class RNNBase(OwnNames, Module):
     """What recurrent layers share: parameters, checks, and the way through the layers.
 
     Args:
@@ -49,6 +50,7 @@ class RNNBase(Module):
         UserWarning: for a dropout of one layer, which has no effect.
     """
 
+    own_names = ("forward",)
     mode: str
     bias: bool
 

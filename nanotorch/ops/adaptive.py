@@ -12,8 +12,9 @@ from nanotorch._core.batch_rules import merged
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.given import tensor_given
 from nanotorch.ops.pooling import SPREAD_2D, SPREAD_3D
-from nanotorch.ops.pooling_functions import check_few, tensor_given
+from nanotorch.ops.pooling_functions import check_few
 from nanotorch.ops.reduction import mean_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
 from nanotorch.ops.taps import RESAMPLE, Maps, Taps, along

@@ -111,10 +111,10 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
     Raises:
         RuntimeError: if the matrices do not fit, or dtypes differ.
     """
-    if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
-        check_mm("addmm", mat1, mat2)
     if input.dtype is not mat2.dtype or mat1.dtype is not mat2.dtype:
         check_dtypes(input, mat1, mat2)
+    if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
+        check_mm("addmm", mat1, mat2)
     out = product(mat1, mat2)
     if alpha != 1:
         out = scaled(out, alpha)

@@ -45,22 +45,28 @@ def per_dim(name: str, value: Any, dims: int, count: int) -> Ints:
     return given
 
 
-def check_types(name: str, tensors: tuple[Any, Any, Any]) -> None:
-    """Refuse what is no tensor, and tensors of different dtypes."""
-    given = [t for t in tensors if t is not None]
-    if not all(isinstance(t, Tensor) for t in given) or tensors[1] is None:
-        if name.startswith("conv_"):
-            wrong = next(k for k, t in enumerate(tensors) if not isinstance(t, Tensor))
-            raise refused(
-                tensors[wrong], "Tensor", (name, ("input", "weight", "bias")[wrong], wrong + 1)
-            )
-        raise combination(name, given, FORMS)
-    kinds = [dtypes.of_array(t._array) for t in given]
-    if tensors[2] is not None and kinds[0] != kinds[2]:
+def check_tensors(name: str, given: tuple[Any, ...]) -> None:
+    """Refuse what is no tensor of a convolution's arguments: input, weight, bias and the rest."""
+    wrong = [k for k in range(3) if not isinstance(given[k], Tensor) and (k < 2 or given[k])]
+    if not wrong:
+        return
+    if name.startswith("conv_"):
+        place = (name, ("input", "weight", "bias")[wrong[0]], wrong[0] + 1)
+        raise refused(given[wrong[0]], "Tensor", place)
+    # Layers give all arguments; programs usually those that differ from the default.
+    count = 7 if isinstance(given[3], tuple) else 3 if given[2] is not None else 2
+    raise combination(name, given[:count], FORMS)
+
+
+def check_dtypes(transposed: bool, *tensors: Any) -> None:
+    """Refuse input, weight and bias of different dtypes."""
+    kinds = [dtypes.of_array(t._array) for t in tensors if t is not None]
+    weighed = transposed and kinds[0] != kinds[1]
+    if tensors[2] is not None and kinds[0] != kinds[2] and not weighed:
         a, b = (dtypes.C_NAMES[k.name] for k in (kinds[0], kinds[2]))
         raise RuntimeError(f"Input type ({a}) and bias type ({b}) should be the same")
     if kinds[0] != kinds[1]:
-        if kinds[0] is dtypes.float32 and kinds[1].is_floating_point:
+        if kinds[0] is dtypes.float32 and kinds[1].is_floating_point and not transposed:
             raise RuntimeError(
                 f"Input type (torch.{kinds[0].char}Tensor) and weight type "
                 f"(torch.{kinds[1].char}Tensor) should be the same or input should be a MKLDNN "
@@ -209,7 +215,8 @@ def convolution_of(
     dilation: Any, groups: Any,
 ) -> Any:  # fmt: skip
     """A convolution over ``dims`` dimensions of what users give."""
-    check_types(name, (input, weight, bias))
+    check_tensors(name, (input, weight, bias, stride, padding, dilation, groups))
+    check_dtypes(False, input, weight, bias)
     alone = check_ndim(name, input, dims)
     if alone:
         input = unsqueeze(input, 0)
@@ -236,8 +243,9 @@ def transposed_of(
     output_padding: Any, groups: Any, dilation: Any,
 ) -> Any:  # fmt: skip
     """A transposed convolution over ``dims`` dimensions of what users give."""
-    check_types(name, (input, weight, bias))
+    check_tensors(name, (input, weight, bias))
     alone = check_ndim(name, input, dims)
+    check_dtypes(True, input, weight, bias)
     if alone:
         input = unsqueeze(input, 0)
     count, groups = weight._array.ndim - 2, as_int(groups)

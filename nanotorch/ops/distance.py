@@ -13,6 +13,7 @@ from nanotorch.ops.accumulation import add_rows
 from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.expanding import common_shape
+from nanotorch.ops.given import tensors_given
 from nanotorch.ops.linalg import norm_along, norm_slope
 from nanotorch.ops.masking import where
 from nanotorch.ops.reduction import normal_dims
@@ -52,7 +53,7 @@ def pairwise_distance(
     Raises:
         RuntimeError: for shapes that do not broadcast.
     """
-    both_tensors("pairwise_distance", x1, x2)
+    tensors_given("pairwise_distance", x1=x1, x2=x2)
     difference = x1 - x2
     floating = difference.is_floating_point()
     moved = plus_number(difference, eps) if floating else difference + eps
@@ -75,7 +76,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
         IndexError: for a ``dim`` out of range.
         RuntimeError: for shapes that do not broadcast, or integers.
     """
-    both_tensors("cosine_similarity", x1, x2)
+    tensors_given("cosine_similarity", x1=x1, x2=x2)
     kind = dtypes.promote_types(x1.dtype, x2.dtype)
     if not kind.is_floating_point:
         raise RuntimeError(
@@ -93,16 +94,6 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
         units.append(vectors / norms)
     cosine: Tensor = (units[0] * units[1]).sum(dim)
     return cosine
-
-
-def both_tensors(name: str, *values: Any) -> None:
-    """Refuse what is no tensor."""
-    for position, value in enumerate(values, 1):
-        if not isinstance(value, Tensor):
-            raise TypeError(
-                f"{name}(): argument 'x{position}' (position {position}) must be Tensor, not "
-                f"{type(value).__name__}"
-            )
 
 
 # Between all rows of one matrix

@@ -164,8 +164,8 @@ def bce_with_logits(
     ``(1 - target) * x + (1 + (pos_weight - 1) * target) * softplus(-x)``.
     """
     one = number(1, input.dtype)
-    negated = np.negative(input)
-    softplus = np.minimum(input, negated)  # -|input|
+    negated = np.negative(input, out=...)
+    softplus = np.minimum(input, negated, out=...)  # -|input|
     np.exp(softplus, out=softplus)
     np.log1p(softplus, out=softplus)
     np.maximum(negated, number(0, input.dtype), out=negated)

@@ -3,10 +3,11 @@
 from functools import lru_cache
 from typing import Any
 
-from nanotorch._core.arguments import as_int, as_ints, refused
+from nanotorch._core.arguments import as_int, as_ints
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.averaging import avg_pool, avg_pool_of_volumes
+from nanotorch.ops.given import tensor_given
 from nanotorch.ops.pooling import Pooling, max_pool_of_pictures, max_pool_of_volumes, pooling
 from nanotorch.ops.shape import squeeze_one, unsqueeze
 from nanotorch.ops.windows import Ints
@@ -41,12 +42,6 @@ def strides(name: str, stride: Any, kernel: Ints, form: str = "") -> Ints:
     if stride is None or (isinstance(stride, (tuple, list)) and not stride):
         return kernel
     return per_dim(name, "stride", stride, len(kernel), form)
-
-
-def tensor_given(name: str, input: Any) -> None:
-    """Refuse an input that is no tensor."""
-    if not isinstance(input, Tensor):
-        raise refused(input, "Tensor", (name, "input", 1))
 
 
 def check_elements(input: Tensor, dims: int) -> None:

@@ -12,6 +12,7 @@ from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.activation import float_only
 from nanotorch.ops.comparison import vanishing
+from nanotorch.ops.given import tensors_given
 from nanotorch.ops.hidden import inplace_form
 from nanotorch.ops.masking import where
 
@@ -176,12 +177,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     Reference:
         He et al., Delving Deep into Rectifiers, ICCV 2015, equation 1.
     """
-    for position, (name, tensor) in enumerate((("input", input), ("weight", weight)), 1):
-        if not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"prelu(): argument '{name}' (position {position}) must be Tensor, "
-                f"not {type(tensor).__name__}"
-            )
+    tensors_given("prelu", input=input, weight=weight)
     if input.dtype is not weight.dtype:
         raise RuntimeError(
             f"prelu: Type promoting not supported. Got {input.dtype.char} and {weight.dtype.char}"

@@ -136,7 +136,7 @@ def short_attributes(torch: Any) -> Any:
 
 
 def users_function(torch: Any) -> Any:
-    class Product(torch.autograd.Function):
+    class Product(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, x: Any, y: Any) -> Any:
             ctx.save_for_backward(y + 1, y + 2)

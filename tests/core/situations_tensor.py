@@ -52,6 +52,8 @@ def sizes(torch: Any) -> Any:
         t.size(dim=1),
         raised(lambda: t.size(3)),
         raised(lambda: t.size(-4)),
+        raised(torch.ones(()).size, 0),
+        raised(torch.ones(()).stride, -1),
         t.stride(0),
         t.shape[1:],
         t.shape + (5,),  # noqa: RUF005 - what `+` makes of a Size is what is asked

@@ -117,7 +117,7 @@ def random_integers(torch: Any) -> Any:
 
 def hooks_of_all_modules(torch: Any) -> Any:
     """In their order, before a module's own; what they return."""
-    module = importlib.import_module(f"{torch.nn.Module.__module__}")
+    module = importlib.import_module(f"{torch.__name__}.nn.modules.module")
     seen: list[Any] = []
 
     def note(name: str) -> Any:
@@ -164,7 +164,7 @@ def hooks_of_all_modules(torch: Any) -> Any:
 
 def hooks_of_registration(torch: Any) -> Any:
     """They see what is registered, and may put something else in its place."""
-    module = importlib.import_module(f"{torch.nn.Module.__module__}")
+    module = importlib.import_module(f"{torch.__name__}.nn.modules.module")
     seen: list[Any] = []
 
     def note(m: Any, name: str, value: Any) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core import once
-from nanotorch.nn import module
+from nanotorch.nn import every_module as module
 from tests.asking import as_pytorch
 
 test_everyday = as_pytorch("nn_everyday")

@@ -9,9 +9,9 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops import activation as kernels
 from nanotorch.ops import units
 from nanotorch.ops.gelu import gelu_exact
+from nanotorch.ops.given import tensor_given
 from nanotorch.ops.overwriting import elu_ as elu_
 from nanotorch.ops.overwriting import leaky_relu_ as leaky_relu_
-from nanotorch.ops.pooling_functions import tensor_given
 from nanotorch.ops.units import hardtanh_ as hardtanh_
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -23,6 +23,7 @@ relu_ = ops.relu_
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(input, 0)``; with ``inplace``, written into ``input``."""
+    tensor_given("relu", input)
     result: Tensor = input.relu_() if inplace else kernels.relu(input)
     return result
 
@@ -33,6 +34,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     Reference:
         Maas, Hannun and Ng, Rectifier Nonlinearities Improve Neural Network Acoustic Models, 2013.
     """
+    tensor_given("leaky_relu", input)
     result: Tensor = (leaky_relu_ if inplace else kernels.leaky_relu)(input, negative_slope)
     return result
 
@@ -44,6 +46,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         Clevert, Unterthiner and Hochreiter, Fast and Accurate Deep Network Learning by Exponential
         Linear Units, ICLR 2016.
     """
+    tensor_given("elu", input)
     result: Tensor = (elu_ if inplace else units.elu)(input, alpha)
     return result
 
@@ -90,12 +93,14 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Any:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``, also known as swish."""
+    tensor_given("silu", input)
     result: Tensor = (units.silu_ if inplace else units.silu)(input)
     return result
 
 
 def logsigmoid(input: Tensor, *, out: Any = None) -> Tensor:
     """``log(sigmoid(input))``, without overflow."""
+    tensor_given("log_sigmoid", input)
     result: Tensor = units.log_sigmoid(input, out=out)
     return result
 
@@ -104,18 +109,19 @@ def softplus(
     input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None
 ) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
+    tensor_given("softplus", input)
     result: Tensor = kernels.softplus(input, beta, threshold, out=out)
     return result
 
 
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + |input|)``."""
-    return input / (ops.abs(input) + 1)
+    return input / (input.abs() + 1)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``."""
-    return input - ops.tanh(input)
+    return input - input.tanh()
 
 
 def hardtanh(
@@ -128,6 +134,9 @@ def hardtanh(
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    tensor_given("hardtanh", input)
+    if input._array.dtype.kind == "b":
+        raise NotImplementedError("Bool inputs not supported for hardtanh")
     result: Tensor = (hardtanh_ if inplace else units.hardtanh)(input, min_val, max_val)
     return result
 
@@ -163,8 +172,8 @@ def softmax(
         UserWarning: if ``dim`` is not given: 0 for 0, 1 or 3 dimensions, else 1.
     """
     if dim is None:
-        dim = usual_dim("softmax", input.ndim, _stacklevel)
-    result: Tensor = kernels.softmax(input, dim, dtype)
+        dim = usual_dim("softmax", input.dim(), _stacklevel)
+    result: Tensor = input.softmax(dim, dtype)
     return result
 
 
@@ -173,8 +182,8 @@ def softmin(
 ) -> Tensor:
     """`softmax` of ``-input``."""
     if dim is None:
-        dim = usual_dim("softmin", input.ndim, _stacklevel)
-    result: Tensor = kernels.softmax(-input, dim, dtype)
+        dim = usual_dim("softmin", input.dim(), _stacklevel)
+    result: Tensor = (-input).softmax(dim, dtype)
     return result
 
 
@@ -183,6 +192,6 @@ def log_softmax(
 ) -> Tensor:
     """The logarithm of `softmax`, exact for inputs of any size; arguments as there."""
     if dim is None:
-        dim = usual_dim("log_softmax", input.ndim, _stacklevel)
-    result: Tensor = kernels.log_softmax(input, dim, dtype)
+        dim = usual_dim("log_softmax", input.dim(), _stacklevel)
+    result: Tensor = input.log_softmax(dim, dtype)
     return result

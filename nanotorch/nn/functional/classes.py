@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core.arguments import refused
 from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.origins import about_operands
 from nanotorch._core.tensor import Tensor, wrap
@@ -12,6 +13,7 @@ from nanotorch.nn.functional.reduction import checked_reduction
 from nanotorch.nn.functional.reduction import reduce as reduced
 from nanotorch.ops import loss as kernels
 from nanotorch.ops.affine import linear
+from nanotorch.ops.given import tensors_given
 from nanotorch.ops.picture_loss import picture_nll
 from nanotorch.ops.scalar import over_number, times_number
 
@@ -66,12 +68,7 @@ def of_pictures(
 
 def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
     """Refuse scores, class numbers and weights that do not fit together."""
-    for position, (name, value) in enumerate((("self", input), ("target", target)), 1):
-        if not isinstance(value, Tensor):
-            raise TypeError(
-                f"nll_loss_nd(): argument '{name}' (position {position}) must be Tensor, "
-                f"not {type(value).__name__}"
-            )
+    tensors_given("nll_loss_nd", input=input, target=target)
     scores, classes = input._array.shape, target._array.shape
     if not scores:
         raise ValueError("Expected 1 or more dimensions (got 0)")
@@ -101,10 +98,7 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
 def check_weights(weight: Tensor | None, classes: int, prefix: str = "") -> None:
     """Refuse weights that are not one per class."""
     if weight is not None and not isinstance(weight, Tensor):
-        raise TypeError(
-            f"cross_entropy_loss(): argument 'weight' (position 3) must be Tensor, not "
-            f"{type(weight).__name__}"
-        )
+        raise refused(weight, "Tensor", ("cross_entropy_loss", "weight", 3))
     if weight is not None and weight._array.shape != (classes,):
         raise RuntimeError(
             f"{prefix}weight tensor should be defined either for all {classes} classes or no "
@@ -145,12 +139,7 @@ def cross_entropy(
         section 7 (label smoothing).
     """
     reduction = checked_reduction(reduction, size_average, reduce)
-    for position, (name, value) in enumerate((("input", input), ("target", target)), 1):
-        if not isinstance(value, Tensor):
-            raise TypeError(
-                f"cross_entropy_loss(): argument '{name}' (position {position}) must be Tensor, "
-                f"not {type(value).__name__}"
-            )
+    tensors_given("cross_entropy_loss", input=input, target=target)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if input._array.shape == target._array.shape:

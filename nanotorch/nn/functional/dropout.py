@@ -8,6 +8,7 @@ from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.drawing import alike, each
 from nanotorch.ops.generator import default_generator
+from nanotorch.ops.given import tensor_given
 from nanotorch.ops.random import empty_layout
 
 
@@ -27,6 +28,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         2012.
     """
     check_probability(p)
+    tensor_given("dropout", input)
     if p == 0.0 or not training or not input._array.size:
         return input
     mask = kept(input, p)
@@ -51,7 +53,7 @@ def kept(input: Tensor, p: float) -> Tensor:
 
 def check_probability(p: float) -> None:
     """Refuse what is no probability."""
-    if p < 0.0 or p > 1.0:
+    if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
@@ -206,6 +208,7 @@ def alpha_dropout(
         Klambauer et al., Self-Normalizing Neural Networks, NeurIPS 2017.
     """
     check_probability(p)
+    tensor_given("alpha_dropout", input)
     if p == 0.0 or not training or not input._array.size:
         return input
     if p == 1.0:

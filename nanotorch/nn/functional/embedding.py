@@ -16,6 +16,7 @@ from nanotorch.ops.embedding import (
     one_hot_rows,
     renormalize,
 )
+from nanotorch.ops.given import tensors_given
 
 DENSE = "gradients are dense here: there are no sparse tensors; leave out sparse=True"
 
@@ -49,12 +50,7 @@ def embedding(
     """
     if sparse:
         raise NotImplementedError(DENSE)
-    for position, (name, tensor) in enumerate((("weight", weight), ("indices", input)), 1):
-        if not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"embedding(): argument '{name}' (position {position}) must be Tensor, not "
-                f"{type(tensor).__name__}"
-            )
+    tensors_given("embedding", weight=weight, indices=input)
     padding = -1
     if padding_idx is not None:
         padding = within(padding_idx, weight.size(0))
@@ -150,7 +146,7 @@ def starts_of_bags(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.size()}) is not None, then "
             f"it must have the same shape as the input ({input.size()})"
         )
-    if input.ndim == 2:
+    if input.dim() == 2:
         if offsets is not None:
             kind = str(type(offsets)).replace("nanotorch._core.tensor", "torch")
             raise ValueError(
@@ -161,9 +157,9 @@ def starts_of_bags(
         if not width:
             raise RuntimeError("step must be nonzero")
         return np.arange(rows) * width
-    if input.ndim != 1:
+    if input.dim() != 1:
         raise ValueError(
-            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
         )
     if not isinstance(offsets, Tensor):
         raise ValueError("offsets has to be a 1D Tensor but got None")

@@ -11,6 +11,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import shrinking, units
 from nanotorch.ops.activation import float_only
 from nanotorch.ops.generator import default_generator
+from nanotorch.ops.given import tensor_given
 from nanotorch.ops.overwriting import celu_ as celu_
 from nanotorch.ops.overwriting import rrelu_with_noise_
 from nanotorch.ops.overwriting import threshold_ as threshold_
@@ -38,6 +39,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     Reference:
         Misra, Mish: A Self Regularized Non-Monotonic Activation Function, BMVC 2020.
     """
+    tensor_given("mish", input)
     result: Tensor = (units.mish_ if inplace else units.mish)(input)
     return result
 
@@ -68,6 +70,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     Reference:
         Courbariaux, Bengio and David, BinaryConnect, NeurIPS 2015.
     """
+    tensor_given("hardsigmoid", input)
     result: Tensor = (shrinking.hardsigmoid_ if inplace else shrinking.hardsigmoid)(input)
     return result
 
@@ -78,12 +81,16 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     Reference:
         Howard et al., Searching for MobileNetV3, ICCV 2019, section 5.2.
     """
+    tensor_given("hardswish", input)
     result: Tensor = (shrinking.hardswish_ if inplace else shrinking.hardswish)(input)
     return result
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """``input`` where it is greater than ``threshold``, else ``value``."""
+    tensor_given("threshold", input)
+    if input._array.dtype.kind == "b":
+        raise NotImplementedError("\"threshold_cpu\" not implemented for 'Bool'")
     result: Tensor = (threshold_ if inplace else shrinking.threshold)(input, threshold, value)
     return result
 
@@ -111,8 +118,9 @@ def rrelu(
     """
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    tensor_given("rrelu", input)
     if not input.is_floating_point():
-        raise float_only("leaky_relu_cpu", input._array)
+        raise float_only("rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu", input._array)
     noise = np.ones(input._array.shape, input._array.dtype)
     negative = input._array <= 0
     slope = 0.0 if training else (lower + upper) / 2

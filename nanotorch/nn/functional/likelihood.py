@@ -10,6 +10,7 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional.reduction import checked_reduction
 from nanotorch.nn.functional.reduction import reduce as reduced
+from nanotorch.ops.given import tensors_given
 from nanotorch.ops.scalar import plus_number
 
 
@@ -47,6 +48,9 @@ def kl_div(
             "release.",
             stacklevel=2,
         )
+    tensors_given("kl_div", input=input, target=target)
+    if not (input.is_floating_point() and target.is_floating_point()):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     how = checked_reduction("sum" if reduction == "batchmean" else reduction)
     if log_target:
         values = ops.exp(target) * (target - input)
@@ -78,6 +82,7 @@ def poisson_nll_loss(
         ValueError: for an unknown ``reduction``.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
+    tensors_given("poisson_nll_loss", input=input, target=target)
     if log_input:
         loss = ops.exp(input) - target * input
     else:

@@ -11,12 +11,14 @@ from nanotorch.nn.functional.reduction import (
     checked_reduction,
     matched,
     same_sizes,
+    uncastable,
     weighted,
 )
 from nanotorch.nn.functional.reduction import (
     reduce as reduced,
 )
 from nanotorch.ops import loss as kernels
+from nanotorch.ops.activation import float_only
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.robust_loss import huber, smooth_l1
 
@@ -98,6 +100,8 @@ def smooth_l1_loss(
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return reduced(ops.abs(input - target), reduction)
+    if input._array.dtype.kind != "f" and target._array.dtype.kind != "f":
+        raise float_only("smooth_l1_cpu", input._array)
     loss: Tensor = smooth_l1(input, target, reduction, beta)
     return loss
 
@@ -127,6 +131,11 @@ def huber_loss(
     reduction = checked_reduction(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if input._array.dtype.kind != "f":
+        if target._array.dtype.kind == "f":
+            raise uncastable(target, input)
+        raise float_only("huber_cpu", input._array)
+    target = target.to(input.dtype)
     if weight is not None:
         products = weighted(huber(input, target, "none", delta), weight, given, "none")
         return reduced(products, reduction)
@@ -167,6 +176,8 @@ def binary_cross_entropy(
         weight = weight.expand(ops.broadcast_shapes(target.shape, weight.shape))
     if input._array.dtype is not target._array.dtype:
         raise RuntimeError(f"Found dtype {target.dtype.char} but expected {input.dtype.char}")
+    if input._array.dtype.kind != "f":
+        raise float_only("binary_cross_entropy", input._array)
     loss: Tensor = kernels.bce(input, target, weight, reduction)
     return loss
 
@@ -197,13 +208,12 @@ def binary_cross_entropy_with_logits(
             + about_operands({"input": input, "target": target})
         )
     reduction = checked_reduction(reduction, size_average, reduce)
+    if input._array.dtype.kind != "f":
+        raise float_only("log_sigmoid_cpu", input._array)
     kind = target.dtype
     if kind is not input.dtype:
         if not kind.is_floating_point:
-            raise RuntimeError(
-                f"result type {input.dtype.char} can't be cast to the desired output type "
-                f"{kind.char}"
-            )
+            raise uncastable(input, target)
         input = input.to(kind)
     if weight is not None:
         weight = weight.to(kind).expand(common_shape(tuple(weight.shape), tuple(input.shape)))

@@ -6,8 +6,10 @@ from nanotorch import ops
 from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.activation import logsigmoid
-from nanotorch.nn.functional.reduction import checked_reduction
+from nanotorch.nn.functional.reduction import checked_reduction, uncastable
 from nanotorch.ops import margin_loss as kernels
+from nanotorch.ops.expanding import common_shape
+from nanotorch.ops.given import tensors_given
 
 
 @under_vmap(looped)
@@ -42,6 +44,7 @@ def multi_margin_loss(
         Machines, JMLR 2001.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
+    tensors_given("multi_margin_loss", input=input, target=target)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
@@ -109,6 +112,7 @@ def multilabel_margin_loss(
         RuntimeError: for shapes or dtypes that do not fit, a class number out of range.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
+    tensors_given("multilabel_margin_loss", input=input, target=target)
     shape = input._array.shape
     check_scores(shape)
     if target.shape != input.shape:
@@ -170,10 +174,20 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``log(1 + exp(-target * input))`` for targets 1 and -1; shapes broadcast."""
+    """``log(1 + exp(-target * input))`` for targets 1 and -1; ``target`` may broadcast.
+
+    Raises:
+        RuntimeError: for shapes that do not fit, or an ``input`` of integers.
+    """
     reduction = checked_reduction(reduction, size_average, reduce)
-    if input.shape != target.shape:
-        shape = ops.broadcast_shapes(input.shape, target.shape)
-        input, target = input.expand(shape), target.expand(shape)
+    tensors_given("soft_margin_loss", input=input, target=target)
+    shape = common_shape(tuple(input.shape), tuple(target.shape))
+    if shape != input.shape:
+        raise RuntimeError(
+            f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
+    if not input.is_floating_point():
+        raise uncastable(ops.zeros(0), input)
+    target = target.to(input.dtype).expand(shape)
     loss: Tensor = kernels.soft_margin(input, target, reduction)
     return loss

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
-from nanotorch._core.arguments import refused
 from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.origins import wrote
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional.norms_of_samples import by_channels, by_groups
+from nanotorch.ops.given import tensor_given
 from nanotorch.ops.layer_norm import last_dimensions, normalize_last
 from nanotorch.ops.normalization import channels, groups, normalize_batch, normalize_groups
 from nanotorch.ops.scalar import plus_number
@@ -85,6 +85,8 @@ def normalized_channels(
     if not input.is_floating_point():
         raise NotImplementedError(f"\"batch_norm\" not implemented for '{input.dtype.char}'")
     check_mixed(input, weight, bias, running_mean, running_var)
+    if not input._array.size:
+        return of_nothing(input, weight, bias)
     plan = channels(shape, weight is not None or bias is not None)
     if training:
         kept = of_batch(input, plan, running_mean, running_var, momentum, eps)
@@ -92,6 +94,14 @@ def normalized_channels(
         kept = of_running(running_mean, running_var, plan, eps)
     normalized: Tensor = normalize_batch(input, weight, bias, plan, eps, kept)
     return normalized
+
+
+def of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """An input without elements, normalized; its gradients for weight and bias are zeros."""
+    shape = (-1, *(1,) * (input.dim() - 2))
+    if weight is not None:
+        input = input * weight.view(shape)
+    return input if bias is None else input + bias.view(shape)
 
 
 def of_batch(
@@ -209,6 +219,8 @@ def instance_norm(
     n, c = shape[:2]
     given = (running_mean, running_var, weight, bias)
     repeated: Any = [None if t is None else t.repeat(n) for t in given]
+    if not input._array.size:
+        return of_nothing(input, weight, bias)
     rows = input.contiguous().view((1, n * c, *shape[2:]))
     mean, var, w, b = repeated
     out = normalized_channels(rows, mean, var, w, b, use_input_stats, momentum, eps)
@@ -243,17 +255,19 @@ def group_norm(
     Reference:
         Wu and He, Group Normalization, ECCV 2018.
     """
-    shape = input._array.shape
-    if len(shape) < 2:
+    if input.dim() < 2:
         raise RuntimeError(
-            f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
+            f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
         )
+    shape = input._array.shape
     if shape[0] * (shape[1] // num_groups) * math.prod(shape[2:]) == 1:
         raise ValueError(
             "Expected more than 1 value per channel when training, got input size "
             f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
         )
     check_groups(input, num_groups, weight, bias)
+    if not input._array.size:
+        return of_nothing(input, weight, bias)
     plan = groups(shape, num_groups, weight is not None or bias is not None)
     normalized: Tensor = normalize_groups(input, weight, bias, plan, eps, Kept())
     return normalized
@@ -306,8 +320,9 @@ def layer_norm(
     Reference:
         Ba, Kiros and Hinton, Layer Normalization, 2016.
     """
-    shape = checked_shape("layer_norm", input, normalized_shape, weight, bias)
+    tensor_given("layer_norm", input)
     check_mixed(input, weight, bias)
+    shape = checked_shape("layer_norm", input, normalized_shape, weight, bias)
     affine = weight is not None or bias is not None
     plan = last_dimensions(input._array.shape, shape, affine)
     normalized: Tensor = normalize_last(input, weight, bias, plan, eps, Kept())
@@ -334,6 +349,7 @@ def rms_norm(
     Reference:
         Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
     """
+    tensor_given("rms_norm", input)
     shape = checked_shape("rms_norm", input, normalized_shape, weight, None)
     if not input.is_floating_point():
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{input.dtype.char}'")
@@ -356,8 +372,6 @@ def checked_shape(
     bias: Tensor | None,
 ) -> tuple[int, ...]:
     """The shape to be normalized, if everything fits it."""
-    if not isinstance(input, Tensor):
-        raise refused(input, "Tensor", (name, "input", 1))
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "

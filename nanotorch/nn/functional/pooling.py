@@ -9,6 +9,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops import adaptive
 from nanotorch.ops import pooling_functions as pools
 from nanotorch.ops.adaptive import adaptive_avg_pool1d as adaptive_avg_pool1d
+from nanotorch.ops.given import tensor_given
 from nanotorch.ops.pooling_functions import avg_pool1d as avg_pool1d
 from nanotorch.ops.pooling_functions import max_pool1d_with_indices as max_pool1d_with_indices
 
@@ -184,7 +185,7 @@ def lp_pool3d(
 
 def parts(name: str, message: str, output_size: Any, input: Tensor, dims: int) -> tuple[int, ...]:
     """The output size along each dimension; None stands for that of the input."""
-    pools.tensor_given(name, input)
+    tensor_given(name, input)
     if output_size is None:
         raise TypeError("object of type 'NoneType' has no len()")
     given = (output_size,) * dims if isinstance(output_size, int) else tuple(output_size)

@@ -8,6 +8,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional.reduction import checked_reduction
 from nanotorch.nn.functional.reduction import reduce as reduced
 from nanotorch.ops.distance import pairwise_distance
+from nanotorch.ops.given import tensors_given
 from nanotorch.ops.loss import at_least
 from nanotorch.ops.scalar import plus_number
 
@@ -30,6 +31,7 @@ def hinge_embedding_loss(
         ValueError: for an unknown ``reduction``.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
+    tensors_given("hinge_embedding_loss", input=input, target=target)
     zeros = ops.zeros_like(input)
     apart = ops.where(target.ne(1), at_least(margin - input, 0.0), zeros)
     near = ops.where(target.ne(-1), input, zeros)
@@ -58,6 +60,7 @@ def cosine_embedding_loss(
         ValueError: for an unknown ``reduction``.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
+    tensors_given("cosine_embedding_loss", input1=input1, input2=input2, target=target)
     dim = target.dim()
     if dim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -94,6 +97,7 @@ def margin_ranking_loss(
         ValueError: for an unknown ``reduction``.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
+    tensors_given("margin_ranking_loss", input1=input1, input2=input2, target=target)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -136,6 +140,7 @@ def triplet_margin_loss(
         BMVC 2016.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
+    tensors_given("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
     check_triplet(anchor, positive, negative, margin)
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)

@@ -51,6 +51,13 @@ def reduce(values: Tensor, reduction: str) -> Tensor:
     return reduced
 
 
+def uncastable(result: Tensor, out: Tensor) -> RuntimeError:
+    """The error for a result that would have to be written as a lesser kind of numbers."""
+    return RuntimeError(
+        f"result type {result.dtype.char} can't be cast to the desired output type {out.dtype.char}"
+    )
+
+
 def same_sizes(input: Any, target: Any) -> bool:
     """Whether two tensors have one shape."""
     try:

@@ -65,6 +65,7 @@ def interpolate(
         NotImplementedError: for a mode that is not for as many dimensions.
         RuntimeError: for a size that is not positive.
     """
+    input.dim()  # the error for what has none is Python's own, as in PyTorch
     check_options(input, mode, align_corners, antialias)
     out, scales = sizes(input, size, scale_factor, recompute_scale_factor)
     dims = len(out)

@@ -65,7 +65,16 @@ FURTHER = {
     "instancenorm": {"nanotorch.nn.instancenorm": "_InstanceNorm"},
     "linear": {"nanotorch.nn.attention": "NonDynamicallyQuantizableLinear"},
     "loss": {"nanotorch.nn.loss": "_Loss _WeightedLoss"},
-    "module": {"nanotorch.nn.module_state": "_IncompatibleKeys"},
+    "module": {
+        "nanotorch.nn.every_module": (
+            "register_module_backward_hook register_module_buffer_registration_hook "
+            "register_module_forward_hook register_module_forward_pre_hook "
+            "register_module_full_backward_hook register_module_full_backward_pre_hook "
+            "register_module_module_registration_hook "
+            "register_module_parameter_registration_hook"
+        ),
+        "nanotorch.nn.module_state": "_IncompatibleKeys",
+    },
     "padding": {
         "nanotorch.nn.padding": ("_CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd")
     },

@@ -1,0 +1,27 @@
+"""What is no tensor is refused in PyTorch's words, where operations would take it for an array."""
+
+from typing import Any
+
+from nanotorch._core.arguments import refused
+from nanotorch._core.tensor import Tensor
+
+
+def tensor_given(name: str, input: Any) -> None:
+    """Refuse an input that is no tensor.
+
+    Raises:
+        TypeError: with its place.
+    """
+    if not isinstance(input, Tensor):
+        raise refused(input, "Tensor", (name, "input", 1))
+
+
+def tensors_given(name: str, **given: Any) -> None:
+    """Refuse what is no tensor of a function's first arguments.
+
+    Raises:
+        TypeError: with the argument's name and place.
+    """
+    for position, (argument, value) in enumerate(given.items(), 1):
+        if not isinstance(value, Tensor):
+            raise refused(value, "Tensor", (name, argument, position))

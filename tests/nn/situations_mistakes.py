@@ -1,0 +1,137 @@
+"""Layers and losses that get what they cannot take: arrays, other shapes, other dtypes."""
+
+from typing import Any
+
+import numpy as np
+
+from tests.answers import numbers, raised
+
+
+def _line(call: Any, *args: Any, **kwargs: Any) -> str:
+    """The first line of the error, or the shape of what is returned."""
+
+    def shape() -> Any:
+        result = call(*args, **kwargs)
+        result = result[0] if isinstance(result, tuple) else result
+        return list(result.shape) if hasattr(result, "shape") else type(result).__name__
+
+    return raised(shape).partition("\n")[0]
+
+
+def arguments(torch: Any) -> Any:
+    """Of the constructors of all layers: none, and an unknown one."""
+    nn = torch.nn
+    layers = [
+        nn.AdaptiveAvgPool2d, nn.AdaptiveMaxPool2d, nn.AvgPool1d, nn.AvgPool2d, nn.BatchNorm1d,
+        nn.BatchNorm2d, nn.Bilinear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d,
+        nn.ConvTranspose2d, nn.Dropout, nn.Dropout2d, nn.ELU, nn.Embedding, nn.EmbeddingBag,
+        nn.Flatten, nn.Fold, nn.GELU, nn.GLU, nn.GroupNorm, nn.GRUCell, nn.Hardsigmoid,
+        nn.Hardswish, nn.InstanceNorm2d, nn.LayerNorm, nn.LeakyReLU, nn.Linear, nn.LogSoftmax,
+        nn.LSTMCell, nn.MaxPool1d, nn.MaxPool2d, nn.Mish, nn.MultiheadAttention,
+        nn.PixelShuffle, nn.PReLU, nn.ReflectionPad2d, nn.ReLU, nn.RMSNorm, nn.Softmax,
+        nn.Softmin, nn.Softplus, nn.Tanh, nn.TransformerEncoderLayer, nn.Unflatten, nn.Unfold,
+        nn.ZeroPad2d, nn.CrossEntropyLoss, nn.MSELoss,
+    ]  # fmt: skip
+    return {layer.__name__: [_line(layer), _line(layer, foo=1)] for layer in layers}
+
+
+def options(torch: Any) -> Any:
+    """Values that constructors refuse."""
+    nn = torch.nn
+    return [
+        _line(nn.Dropout, "a"), _line(nn.Dropout, 2), _line(nn.Softmax, "a"),
+        _line(nn.LogSoftmax, 1.5), _line(nn.Conv2d, 4, 4, 3, groups=3), _line(nn.GroupNorm, 3, 4),
+        _line(nn.MultiheadAttention, 7, 2), _line(nn.LSTM, 0, 3), _line(nn.Linear, 2, -1),
+        _line(nn.RNN, 2, 3, nonlinearity="x"),
+        _line(nn.Embedding, 3, 2, padding_idx=5), _line(nn.GELU("x"), torch.ones(1)),
+    ]  # fmt: skip
+
+
+def calls(torch: Any) -> Any:
+    """Of layers with too many arguments, none, an unknown one."""
+    nn = torch.nn
+    layers = [
+        nn.Conv1d(4, 2, 3), nn.Conv2d(4, 2, 3), nn.ConvTranspose2d(4, 2, 3), nn.MaxPool2d(2),
+        nn.AvgPool2d(2), nn.AdaptiveAvgPool2d(2), nn.LPPool2d(2, 2), nn.LSTM(4, 2), nn.GRU(4, 2),
+        nn.RNN(4, 2), nn.BatchNorm1d(4), nn.ReLU(), nn.Flatten(), nn.Embedding(4, 2),
+    ]  # fmt: skip
+    return [[_line(m, *[torch.ones(2)] * 9), _line(m), _line(m, foo=torch.ones(2))] for m in layers]
+
+
+def inputs(torch: Any) -> Any:
+    """Of layers: no tensors, other shapes, other dtypes."""
+    nn = torch.nn
+    torch.manual_seed(0)
+    layers = [
+        nn.Linear(4, 2), nn.Conv1d(4, 2, 3), nn.Conv2d(4, 2, 3), nn.ConvTranspose2d(4, 2, 3),
+        nn.MaxPool2d(2), nn.BatchNorm1d(4), nn.BatchNorm2d(4), nn.LayerNorm(4), nn.GroupNorm(2, 4),
+        nn.InstanceNorm1d(4), nn.Embedding(4, 2), nn.LSTMCell(4, 2), nn.GRUCell(4, 2),
+        nn.ReLU(), nn.Tanh(), nn.Sigmoid(), nn.ELU(), nn.SELU(), nn.SiLU(), nn.GELU(), nn.Mish(),
+        nn.LeakyReLU(), nn.Softplus(), nn.LogSigmoid(), nn.Hardtanh(), nn.Hardswish(), nn.ReLU6(),
+        nn.Hardsigmoid(), nn.Softsign(), nn.Tanhshrink(), nn.Threshold(0.0, 1.0), nn.PReLU(),
+        nn.Softmax(1), nn.LogSoftmax(1), nn.Dropout(), nn.PixelShuffle(2), nn.Flatten(),
+        nn.RReLU(), nn.Upsample(scale_factor=2), nn.CircularPad2d(1), nn.RMSNorm(4),
+    ]  # fmt: skip
+    given = [
+        None, np.ones((3, 4), np.float32), [1.0, 2.0], torch.ones(3), torch.ones(3, 5),
+        torch.ones(2, 4, 5), torch.ones(2, 3, 5, 5), torch.ones(3, 4).bool(),
+        torch.ones(3, 4).double(), torch.ones(2, 4, 5, 5).double(), torch.ones(3, 5).double(),
+    ]  # fmt: skip
+    return {repr(m): [_line(m, x) for x in given] for m in layers}
+
+
+def targets(torch: Any) -> Any:
+    """Of losses: numbers and arrays for tensors, shapes that differ, integers."""
+    nn, half = torch.nn, torch.ones(3, 4) / 2
+    losses = [
+        nn.MSELoss(), nn.L1Loss(), nn.SmoothL1Loss(), nn.HuberLoss(), nn.BCELoss(),
+        nn.BCEWithLogitsLoss(), nn.KLDivLoss(reduction="sum"), nn.PoissonNLLLoss(),
+        nn.SoftMarginLoss(), nn.CrossEntropyLoss(), nn.NLLLoss(), nn.HingeEmbeddingLoss(),
+    ]  # fmt: skip
+    whole = torch.ones(3, 4).long()
+    pairs = [
+        (half, 1.0), (None, half), (half, np.ones(3)), (half, torch.ones(4, 4)),
+        (torch.tensor(0.5), torch.tensor(1.0)), (half, whole), (half.half(), half.half()),
+    ]  # fmt: skip
+    answers = {repr(loss): [_line(loss, *pair) for pair in pairs] for loss in losses}
+    for loss in losses[:9]:
+        answers[f"{loss!r} of integers"] = [_line(loss, whole, whole), _line(loss, whole, half)]
+    for loss in (nn.HuberLoss(), nn.SoftMarginLoss()):
+        kinds = [loss(half.to(a), half.to(b)).dtype for a, b in
+                 [(torch.float32, torch.float64), (torch.float64, torch.float32)]]  # fmt: skip
+        answers[f"{loss!r} of dtypes"] = [str(kind) for kind in kinds]
+    return answers
+
+
+def of_one_number(torch: Any) -> Any:
+    """A loss of logits without dimensions."""
+    F, x = torch.nn.functional, torch.tensor(0.5, requires_grad=True)
+    answers = []
+    for more in ({}, {"pos_weight": torch.tensor(3.0)}, {"weight": torch.tensor(2.0)}):
+        loss = F.binary_cross_entropy_with_logits(x, torch.tensor(0.25), **more)
+        (slope,) = torch.autograd.grad(loss, x)
+        answers.append([numbers(loss), numbers(slope)])
+    return answers
+
+
+def of_nothing(torch: Any) -> Any:
+    """Norms of batches without samples, and what they learn from them."""
+    nn = torch.nn
+    answers = []
+    for layer, shape in [
+        (nn.BatchNorm1d(4), (0, 4)), (nn.BatchNorm1d(4), (0, 4, 3)), (nn.BatchNorm1d(4), (2, 4, 0)),
+        (nn.BatchNorm2d(4, affine=False), (0, 4, 5, 5)), (nn.InstanceNorm1d(4), (0, 4, 3)),
+        (nn.InstanceNorm1d(4), (0, 4)), (nn.GroupNorm(2, 4), (0, 4)),
+        (nn.GroupNorm(2, 4), (0, 4, 3)), (nn.LayerNorm(4), (0, 4)),
+        (nn.BatchNorm1d(4, momentum=None), (0, 4)),
+    ]:  # fmt: skip
+        x = torch.ones(shape, requires_grad=True)
+        out = layer(x)
+        out.sum().backward()
+        grads = [p.grad.tolist() for p in layer.parameters()]
+        buffers = [b.tolist() for b in layer.buffers()]
+        evaluated = list(layer.eval()(x).shape)
+        answers.append(
+            [list(out.shape), str(out.dtype), list(x.grad.shape), grads, buffers, evaluated]
+        )
+    return answers
