@@ -96,7 +96,7 @@ REASONS = (
         r"""fx export compiler library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+ sym_\w+
         torch.cond while_loop hash_tensor foreach overrides DisableTorchFunction\w*
         has_torch_function\w* handle_torch_function is_tensor_like torch_version classproperty
-        classes nn.utils.stateless func.debug_unwrap func.functionalize functional_datapipe
+        classes func.debug_unwrap func.functionalize functional_datapipe
         get_file_path const_data_ptr is_set_to as_subclass grad_dtype Tensor.module_load
         set_multithreading_enabled is_multithreading_enabled is_view_replay_enabled
         enforce_grad_layout_policy NestedIOFunction SavedTensor

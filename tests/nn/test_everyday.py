@@ -1,5 +1,6 @@
 """Everyday code does and says what it does and says with PyTorch."""
 
+import importlib
 import warnings
 
 import pytest
@@ -51,3 +52,11 @@ def test_uneven_padding_and_projections_are_warned_of_once(monkeypatch: pytest.M
         "Using padding='same' with even ker", "LSTM with projections is not suppo",
     ]  # fmt: skip
     assert caught[0].filename == __file__
+
+
+def test_the_former_place_of_functional_call() -> None:
+    layer = torch.nn.Linear(2, 2)
+    call = importlib.import_module("nanotorch.nn.utils.stateless").functional_call
+    out = call(layer, {"weight": torch.zeros(2, 2)}, torch.ones(1, 2))
+    assert out.tolist() == [layer.bias.tolist()]
+    assert torch.nn.utils.stateless.functional_call is call is torch.func.functional_call

@@ -33,6 +33,8 @@ else:
             f"nanotorch.nn.utils.{_name}",
             {f"nanotorch.nn.utils.former_{_name}": f"remove_{_name} {_name}"},
         )
+    # The former place of `torch.func.functional_call`.
+    stateless = _stand_in("nanotorch.nn.utils.stateless", {"nanotorch.func": "functional_call"})
     __getattr__, __dir__ = _on_demand(
         "nanotorch.nn.utils",
         {
