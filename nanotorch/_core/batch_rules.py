@@ -166,12 +166,15 @@ def with_dimensions(call: Call, added: int) -> Any:
     """Do an operation with its dimensions shifted.
 
     Args:
-        added: how many dimensions the result has more than the samples.
+        added: how many dimensions the result has more than the samples. Of an adjoint, which is
+            given the shape of its result, the dimensions of that are counted.
     """
     names = call.tensors()
-    own = call.ndim(names[0])
+    shape = call.args.get("shape")
+    own = call.ndim(names[0]) if shape is None else len(shape)
     wholes = {n: call.repeated(n) for n in names}
-    if not own and not added:  # one dimension, of which there is one
+    flat = not own and not added  # then there is one dimension, of size one
+    if flat:
         wholes = {n: t.unsqueeze(-1) for n, t in wholes.items()}
     size = call.batch.size
     changed: dict[str, Any] = {}
@@ -185,9 +188,9 @@ def with_dimensions(call: Call, added: int) -> Any:
             if several and not own and not value:
                 changed[name] = (1,)
         elif name in ARE_SIZES and isinstance(value, tuple):
-            changed[name] = (size, *value)
+            changed[name] = (size, *value) if value or name == "size" else (size, 1)
     result = call.again(**wholes, **changed)
-    if not own and not added and not set(changed) & set(ARE_SIZES):
+    if flat and "size" not in changed:
         parts = result if isinstance(result, tuple) else (result,)
         parts = tuple([part.reshape(size) for part in parts])
         return parts if isinstance(result, tuple) else parts[0]
@@ -237,7 +240,11 @@ def merged(call: Call) -> Any:
     """Operations that take what their first dimension counts one by one: the samples as well."""
     wholes = {n: call.repeated(n) for n in call.tensors()}
     size = call.batch.size
-    result = call.again(**{n: t.flatten(0, 1) for n, t in wholes.items()})
+    changed: dict[str, Any] = {n: t.flatten(0, 1) for n, t in wholes.items()}
+    if "shape" in call.args:
+        count, *rest = call.args["shape"]
+        changed["shape"] = (size * count, *rest)
+    result = call.again(**changed)
     if isinstance(result, tuple):
         return tuple([apart(r, size) for r in result])
     return apart(result, size)

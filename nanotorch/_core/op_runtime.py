@@ -109,6 +109,8 @@ def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
 
 def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:
     """An error of a kernel in PyTorch's words, with the origins of tensors that do not fit."""
+    if isinstance(error.__cause__, NoValues):  # NumPy tells it as what it was about to do
+        return error.__cause__
     told = in_words(o, operands, error, inplace)
     named = list(zip(o.inputs, operands, strict=False))
     if o.variadic:

@@ -1,12 +1,14 @@
 """Copies, and views that say more about memory than about shape."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core.arguments import as_int, as_ints
-from nanotorch._core.batch_functions import separately, under_vmap
-from nanotorch._core.batch_rules import elementwise
+from nanotorch._core.batch_functions import in_batch, under_vmap
+from nanotorch._core.batch_rules import Call, elementwise
+from nanotorch._core.batched import Batch, batched, everything
 from nanotorch._core.copying import address, order_of, whole_memory
 from nanotorch._core.device import CPU, device
 from nanotorch._core.layout import layout, strided
@@ -137,6 +139,7 @@ def places(layout: Layout) -> np.ndarray:
     method=False,
     public=False,
     node="AsStridedBackward0",
+    batch=lambda call: views_of_all(call),
 )
 def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
     """A view of given layout of the memory of ``input``, which has the layout ``source``."""
@@ -172,8 +175,49 @@ def relaid(g: Array, layout: Layout, source: Layout, over: Layout) -> Array:
     return memory[from_]
 
 
+def views_of_all(call: Call) -> Any:
+    """`strided_view` of each sample, whose layout counts from its own first element."""
+    whole, (sizes, strides, offset) = call.whole("input"), call.args["layout"]
+    start = layout_of(everything(whole))[2] + offset - call.args["source"][2]
+    return as_strided(whole, (call.batch.size, *sizes), (whole.stride(0), *strides), start)
+
+
+def strided_of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
+    """`as_strided` of each sample, whose elements lie as those of all do.
+
+    Raises:
+        RuntimeError: if it leads to memory where there are no elements of the sample.
+    """
+    given = dict(zip(("input", "size", "stride", "storage_offset"), args, strict=False)) | kwargs
+    whole = given["input"]._whole
+    first = layout_of(everything(whole))[2]
+    sizes, strides, offset = layout_asked(
+        (tuple(whole.shape[1:]), whole.stride()[1:], first),
+        given["size"],
+        given["stride"],
+        given.get("storage_offset"),
+    )
+    start = offset - first
+    end, own = [extent(n, s) for n, s in ((sizes, strides), (whole.shape[1:], whole.stride()[1:]))]
+    if 0 not in sizes and not 0 <= start <= start + end <= own:
+        raise RuntimeError(
+            f"result = tensor.as_strided({list(sizes)}, {list(strides)}, {offset}) can access "
+            f"memory outside of `tensor`. `result` can access some memory in range [{offset}, "
+            f"{offset + end}], but `tensor` can only access some memory in range [{first}, "
+            f"{first + own}]. This is not supported inside of vmap, please try to rewrite the "
+            "`as_strided` call as a sequence of PyTorch view operations"
+        )
+    every = whole, (batch.size, *sizes), (whole.stride(0), *strides), offset
+    return batched(in_batch(function, strided_of_all, False, every, {}), batch)
+
+
+def extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
+    """How far behind its first element a tensor's memory ends."""
+    return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+
+
 @method
-@under_vmap(separately)
+@under_vmap(strided_of_all)
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of the tensor's memory with given sizes, strides and first element.
 

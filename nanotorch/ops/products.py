@@ -5,16 +5,24 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_rules import dimensions
+from nanotorch._core.batch_rules import Call, dimensions
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors
-from nanotorch.ops.expanding import common_shape
+from nanotorch.ops.expanding import common_shape, expand_to
 from nanotorch.ops.matrix import check_vectors, dot, mm, product, vectors_by_vectors
 from nanotorch.ops.memory import contiguous
 from nanotorch.ops.reduction import sum_along
-from nanotorch.ops.shape import flatten, permute_to, reshape, squeeze_all, unsafe_view, view
+from nanotorch.ops.shape import (
+    flatten,
+    permute_to,
+    reshape,
+    squeeze_all,
+    unsafe_view,
+    unsqueeze,
+    view,
+)
 from nanotorch.ops.slicing import diagonal, diagonal_backward, diagonal_of
 
 
@@ -227,12 +235,17 @@ def trace(input: Array) -> Array:
     g=lambda g: trace(g),
     method=False,
     public=False,
-    batch=lambda call: diagonal_backward(
-        call.whole("g"), (call.batch.size, *call.args["shape"]), 0, 1, 2
-    ),
+    batch=lambda call: diagonals(call),
 )
 def trace_backward(g: Array, shape: tuple[int, ...]) -> Array:
     """``g`` along the diagonal of zeros of ``shape``."""
     out = np.zeros(shape, g.dtype)
     diagonal_of(out, 0, 0, 1)[...] = g
     return out
+
+
+def diagonals(call: Call) -> Any:
+    """`trace_backward` of each sample."""
+    size, shape = call.batch.size, call.args["shape"]
+    g = expand_to(unsqueeze(call.whole("g"), -1), (size, min(shape)))
+    return diagonal_backward(g, (size, *shape), 0, 1, 2)
