@@ -14,14 +14,16 @@ from typing import Any
 
 GENERATED = "<nanotorch op "  # the file name of an operation's own source
 # Names of what passes a call on: to a function not compiled yet, to one with a further argument.
-PASSING = ("uncompiled", "accepting_out")
+PASSING = ("uncompiled", "accepting_out", "accepting_axis")
 OPERATIONS = ("nanotorch._core.", "nanotorch.ops.")
 
 
 def kind_of(value: Any) -> str:
     """The name of a value's type, with that of NumPy where it is one of NumPy's."""
     kind = type(value)
-    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+    if kind.__module__ == "numpy":
+        return f"numpy.{kind.__name__}"
+    return "torch.dtype" if kind.__name__ == "dtype" else kind.__name__
 
 
 Place = tuple[str, str, int]  # a function's name, an argument's, its position or 0

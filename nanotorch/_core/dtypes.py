@@ -148,6 +148,9 @@ class Size(tuple[int, ...], metaclass=Shown):
     def __add__(self, other: Any) -> "Size":
         return Size(tuple.__add__(self, other))
 
+    def __radd__(self, other: tuple[int, ...]) -> "Size":
+        return Size(tuple.__add__(other, self))
+
     def __mul__(self, times: Any) -> "Size":
         return Size(tuple.__mul__(self, times))
 

@@ -11,6 +11,7 @@ from nanotorch._core.arguments import refused
 from nanotorch._core.batch_rules import in_batch
 from nanotorch._core.batched import NoValues, Shadow
 from nanotorch._core.dtypes import Number
+from nanotorch._core.former import former_order
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
 from nanotorch._core.inference import InferenceCell, refuse_write
@@ -100,8 +101,9 @@ def not_a_tensor(value: Any) -> TypeError:
 
 def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
     """The kernel on bare arrays, as formulas call it outside a recorded pass."""
-    if not any(isinstance(x, (np.ndarray, np.generic, list, tuple)) for x in arguments):
-        if any(isinstance(x, Shadow) for x in arguments):
+    within = arguments[0] if o.variadic else arguments
+    if len(within) and not any(isinstance(x, (np.ndarray, np.generic)) for x in within):
+        if any(isinstance(x, Shadow) for x in within):
             raise NoValues
         raise not_a_tensor(arguments[0])
     return o.namespace["kernel"](*arguments, **named)
@@ -201,6 +203,7 @@ RUNTIME: dict[str, Any] = {
             in_batch,
             constant,
             explain,
+            former_order,
             promote,
             not_a_tensor,
             unpack_input,

@@ -44,7 +44,24 @@ def source(o: "Op", name: str, *, out: bool = False) -> str:
         return operator(o, name)
     inplace = name != o.name
     made = guarded(o, function(o, inplace=inplace), inplace=inplace)
-    return accepting_out(o, made) if out else made
+    made = accepting_out(o, made) if out else made
+    return accepting_former(o, made) if o.name in FORMER else made
+
+
+# By name, what is given before the tensors in PyTorch's former order of arguments.
+FORMER = {"add": "alpha", "addcmul": "value", "sub": "alpha"}
+
+
+def accepting_former(o: "Op", source: str) -> str:
+    """The operation with arguments in their former order; see `former`."""
+    scale, tensors = FORMER[o.name], ", ".join(o.inputs[1:])
+    head, _, body = source.partition("):\n")
+    return (
+        f"{head.replace(', *', ', former=None, *', 1)}):\n"
+        "    if former is not None:\n"
+        f"        {tensors}, {scale} = former_order({o.name!r}, {scale!r}, {tensors}, former)\n"
+        f"{body}"
+    )
 
 
 def accepting_out(o: "Op", source: str) -> str:

@@ -6,7 +6,6 @@ what is saved is the memory that stays in use, not the time.
 
 import functools
 import inspect
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from types import MappingProxyType
@@ -17,7 +16,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import refused
 from nanotorch._core.grad_mode import mode, no_grad
-from nanotorch._core.origins import ours, wrote
+from nanotorch._core.origins import users_level, wrote
 from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import check_memory
@@ -96,8 +95,9 @@ class Out(NamedTuple):
         with no_grad():
             results = function(*args, **named)
         single = isinstance(results, Tensor)
-        if single and not isinstance(out, Tensor):
-            raise refused(out, "Tensor", (self.name, "out", 0))
+        if single is not isinstance(out, Tensor):
+            wanted = "Tensor" if single else "tuple of Tensors"
+            raise refused(out, wanted, (self.name, "out", 0))
         if not single and len(results) != len(outs):
             raise TypeError(f"expected tuple of {len(results)} elements but got {len(outs)}")
         pairs = list(zip(outs, [results] if single else results, strict=True))
@@ -161,18 +161,26 @@ def of_one_type(name: str) -> Out:
     return Out(name, refusal, strict=True, elementwise=True, overlap="part")
 
 
+# What NumPy calls arguments, as PyTorch does too.
+OWN_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def with_axis(function: Function) -> Function:
+    """The function with NumPy's names for its arguments ``dim`` and ``keepdim`` as well."""
+
+    @functools.wraps(function)
+    def accepting_axis(*args: Any, **named: Any) -> Any:
+        if named:
+            named = {OWN_NAMES.get(name, name): value for name, value in named.items()}
+        return function(*args, **named)
+
+    return accepting_axis
+
+
 def worded(refusal: str, result: dtypes.dtype, out: dtypes.dtype) -> str:
     """The text of a refusal, for two dtypes."""
     c_names = {"result_c": dtypes.C_NAMES[result.name], "out_c": dtypes.C_NAMES[out.name]}
     return refusal.format(result=result.char, out=out.char, **c_names)
-
-
-def users_level() -> int:
-    """Which `stacklevel` of a warning given by the caller means the user's line."""
-    level, frame = 1, sys._getframe(1)
-    while ours[frame.f_code.co_filename] and frame.f_back is not None:
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def tensors_in(values: Iterable[Any]) -> Iterable[Tensor]:
@@ -189,6 +197,8 @@ def with_out(function: Function, rule: Out) -> Function:
 
     @functools.wraps(function)
     def accepting_out(*args: Any, out: Any = None, **named: Any) -> Any:
+        if named:
+            named = {OWN_NAMES.get(name, name): value for name, value in named.items()}
         if out is None:
             return function(*args, **named)
         return rule.fill(function, out, args, named)

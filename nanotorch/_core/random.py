@@ -249,7 +249,7 @@ class Generator(Twister):
             race = self.exponential(weights.shape, weights.dtype)
             with np.errstate(divide="ignore", invalid="ignore"):
                 race = weights / race
-            return np.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
+            return np.argsort(-race, axis=-1, kind="stable")[..., :num_samples].copy()
         rows = weights.reshape(-1, weights.shape[-1])
         total = np.float64 if weights.itemsize == 8 else np.float32
         picked = np.empty((len(rows), num_samples), np.int64)

@@ -103,6 +103,7 @@ from nanotorch.ops import solving as solving
 from nanotorch.ops import sorting as sorting
 from nanotorch.ops import special as special
 from nanotorch.ops import special_functions as special_functions
+from nanotorch.ops import spellings as spellings
 from nanotorch.ops import standardizing as standardizing
 from nanotorch.ops import statistics as statistics
 from nanotorch.ops import strided_creation as strided_creation
@@ -119,6 +120,7 @@ for _name, _function in PUBLIC.items():
         setattr(Tensor, _name, follow(as_method(_function)))
 
 outs.provide()
+spellings.provide()
 aliases.provide()
 globals().update(PUBLIC)
 __all__ = sorted(PUBLIC)

@@ -8,6 +8,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination
 from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.dtypes import Number
+from nanotorch._core.former import former_order
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number, need_tensors, number_in
@@ -154,18 +155,29 @@ def require_floats(*tensors: Any) -> None:
 
 
 @method
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Number = 1) -> Any:
+def addcdiv(
+    input: Any, tensor1: Any, tensor2: Any, former: Any = None, *, value: Number = 1
+) -> Any:
     """``input + value * tensor1 / tensor2``, broadcasting.
+
+    Args:
+        former: the second tensor, in a call that gives the value before the two.
 
     Raises:
         RuntimeError: if both tensors to divide are of integers.
     """
+    if former is not None:
+        tensor1, tensor2, value = former_order("addcdiv", "value", tensor1, tensor2, former)
     require_floats(tensor1, tensor2)
     return add_quotient(input, tensor1, tensor2, as_number(value))
 
 
 @method(public=False)
-def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+def addcdiv_(
+    self: Tensor, tensor1: Any, tensor2: Any, former: Any = None, *, value: Number = 1
+) -> Tensor:
     """In-place `addcdiv`."""
+    if former is not None:
+        tensor1, tensor2, value = former_order("addcdiv_", "value", tensor1, tensor2, former)
     require_floats(tensor1, tensor2)
     return add_quotient_(self, tensor1, tensor2, as_number(value))

@@ -18,13 +18,13 @@ NO_ALLCLOSE = (
 )
 
 
-@op(input=lambda g, mask: zero_where(g, mask), method=False, public=False, batch=elementwise)
+@op(input=lambda g, mask: zero_where(g, mask), method=False, public=False)
 def zero_where(input: Array, mask: Array) -> Array:
     """``input`` with zeros where ``mask`` is true: what formulas put in place of inf and nan."""
     return np.where(mask, np.zeros((), input.dtype), input)
 
 
-@op(method=False, public=False, batch=elementwise)
+@op(method=False, public=False)
 def vanishing(input: Array) -> Array:
     """Zeros, which depend on nothing: the gradient of what is flat almost everywhere."""
     return np.zeros_like(input)
@@ -185,12 +185,31 @@ def isfinite(input: Array) -> Array:
     return np.isfinite(input)
 
 
-@op(cast="promote", numbers=False)
-def isclose(
-    input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> Array:
-    """Whether ``|input - other| <= atol + rtol * |other|``, or both are equal."""
+@op(cast="promote", numbers=False, method=False, public=False)
+def elements_close(input: Array, other: Array, rtol: float, atol: float, equal_nan: bool) -> Array:
+    """The kernel of `isclose`."""
     return np.isclose(input, other, rtol, atol, equal_nan)
+
+
+@method
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
+    """Whether ``|input - other| <= atol + rtol * |other|``, or both are equal.
+
+    Raises:
+        RuntimeError: if the two have different dtypes, or for a tolerance below zero.
+    """
+    need_tensors(input, other)
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.char} did not match {other.dtype.char}")
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if not tolerance >= 0:
+            raise RuntimeError(
+                f"{name} must be greater than or equal to zero, but got {tolerance:g}"
+            )
+    close: Tensor = elements_close(input, other, rtol, atol, equal_nan)
+    return close
 
 
 @method

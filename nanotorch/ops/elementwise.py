@@ -11,7 +11,7 @@ import numpy as np
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import PUBLIC, Array, method, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import number_in
+from nanotorch.ops.arguments import need_tensors, number_in
 from nanotorch.ops.comparison import vanishing, zero_where
 
 LN_2, LN_10 = math.log(2.0), math.log(10.0)
@@ -174,6 +174,7 @@ def positive(input: Tensor) -> Tensor:
     Raises:
         NotImplementedError: for bools.
     """
+    need_tensors(input)
     refuse_bool(input._array, "The `+` operator, on a bool tensor is not supported.")
     return input
 

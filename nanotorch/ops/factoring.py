@@ -40,11 +40,19 @@ def cholesky_slope(g: Any, L: Any) -> Any:
     return 0.5 * (half + tr(half))
 
 
+def lower_factor(A: Array) -> Array:
+    """NumPy's `cholesky`, to which a matrix with nan is as good as any other."""
+    out = np.linalg.cholesky(A)
+    if np.isnan(out).any():
+        raise np.linalg.LinAlgError
+    return out
+
+
 def leading_minor(A: Array) -> int:
     """The order, from 1, of the first leading minor that is not positive."""
     for k in range(1, len(A)):
         try:
-            np.linalg.cholesky(A[:k, :k])
+            lower_factor(A[:k, :k])
         except np.linalg.LinAlgError:
             return k
     return len(A)
@@ -64,10 +72,10 @@ def cholesky_with_info(input: Array, upper: bool) -> tuple[Array, Array]:
     A = input.swapaxes(-1, -2) if upper else input
     info = np.zeros(A.shape[:-2], np.int32)
     try:
-        out = np.linalg.cholesky(A)
+        out = lower_factor(A)
     except np.linalg.LinAlgError:
         out = np.full(A.shape, math.nan, A.dtype)
-        for index, factor in one_by_one(A, np.linalg.cholesky):
+        for index, factor in one_by_one(A, lower_factor):
             info[index] = leading_minor(A[index]) if factor is None else 0
             out[index] = math.nan if factor is None else factor
     return (out.swapaxes(-1, -2) if upper else out), info

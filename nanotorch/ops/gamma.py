@@ -54,7 +54,8 @@ def digamma(input: Array) -> Array:
     tail = series(top, [b / (2 * k + 2) for k, b in enumerate(BERNOULLI)]) / top
     values = np.log(top) - 0.5 / top - tail
     values -= np.sum([np.where(s < top, 1 / s, 0.0) for s in steps[:-1]], 0)
-    values = np.where(low, values - math.pi / np.tan(math.pi * (x - np.floor(x))), values)
+    # The distance to the nearest integer keeps all digits close to zero.
+    values = np.where(low, values - math.pi / np.tan(math.pi * (x - np.round(x))), values)
     values = np.where(low & (x == np.floor(x)), math.nan, values)
     values = np.where(x == 0, np.copysign(math.inf, -x), np.where(x == math.inf, x, values))
     return np.where(np.isnan(x), x, values).astype(input.dtype)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any, Self, SupportsInt
 
 from nanotorch._core import random
+from nanotorch._core.arguments import place_of, refused
 from nanotorch._core.device import CPU, device
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor, wrap
@@ -51,16 +52,12 @@ default_generator.seed()
 
 
 def stream(generator: Any) -> random.Generator:
-    """The generator to draw from: the given one or the default.
-
-    Raises:
-        TypeError: for what is no generator.
-    """
+    """The generator to draw from: the given one or, for None, the default."""
     if generator is None:
         return default_generator
     if not isinstance(generator, random.Generator):
-        kind = type(generator).__name__
-        raise TypeError(f"argument 'generator' must be torch.Generator, not {kind}")
+        place = place_of(generator)
+        raise refused(generator, "torch.Generator", place and (*place[:2], 0))
     return generator
 
 

@@ -224,6 +224,7 @@ def column_stack(tensors: Tensors) -> Tensor:
     """The tensors side by side, vectors as columns."""
     if not len(tensors):
         raise RuntimeError("column_stack expects a non-empty TensorList")
+    need_tensor_list(tensors)
     columns = [reshape(t, (t.numel(), 1)) if t.ndim <= 1 else t for t in tensors]
     return cat_along(columns, 1)
 
@@ -307,6 +308,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     Raises:
         RuntimeError: if the sizes do not make up the dimension.
     """
+    if isinstance(split_size_or_sections, Tensor) and not split_size_or_sections.ndim:
+        split_size_or_sections = as_int(split_size_or_sections)
     if isinstance(split_size_or_sections, int):
         return split_equally(tensor, split_size_or_sections, dim)
     return split_with_sizes(tensor, ints("split", "split_size", (split_size_or_sections,)), dim)
@@ -375,8 +378,8 @@ def named_split(name: str, dim: int, least: int) -> None:
     def splitter(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
         if input.ndim < least:
             raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension"
-                f"{'s' if least > 1 else ''}, but got a tensor with {input.ndim} dimensions!"
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a "
+                f"tensor with {input.ndim} dimensions!"
             )
         along = 0 if input.ndim == 1 else dim
         n = input._array.shape[along]

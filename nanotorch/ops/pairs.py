@@ -15,7 +15,7 @@ from nanotorch.ops.conversion import convert
 from nanotorch.ops.elementwise import LN_2, exp, exp2, share
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.hidden import inplace_form
-from nanotorch.ops.power import pow
+from nanotorch.ops.power import POWER_FORMS, pow
 from nanotorch.ops.rounding import NO_DERIVATIVE, no_derivative
 
 TENSORS = (Tensor, np.ndarray, np.generic)
@@ -197,7 +197,7 @@ SIGN_FORMS = (
 @method
 def copysign(input: Any, other: Any) -> Any:
     """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
-    if not isinstance(input, TENSORS):
+    if not isinstance(input, TENSORS) or not isinstance(other, TENSORS + NUMBERS):
         raise combination("copysign", (input, other), SIGN_FORMS)
     return (copysign_tensor if isinstance(other, TENSORS) else copysign_number)(input, other)
 
@@ -208,6 +208,8 @@ copysign_tensor_, copysign_number_ = map(inplace_form, ("copysign_tensor", "copy
 @method(public=False)
 def copysign_(self: Tensor, other: Any) -> Tensor:
     """In-place `copysign`."""
+    if not isinstance(other, TENSORS[::2] + NUMBERS):
+        raise combination("copysign_", (other,), ("Tensor other", "Number other"))
     return (copysign_tensor_ if isinstance(other, Tensor) else copysign_number_)(self, other)
 
 
@@ -279,7 +281,7 @@ def xlogy(input: Any, other: Any) -> Any:
     """
     if isinstance(other, TENSORS):
         return (xlogy_tensors if isinstance(input, TENSORS) else xlogy_of_number)(input, other)
-    if not isinstance(input, TENSORS):
+    if not isinstance(input, TENSORS) or not isinstance(other, NUMBERS):
         raise combination("xlogy", (input, other), XLOGY_FORMS)
     return xlogy_number(input, other)
 
@@ -295,24 +297,19 @@ xlogy_tensors_, xlogy_number_ = map(inplace_form, ("xlogy_tensors", "xlogy_numbe
 @method
 def xlogy_(input: Tensor, other: Any) -> Tensor:
     """In-place `xlogy`."""
+    if not isinstance(other, TENSORS[::2] + NUMBERS):
+        raise combination("xlogy_", (other,), ("Tensor other", "Number other"))
     return (xlogy_tensors_ if isinstance(other, Tensor) else xlogy_number_)(input, other)
 
 
 # Powers in double precision
 
 
-POWER_FORMS = (
-    "Tensor input, Tensor exponent, *, Tensor out = None",
-    "Number self, Tensor exponent, *, Tensor out = None",
-    "Tensor input, Number exponent, *, Tensor out = None",
-)
-
-
 @method
 def float_power(input: Any, exponent: Any) -> Any:
     """``input ** exponent`` in double precision; one of the two may be a number."""
     pair = (input, exponent)
-    known = all(isinstance(n, (Tensor, *NUMBERS)) for n in pair)
+    known = all(isinstance(n, (Tensor, np.generic, *NUMBERS)) for n in pair)
     if not known or not any(isinstance(n, Tensor) for n in pair):
         raise combination("float_power", pair, POWER_FORMS)
     double = [convert(n, dtypes.float64) if isinstance(n, Tensor) else float(n) for n in pair]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import combination
 from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
@@ -102,6 +103,13 @@ def pow_base(exponent: Array, input: Any) -> Array:
     return whole_power(base, exponent) if exponent.dtype.kind == "i" else np.power(base, exponent)
 
 
+POWER_FORMS = (
+    "Tensor input, Tensor exponent, *, Tensor out = None",
+    "Number self, Tensor exponent, *, Tensor out = None",
+    "Tensor input, Number exponent, *, Tensor out = None",
+)
+
+
 @method
 def pow(input: Any, exponent: Any) -> Any:
     """``input ** exponent``, broadcasting; one of the two may be a Python number.
@@ -115,8 +123,11 @@ def pow(input: Any, exponent: Any) -> Any:
     if isinstance(exponent, (Tensor, np.ndarray, np.generic)):
         if isinstance(input, (Tensor, np.ndarray, np.generic)):
             return pow_tensor(input, exponent)
-        return pow_base(exponent, input)
-    return pow_number(input, exponent)
+        if isinstance(input, (bool, int, float)):
+            return pow_base(exponent, input)
+    elif isinstance(exponent, (bool, int, float)) and isinstance(input, (Tensor, np.ndarray)):
+        return pow_number(input, exponent)
+    raise combination("pow", (input, exponent), POWER_FORMS)
 
 
 pow_number_, pow_tensor_ = inplace_form("pow_number"), inplace_form("pow_tensor")
@@ -127,6 +138,8 @@ def pow_(self: Tensor, exponent: Any) -> Tensor:
     """In-place `pow`."""
     if isinstance(exponent, Tensor):
         return pow_tensor_(self, exponent)
+    if not isinstance(exponent, (bool, int, float, np.generic)):
+        raise combination("pow_", (exponent,), ("Number exponent", "Tensor exponent"))
     return pow_number_(self, exponent)
 
 

@@ -72,11 +72,12 @@ def between(values: Any, ranks: Any, interpolation: str) -> Any:
 
 def rows_of(input: Any, dim: int | None, keepdim: bool) -> Any:
     """The elements that a quantile is taken of, along the last dimension."""
+    if dim is not None:
+        dim = normal_dim(dim, input.ndim)
     if not input.ndim or (dim is None and not keepdim):
         return reshape(input, (-1,))
     if dim is None:
         return reshape(input, (*(1,) * input.ndim, -1))
-    dim = normal_dim(dim, input.ndim)
     return transpose(unsqueeze(input, -1), dim, -1) if keepdim else movedim(input, dim, -1)
 
 

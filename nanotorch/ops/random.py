@@ -158,7 +158,9 @@ def randperm(
         raise TypeError(
             f"randperm(): argument 'n' (position 1) must be int, not {type(n).__name__}"
         )
-    order = stream(generator).permutation(n.__index__(), numpy_dtype(dtype))
+    order = stream(generator).permutation(
+        n.__index__(), numpy_dtype(int64 if dtype is None else dtype)
+    )
     return leaf(order, requires_grad, device)
 
 
@@ -167,7 +169,8 @@ def randperm(
 
 def empty_layout(input: Tensor, dtype: DType | None) -> tuple[Array, Array]:
     """An array like a tensor's, and a view of it whose C order is the order of its memory."""
-    array = np.empty_like(input._array, dtype=input._array.dtype if dtype is None else dtype.numpy)
+    kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
+    array = np.empty_like(input._array, dtype=kind)
     return array, array if array.flags.c_contiguous else memory_order(array)
 
 

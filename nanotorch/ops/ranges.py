@@ -143,8 +143,30 @@ def logspace(
 
 @public
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Coordinates of a grid: one tensor per axis, all of the grid's shape."""
+    """Coordinates of a grid: one tensor per axis, all of the grid's shape.
+
+    Args:
+        indexing: "ij", or "xy" for a grid whose first two dimensions are swapped.
+
+    Raises:
+        RuntimeError: for no tensor, for tensors of several dimensions or of different dtypes, and
+            for another ``indexing``.
+    """
     axes = given_tensors(tensors)
+    if not axes:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for axis in axes:
+        if axis.ndim > 1:
+            raise RuntimeError(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
+                + str(axis)[7:-1]
+            )
+        if axis.dtype is not axes[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
     order = list(range(len(axes)))
     if indexing == "xy" and len(axes) > 1:
         order[:2] = 1, 0  # the first tensor runs along the second dimension

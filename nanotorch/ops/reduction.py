@@ -63,7 +63,7 @@ def spread(input: Array, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: 
 def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
     """The type of a sum or product: 64-bit for integers and bools."""
     if dtype is not None:
-        return dtype.numpy
+        return dtypes.as_dtype(dtype).numpy
     return input.dtype if input.dtype.kind == "f" else np.dtype(np.int64)
 
 
@@ -146,6 +146,11 @@ def require_mean_dtype(input: Array, dtype: DType | None) -> None:
             "mean(): could not infer output dtype. Input dtype must be either a floating point or "
             f"complex dtype. Got: {dtypes.of_array(input).char}"
         )
+    if dtype is not None and not dtypes.as_dtype(dtype).is_floating_point:
+        raise NotImplementedError(
+            "mean(): could not infer output dtype. Optional dtype must be either a floating point "
+            f"or complex dtype. Got: {dtypes.as_dtype(dtype).char}"
+        )
 
 
 @op(
@@ -161,7 +166,7 @@ def require_mean_dtype(input: Array, dtype: DType | None) -> None:
 def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
     require_mean_dtype(input, dtype)
-    kind = input.dtype if dtype is None else dtype.numpy
+    kind = input.dtype if dtype is None else dtypes.as_dtype(dtype).numpy
     if kind is HALF:
         return np.true_divide(add_all(input, None, np.float32), input.size).astype(kind)
     return np.true_divide(add_all(input, None, kind), input.size, dtype=kind)
@@ -181,7 +186,7 @@ def mean_along(
 ) -> Array:
     """The mean along dimensions."""
     require_mean_dtype(input, dtype)
-    kind = input.dtype if dtype is None else dtype.numpy
+    kind = input.dtype if dtype is None else dtypes.as_dtype(dtype).numpy
     # Half precision alone would not reach far.
     held = input.astype(np.float32 if kind is HALF else kind, copy=False)
     total = sum_over(held, dim, keepdim)

@@ -225,6 +225,8 @@ def with_sign_of_divisor(input: Array, other: Array) -> Array:
 )
 def fmod_tensor(input: Array, other: Array) -> Array:
     """`fmod` of two tensors."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"fmod_cpu\" not implemented for 'Bool'")
     refuse_zero(other)
     return np.fmod(input, other)
 

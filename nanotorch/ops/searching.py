@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, combination
+from nanotorch._core.arguments import as_int, combination, require_bool
 from nanotorch._core.batch_functions import DYNAMIC, looped, never, under_vmap
 from nanotorch._core.dtypes import Number
 from nanotorch._core.layout import normal_dim
@@ -109,7 +109,14 @@ def unique(
         return_inverse: also return where among them each element is.
         return_counts: also return how often there is each.
         dim: compare slices along this dimension; default: compare all elements.
+
+    Raises:
+        TypeError: if one of the flags is not a bool, as a dimension in their place is not.
     """
+    name = "_unique2" if dim is None else "unique_dim"
+    require_bool(sorted, (name, "sorted", 0))
+    require_bool(return_inverse, (name, "return_inverse", 0))
+    require_bool(return_counts, (name, "return_counts", 0))
     if dim is None:
         found = unique_values(input)
     else:
@@ -123,6 +130,8 @@ def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """One of each run of equal values; arguments as for `unique`."""
+    require_bool(return_inverse, ("unique_consecutive", "return_inverse", 0))
+    require_bool(return_counts, ("unique_consecutive", "return_counts", 0))
     dim = None if dim is None else normal_dim(dim, input.ndim)
     return wanted(unique_runs(input, dim), return_inverse, return_counts)
 

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_ints
 from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.batch_rules import Call, dimensions, new_dimension, shifted
@@ -113,6 +116,23 @@ def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
     return seen_as(input, size)
 
 
+def check_width(array: Array, kind: np.dtype) -> None:
+    """Refuse to read elements as others of a width that their layout does not allow."""
+    if kind.itemsize == array.itemsize:
+        return
+    names = " as ".join(dtypes.of_array(np.empty(0, k)).char for k in (array.dtype, kind))
+    told = f"to view {names} (different element sizes)"
+    if not array.ndim:
+        raise RuntimeError(f"self.dim() cannot be 0 {told}")
+    stride, times = array.strides[-1] // array.itemsize, kind.itemsize // array.itemsize
+    if stride != 1 and array.shape[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {told}, but got {stride}")
+    if times and array.shape[-1] % times:
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {times} {told}, but got {array.shape[-1]}"
+        )
+
+
 @method(public=False)
 def view(self: Tensor, *shape: Any, size: Sequence[int] | None = None) -> Tensor:
     """The same memory in another shape; -1 stands for what is left.
@@ -124,6 +144,7 @@ def view(self: Tensor, *shape: Any, size: Sequence[int] | None = None) -> Tensor
         RuntimeError: if the sizes do not fit the elements or their layout in memory.
     """
     if len(shape) == 1 and isinstance(shape[0], DType):
+        check_width(self._array, shape[0].numpy)
         out = wrap(self._array.view(shape[0].numpy))
         out._cell = self._cell
         return out

@@ -108,8 +108,10 @@ def logit_backward(g: Array, input: Array, eps: float | None) -> Array:
 )  # fmt: skip
 def sinc(input: Array) -> Array:
     """``sin(π input) / (π input)``, 1 at 0."""
-    angle = input * input.dtype.type(math.pi)
-    return np.where(input == 0, input.dtype.type(1), np.sin(angle) / angle)
+    wide = input.astype(np.result_type(input, np.float32), copy=False)
+    angle = wide * wide.dtype.type(math.pi)
+    out = np.where(wide == 0, wide.dtype.type(1), np.sin(angle) / angle)
+    return out.astype(input.dtype, copy=False)
 
 
 # Quotients of polynomials, highest power first: near the middle, further out, and in the tails.

@@ -77,6 +77,11 @@ def nanmean(
             "nanmean(): expected input to have floating point or complex dtype but got "
             f"{input.dtype.char}"
         )
+    if dtype is not None and not dtypes.as_dtype(dtype).is_floating_point:
+        raise RuntimeError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating "
+            f"point or complex dtype. Got: {dtypes.as_dtype(dtype).char}"
+        )
     known = sum(logical_not(isnan(input)), dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / known
 

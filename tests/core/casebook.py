@@ -20,6 +20,7 @@ FILES = [
     "hooks",
     "inplace",
     "layout",
+    "mistakes",
     "mode",
     "node_hooks",
     "numpy",
