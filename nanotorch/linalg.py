@@ -1,6 +1,9 @@
 """`torch.linalg`: norms, factors, inverses and products of matrices."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from nanotorch._core.out import CASTABLE, SAME, Out, with_out
+from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.ops.chains import linalg_diagonal as diagonal
 from nanotorch.ops.chains import linalg_vander as vander
 from nanotorch.ops.chains import matrix_power, multi_dot, tensorinv, tensorsolve, vecdot
@@ -122,3 +125,6 @@ _OUTS = {
     ),
 }
 globals().update({name: with_out(globals()[name], rule) for name, rule in _OUTS.items()})
+
+if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = _on_demand(__name__)

@@ -39,6 +39,7 @@ LAYERS = (
     "nanotorch.amp",
     "nanotorch.cuda",
     "nanotorch.mps",
+    "nanotorch.multiprocessing",
     "nanotorch.xpu",
     "nanotorch.settings",
     "nanotorch.testing",

@@ -23,16 +23,16 @@ class Reason(NamedTuple):
 
 # What PyTorch's tensors have of it.
 NAMES_OF_TENSORS = """
-    as_subclass bfloat16 ccol_indices chalf coalesce col_indices const_data_ptr crow_indices
-    dense_dim dequantize eig geqrf grad_dtype hash_tensor indices int_repr ipu is_coalesced
-    is_distributed is_set_to lstsq module_load mtia name narrow_copy orgqr ormqr pin_memory
-    q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr
-    qscheme record_stream reinforce resize resize_as resize_as_sparse_ row_indices set_
-    share_memory_ slice_inverse smm solve sparse_dim sparse_mask sparse_resize_
-    sparse_resize_and_clear_ sspaddmm storage storage_type symeig to_dense to_mkldnn
+    as_subclass bfloat16 ccol_indices cdouble cfloat chalf coalesce col_indices const_data_ptr
+    crow_indices dense_dim dequantize eig geqrf grad_dtype hash_tensor index indices int_repr ipu
+    is_coalesced is_distributed is_set_to istft lstsq module_load mtia name narrow_copy orgqr ormqr
+    pin_memory q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
+    q_zero_point qr qscheme record_stream reinforce resize resize_as resize_as_sparse_ row_indices
+    set_ share_memory_ slice_inverse smm solve sparse_dim sparse_mask sparse_resize_
+    sparse_resize_and_clear_ sspaddmm stft storage storage_type symeig to_dense to_mkldnn
     to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
     to_sparse_csr triangular_solve unsafe_chunk unsafe_split unsafe_split_with_sizes values
-    volatile
+    volatile xpu
 """
 OF_TENSORS = tuple(NAMES_OF_TENSORS.split())
 
@@ -54,7 +54,8 @@ REASONS = (
     Reason(
         "nanotorch runs on the CPU only. Use torch.device('cpu'), or choose the device by "
         "torch.cuda.is_available()",
-        r"""(torch|Tensor).(mtia|hip|ipu) vulkan is_vulkan_available cudnn_\w+ miopen_\w+ Stream
+        r"""(torch|Tensor).(mtia|hip|ipu) Tensor.xpu vulkan is_vulkan_available cudnn_\w+
+        miopen_\w+ Stream
         Event StreamObjType AcceleratorError OutOfMemoryError DeviceObjType get_device_module
         pin_memory record_stream to_mkldnn mkldnn_\w+ fbgemm_\w+ torch.(cpp|cpu) has_mkl
         has_openmp has_lapack has_spectral autograd.DeviceType compiled_with_cxx11_abi USE_\w+
@@ -65,7 +66,7 @@ REASONS = (
     Reason(
         "nanotorch trains in one process. Run the program without torch.distributed; the result "
         "is that of the whole batch",
-        r"""rpc futures Future fork wait RRefType is_distributed
+        r"""distributed.\w+ rpc futures Future fork wait RRefType is_distributed
         DistributedDataParallel\w* SyncBatchNorm
         prepare_multiprocessing_environment
         thread_safe_generator InterfaceType sync""",
@@ -178,9 +179,56 @@ REASONS = (
         nn.functional.(Tensor|grad) nn.grad""",
     ),
     Reason(
-        "processes share nothing here. Use Python's own multiprocessing, and nothing but the "
-        "CPU's memory",
-        r"multiprocessing",
+        "processes share nothing here. Send tensors from process to process, as copies",
+        r"multiprocessing.\w+",
+    ),
+    Reason(
+        "nanotorch computes with real numbers. Use NumPy on tensor.numpy(), numpy.fft for instance",
+        r"""cdouble cfloat torch.complex complex64 complex128 torch.polar view_as_(complex|real) fft
+        i?stft linalg.(eig|eigvals)""",
+    ),
+    Reason(
+        "layers have their sizes from the beginning here. Give the number of input features",
+        r"nn.Lazy\w+ Uninitialized(Parameter|Buffer)",
+    ),
+    Reason(
+        "PyTorch itself computes little with unsigned integers of more than 8 bits. Use int32 or "
+        "int64",
+        r"uint(16|32|64)",
+    ),
+    Reason(
+        "arrays lie in memory in the order of their dimensions, or in that of `permute`. Leave the "
+        "memory format out; results are the same",
+        r"channels_last\w*",
+    ),
+    Reason(
+        "few use it. Use torch.linalg.svd, eigh, cholesky or lu_factor, which give more",
+        r"lobpcg (pca|svd)_lowrank linalg.(ldl_\w+|matrix_sqrth|polar)",
+    ),
+    Reason("sums of segments are there as scatter_reduce and index_add", r"segment_reduce"),
+    Reason("NumPy maps files. Use torch.from_numpy(numpy.memmap(...))", r"from_file"),
+    Reason(
+        "windows are functions of torch itself. Use torch.hann_window and its kin", r"torch.signal"
+    ),
+    Reason("it is for models larger than NumPy trains. Use AdamW", r"optim.(Adafactor|Muon)"),
+    Reason(
+        "it is for named dimensions, which tensors do not have here. Use permute and reshape",
+        r"func.rearrange Tensor.index",
+    ),
+    Reason(
+        "the distributions are Normal, Uniform, Exponential, Bernoulli, Categorical and "
+        "Independent. Write others as functions of these",
+        r"""distributions.(\w*Transform\w*|\w*Normal|\w*Cauchy|\w*Gamma|\w*Bernoulli|\w*Categorical)
+        distributions.OneHot\w+ distributions.(\w*Beta|\w*Binomial|\w*Pareto|Chi2|Dirichlet)
+        distributions.(ExponentialFamily|FisherSnedecor|Geometric|Gumbel|Kumaraswamy|LKJCholesky)
+        distributions.(Laplace|MixtureSameFamily|Multinomial|Poisson|StudentT|VonMises|Weibull)
+        distributions.(Wishart|biject_to|transform_to|constraint_registry|identity_transform)
+        distributions.(beta|binomial|cauchy|chi2|continuous_bernoulli|dirichlet|exp_family)
+        distributions.(fishersnedecor|gamma|generalized_pareto|geometric|gumbel|half_\w+|utils)
+        distributions.(inverse_gamma|kumaraswamy|laplace|lkj_cholesky|log\w*_normal|mixture_\w+)
+        distributions.(lowrank_\w+|multinomial|multivariate_normal|negative_binomial|one_hot_\w+)
+        distributions.(pareto|poisson|relaxed_\w+|studentT|transform\w+|von_mises|weibull)
+        distributions.wishart""",
     ),
 )
 

@@ -311,3 +311,12 @@ def nests(torch: Any) -> Any:
     found = torch.func.grad(lambda t: (t["p"][1][1]["q"] * t["r"].b).sum())(tree)
     back = raised(torch.func.vjp(lambda x: {"a": (x, [x])}, x)[1], {"a": (x, x)})
     return [type(found).__name__, type(found["r"]).__name__, _values(found), back]
+
+
+def normalizations_without_statistics(torch: Any) -> Any:
+    model = torch.nn.Sequential(
+        torch.nn.BatchNorm1d(2), torch.nn.Sequential(torch.nn.BatchNorm2d(3, affine=False)),
+        torch.nn.InstanceNorm1d(2, track_running_stats=True),
+    )  # fmt: skip
+    same = torch.func.replace_all_batch_norm_modules_(model) is model
+    return [same, list(model.state_dict()), model[0].running_mean, repr(model[0])]

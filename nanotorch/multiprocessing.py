@@ -1,0 +1,185 @@
+"""Python's `multiprocessing`, and functions run in several new processes.
+
+Tensors go from process to process as copies: there is no shared memory.
+"""
+
+import multiprocessing
+import multiprocessing.connection
+import signal
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from multiprocessing import *  # noqa: F403 - all of them are here as well, as in PyTorch
+from pathlib import Path
+from typing import Any
+
+
+class ProcessException(Exception):  # noqa: N818 - PyTorch's name
+    """One of the processes has failed.
+
+    Attributes:
+        error_index: which of them.
+        pid: the process's number.
+    """
+
+    def __init__(self, msg: str, error_index: int, pid: int) -> None:
+        super().__init__(msg)
+        self.msg, self.error_index, self.pid = msg, error_index, pid
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.msg, self.error_index, self.pid)
+
+
+class ProcessRaisedException(ProcessException):
+    """The function raised an error, whose traceback is told."""
+
+
+class ProcessExitedException(ProcessException):
+    """A process ended with another exit code than 0, or by a signal.
+
+    Attributes:
+        exit_code: the code.
+        signal_name: the signal's name, if it was one.
+    """
+
+    def __init__(
+        self, msg: str, error_index: int, error_pid: int, exit_code: int,
+        signal_name: str | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(msg, error_index, error_pid)
+        self.exit_code, self.signal_name = exit_code, signal_name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.msg, self.error_index, self.pid, self.exit_code, self.signal_name)
+
+
+def _run(fn: Callable[..., Any], index: int, args: Sequence[Any], report: str) -> None:
+    """What a process does: call the function, and leave its traceback in a file if it fails."""
+    try:
+        fn(index, *args)
+    except KeyboardInterrupt:
+        pass  # the parent is told by the same signal
+    except Exception:
+        Path(report).write_text(traceback.format_exc(), "utf-8")
+        raise SystemExit(1) from None
+
+
+class ProcessContext:
+    """Processes that run one function.
+
+    Attributes:
+        processes: the processes, in order.
+    """
+
+    def __init__(self, processes: Sequence[Any], reports: Sequence[str]) -> None:
+        self.processes, self._reports = list(processes), list(reports)
+
+    def pids(self) -> list[int | None]:
+        """The processes' numbers."""
+        return [process.pid for process in self.processes]
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until a process ends; the others are ended too if it has failed.
+
+        Args:
+            timeout: how many seconds at most; default: any time.
+
+        Returns:
+            whether all have ended.
+
+        Raises:
+            ProcessRaisedException: if the function failed in one of them.
+            ProcessExitedException: if one was ended otherwise.
+        """
+        waiting = [p for p in self.processes if p.exitcode is None]
+        multiprocessing.connection.wait([p.sentinel for p in waiting], timeout=timeout)
+        failed = [k for k, p in enumerate(self.processes) if p.exitcode not in (None, 0)]
+        if not failed:
+            return all(p.exitcode is not None for p in self.processes)
+        for process in self.processes:
+            if process.is_alive():
+                process.terminate()
+        for process in self.processes:
+            process.join()
+        raise self._failure(failed[0])
+
+    def _failure(self, index: int) -> ProcessException:
+        process, report = self.processes[index], Path(self._reports[index])
+        if report.exists() and report.stat().st_size:
+            told = report.read_text("utf-8")
+            text = f"\n\n-- Process {index} terminated with the following error:\n{told}"
+            return ProcessRaisedException(text, index, process.pid)
+        code = process.exitcode
+        if code < 0:
+            name = signal.Signals(-code).name
+            text = f"process {index} terminated with signal {name}"
+            return ProcessExitedException(text, index, process.pid, code, name)
+        text = f"process {index} terminated with exit code {code}"
+        return ProcessExitedException(text, index, process.pid, code)
+
+
+SpawnContext = ProcessContext
+STRATEGIES = ("file_descriptor", "file_system")
+_strategy = [STRATEGIES[0]]
+
+
+def get_all_sharing_strategies() -> set[str]:
+    """The names of PyTorch's ways to share memory, which are accepted."""
+    return set(STRATEGIES)
+
+
+def get_sharing_strategy() -> str:
+    """The one that was chosen; it has no effect."""
+    return _strategy[0]
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Choose one, without effect.
+
+    Raises:
+        AssertionError: for a name that is none of them.
+    """
+    assert new_strategy in STRATEGIES
+    _strategy[0] = new_strategy
+
+
+def start_processes(
+    fn: Callable[..., Any], args: Sequence[Any] = (), nprocs: int = 1, join: bool = True,
+    daemon: bool = False, start_method: str = "spawn",
+) -> ProcessContext | None:  # fmt: skip
+    """Run ``fn(i, *args)`` in new processes, for i from 0 to ``nprocs`` - 1.
+
+    Args:
+        fn: a function that processes find by its name, at the top level of a module.
+        join: wait until all have ended.
+        daemon: end them when this process ends.
+        start_method: how they begin: "spawn", "fork" or "forkserver".
+
+    Returns:
+        None, or the processes if they are not waited for.
+
+    Raises:
+        ProcessException: if one of them fails.
+    """
+    context = multiprocessing.get_context(start_method)
+    reports = tempfile.mkdtemp(prefix="processes-")
+    files = [str(Path(reports) / str(k)) for k in range(nprocs)]
+    processes = []
+    for k, file in enumerate(files):
+        process = context.Process(target=_run, args=(fn, k, args, file), daemon=daemon)  # type: ignore[attr-defined]
+        process.start()
+        processes.append(process)
+    started = ProcessContext(processes, files)
+    if not join:
+        return started
+    while not started.join():
+        pass
+    return None
+
+
+def spawn(
+    fn: Callable[..., Any], args: Sequence[Any] = (), nprocs: int = 1, join: bool = True,
+    daemon: bool = False, start_method: str = "spawn",
+) -> ProcessContext | None:  # fmt: skip
+    """Run ``fn(i, *args)`` in new processes: see `start_processes`."""
+    return start_processes(fn, args, nprocs, join, daemon, start_method)
