@@ -92,7 +92,10 @@ class ProcessContext:
             ProcessExitedException: if one was ended otherwise.
         """
         waiting = [p for p in self.processes if p.exitcode is None]
-        multiprocessing.connection.wait([p.sentinel for p in waiting], timeout=timeout)
+        ended = multiprocessing.connection.wait([p.sentinel for p in waiting], timeout=timeout)
+        for process in waiting:
+            if process.sentinel in ended:
+                process.join()  # which takes its exit code
         failed = [k for k, p in enumerate(self.processes) if p.exitcode not in (None, 0)]
         if not failed:
             return all(p.exitcode is not None for p in self.processes)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints
 from nanotorch._core.batch_functions import in_batch, under_vmap
 from nanotorch._core.batch_rules import Call, elementwise
@@ -245,3 +246,20 @@ def layout_asked(own: Layout, size: Any, stride: Any, storage_offset: int | None
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     return layout
+
+
+def check_width(array: Array, kind: np.dtype) -> None:
+    """Refuse to read elements as others of a width that their layout does not allow."""
+    if kind.itemsize == array.itemsize:
+        return
+    names = " as ".join(dtypes.of_array(np.empty(0, k)).char for k in (array.dtype, kind))
+    told = f"to view {names} (different element sizes)"
+    if not array.ndim:
+        raise RuntimeError(f"self.dim() cannot be 0 {told}")
+    stride, times = array.strides[-1] // array.itemsize, kind.itemsize // array.itemsize
+    if stride != 1 and array.shape[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {told}, but got {stride}")
+    if times and array.shape[-1] % times:
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {times} {told}, but got {array.shape[-1]}"
+        )

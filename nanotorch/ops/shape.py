@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_ints
 from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.batch_rules import Call, dimensions, new_dimension, shifted
@@ -15,7 +12,7 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
-from nanotorch.ops.memory import alias, contiguous
+from nanotorch.ops.memory import alias, check_width, contiguous
 
 WHOLE: Any = slice(None)
 
@@ -114,23 +111,6 @@ def reshape_alias(input: Array, size: tuple[int, ...]) -> Array:
 def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
     """A fresh tensor, which nobody else sees, in another shape: no view in the graph's eyes."""
     return seen_as(input, size)
-
-
-def check_width(array: Array, kind: np.dtype) -> None:
-    """Refuse to read elements as others of a width that their layout does not allow."""
-    if kind.itemsize == array.itemsize:
-        return
-    names = " as ".join(dtypes.of_array(np.empty(0, k)).char for k in (array.dtype, kind))
-    told = f"to view {names} (different element sizes)"
-    if not array.ndim:
-        raise RuntimeError(f"self.dim() cannot be 0 {told}")
-    stride, times = array.strides[-1] // array.itemsize, kind.itemsize // array.itemsize
-    if stride != 1 and array.shape[-1] != 1:
-        raise RuntimeError(f"self.stride(-1) must be 1 {told}, but got {stride}")
-    if times and array.shape[-1] % times:
-        raise RuntimeError(
-            f"self.size(-1) must be divisible by {times} {told}, but got {array.shape[-1]}"
-        )
 
 
 @method(public=False)
