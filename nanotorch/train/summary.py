@@ -1,6 +1,5 @@
 """A model as a table: modules as a tree, with shapes, parameters, memory and arithmetic."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import nanotorch as torch
 from nanotorch import nn
 
+from .arithmetic import operations
 from .report import aligned
 
 MOST_ROWS = 60
@@ -22,15 +22,14 @@ class Row:
     bytes: int = 0
     """Of its results."""
     operations: int = 0
-    """Floating-point operations of its forward calls, without those of its submodules."""
+    """Floating-point operations, without those of its submodules."""
 
 
 def summary(model: nn.Module, example: torch.Tensor) -> str:
     """Return the table of a model.
 
     The shapes are those of a pass over `example`, in evaluation mode, with N for the number of
-    samples. FLOPs are per sample and of the forward pass; a product and a sum count as two, and
-    what is no matrix product or convolution counts one for each element of its result.
+    samples. FLOPs are per sample and of the forward pass, as `operations` counts them.
 
     Args:
         model: what to describe; it is left as it was.
@@ -81,7 +80,6 @@ def observed(model: nn.Module, example: torch.Tensor) -> dict[nn.Module, Row]:
         row = rows[module]
         row.shapes += [tuple(tensor.shape) for tensor in found]
         row.bytes += sum(tensor.numel() * tensor.element_size() for tensor in found)
-        row.operations += operations(module, args, found)
 
     before = [(module, module.training) for module in rows]
     hooks = [module.register_forward_hook(see) for module in rows]
@@ -94,6 +92,8 @@ def observed(model: nn.Module, example: torch.Tensor) -> dict[nn.Module, Row]:
             hook.remove()
         for module, training in before:
             module.training = training
+    for module, count in operations(model, example).items():
+        rows[module].operations = count
     return rows
 
 
@@ -113,27 +113,6 @@ def flat(value: Any) -> Iterator[Any]:
             yield from flat(item)
     else:
         yield value
-
-
-def operations(module: nn.Module, args: tuple[Any, ...], outputs: list[torch.Tensor]) -> int:
-    """Return the floating-point operations of a call, without those of submodules."""
-    elements = sum(tensor.numel() for tensor in outputs)
-    weight = getattr(module, "weight", None)
-    if type(module).__name__.startswith("Conv") and isinstance(weight, torch.Tensor):
-        if "Transpose" in type(module).__name__:  # each element of the input meets all weights
-            given = next(t for t in flat(args) if isinstance(t, torch.Tensor))
-            return 2 * given.numel() * math.prod(weight.shape[1:])
-        bias = elements if getattr(module, "bias", None) is not None else 0
-        return 2 * elements * math.prod(weight.shape[1:]) + bias
-    if isinstance(module, nn.Linear):
-        bias = elements if module.bias is not None else 0
-        return 2 * elements * module.in_features + bias
-    matrices = [p for p in module.parameters(recurse=False) if p.ndim >= 2]
-    if matrices and outputs and not type(module).__name__.startswith("Embedding"):
-        # Recurrent and attention layers: every place of a sequence meets every matrix.
-        places = outputs[0].numel() // outputs[0].shape[-1]
-        return 2 * places * sum(p.numel() for p in matrices) + elements
-    return 0 if list(module.children()) else elements
 
 
 def tree(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:

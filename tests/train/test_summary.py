@@ -8,10 +8,11 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train import load_config, train
+from nanotorch.train.arithmetic import operations
 from nanotorch.train.cli import main
 from nanotorch.train.profiling import Cost, Typical
 from nanotorch.train.rate_finder import Found, rate_text, steepest
-from nanotorch.train.summary import operations, size_text, summary
+from nanotorch.train.summary import size_text, summary
 from tests.train.examples import CLASSIFICATION, write_example
 
 
@@ -57,16 +58,50 @@ def test_sizes_as_people_say_them(size: float, text: str) -> None:
     assert size_text(size) == text
 
 
-def test_arithmetic_by_hand() -> None:
-    x = torch.zeros(2, 4)
-    linear = nn.Linear(4, 3)
-    assert operations(linear, (x,), [linear(x)]) == 2 * (2 * 4 * 3 + 3)
-    assert operations(nn.ReLU(), (x,), [x]) == 8
-    if hasattr(nn, "Conv2d"):
-        convolution = nn.Conv2d(3, 5, 3, padding=1)
-        image = torch.zeros(1, 3, 8, 8)
-        made = convolution(image)
-        assert operations(convolution, (image,), [made]) == 5 * 64 * (2 * 27 + 1)
+class Added(nn.Module):
+    """A matrix that nothing is multiplied by, and one that something is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.added = nn.Parameter(torch.ones(5, 8))
+        self.factor = nn.Parameter(torch.ones(8, 3), requires_grad=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x + self.added) @ self.factor
+
+
+def encoder() -> nn.Module:
+    return nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+
+
+# In matrix products and convolutions, per sample: PyTorch's `FlopCounterMode` counts the same
+# but for what is added to them.
+ARITHMETIC = {
+    "linear": (nn.Linear(4, 3), (4,), 2 * 4 * 3 + 3),
+    "linear, at each place": (nn.Linear(4, 3, bias=False), (5, 4), 5 * 2 * 4 * 3),
+    "activation": (nn.Sequential(nn.Flatten(), nn.ReLU()), (2, 4), 8),
+    "convolution": (nn.Conv2d(4, 6, 3, padding=1, groups=2), (4, 8, 8), 6 * 64 * (2 * 18 + 1)),
+    "transposed": (nn.ConvTranspose2d(3, 3, 2, 2), (3, 4, 4), 48 * 2 * 12 + 3 * 64),
+    "added": (Added(), (5, 8), 5 * 8 + 5 * 3 * 2 * 8),
+    "attention": (
+        encoder(),
+        (5, 8),
+        # Queries, keys and values; scores, softmax, weighted sums; two sums, two normalizations.
+        5 * 8 * (6 * 8 + 3) + 2 * 5 * 5 * (2 * 4 + 1 + 2 * 4) + 4 * 5 * 8
+        # Its output; both layers of the network, ReLU.
+        + 5 * 8 * (2 * 8 + 1) + 5 * 16 * (2 * 8 + 1) + 5 * 16 + 5 * 8 * (2 * 16 + 1),
+    ),
+    "recurrent": (nn.Sequential(nn.RNN(4, 3, batch_first=True)), (5, 4), 5 * 2 * (12 + 9) + 15),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ARITHMETIC)
+def test_arithmetic_by_hand(case: str) -> None:
+    model, shape, expected = ARITHMETIC[case]
+    frozen = [parameter.requires_grad for parameter in model.parameters()]
+    assert sum(operations(model, torch.ones(2, *shape)).values()) == 2 * expected
+    assert [parameter.requires_grad for parameter in model.parameters()] == frozen
+    assert model.training
 
 
 def test_operations_are_timed_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
