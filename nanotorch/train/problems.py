@@ -82,10 +82,16 @@ def quoted(value: object) -> str:
     return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 3] + "..."
 
 
-def closest(word: str, known: Iterable[str]) -> str | None:
-    """Return what `word` is most likely meant to be, None if nothing is close."""
+def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """Return what `word` is most likely meant to be, None if nothing is close.
+
+    Args:
+        word: what was written.
+        known: what could have been.
+        likeness: how alike they must be, from 0 to 1 for all but the case of letters.
+    """
     by_lower_case = {choice.lower(): choice for choice in known}
-    close = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
+    close = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=likeness)
     return by_lower_case[close[0]] if close else None
 
 

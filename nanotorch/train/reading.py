@@ -18,6 +18,8 @@ from .tree import Entry, Items, Scalar, Table, Tree, plain_scalar
 
 INVALID = object()
 """What stands for a value whose problem has been noted."""
+SURE = 0.8
+"""How alike a name must be to a known one for its arguments to be checked as that one's."""
 
 
 class Section:
@@ -254,7 +256,7 @@ class Reader:
 
     def _with_tag(self, tree: Table, tag: str, path: str) -> Table:
         """Return a mapping in which a misspelt `tag` has been noted and put right."""
-        if tag in tree.entries or (key := closest(tag, tree.entries)) is None:
+        if tag in tree.entries or (key := closest(tag, tree.entries, SURE)) is None:
             return tree
         self._refuse_unknown({key: tree.entries[key]}, [tag], path)
         others = {name: entry for name, entry in tree.entries.items() if name != key}
@@ -267,7 +269,7 @@ class Reader:
             return choice, choice
         # What belongs to what was meant is checked as well, to tell of all mistakes at once.
         text = tree.value if isinstance(tree, Scalar) else None
-        return choice, closest(text, known) if isinstance(text, str) else None
+        return choice, closest(text, known, SURE) if isinstance(text, str) else None
 
     def _literal(self, tree: Tree, choices: tuple[Any, ...], path: str) -> Any:
         if isinstance(tree, Scalar) and tree.value in choices:

@@ -218,6 +218,10 @@ CLASSIFICATION_ERRORS = {
     ("experiment: classification", "experimnt: clasification"): "x.yaml:1:1: experimnt: unknown "
     "key; did you mean 'experiment'?\nx.yaml:1:12: experiment: 'clasification' is not known; "
     "did you mean 'classification'?",
+    ("name: Adam, lr", "name: Ada, lrr"): "x.yaml:7:19: optimizer.name: 'Ada' is not known; "
+    "did you mean 'Adam'?\nx.yaml:7:24: optimizer.lrr: unknown key; did you mean 'lr'?",
+    ("name: Adam, lr", "name: Damp, lrr"): "x.yaml:7:19: optimizer.name: 'Damp' is not known; "
+    "did you mean 'Adam'?",
     ("name: Adam, lr", "nam: Adm, lrr"): "x.yaml:7:13: optimizer.nam: unknown key; "
     "did you mean 'name'?\nx.yaml:7:18: optimizer.name: 'Adm' is not known; did you mean 'Adam'?"
     "\nx.yaml:7:23: optimizer.lrr: unknown key; did you mean 'lr'?",
