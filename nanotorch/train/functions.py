@@ -19,9 +19,9 @@ class KnownFunction:
     """What it is like."""
     formula: str | Callable[[torch.Tensor], torch.Tensor]
     """Arithmetic in the vector x, or what computes it."""
-    minima: Sequence[Point] = ()
-    """The points of its least value, as far as they are known; one number stands for each
-    coordinate of a function of any dimension."""
+    minima: Sequence[Point] | Callable[[int], Sequence[Point]] = ()
+    """The points of its least value, as far as they are known, or what returns them for a number
+    of dimensions; one number stands for each coordinate of a function of any dimension."""
     minimum: float = 0.0
     """Its least value."""
     for_each: bool = False
@@ -41,10 +41,13 @@ class KnownFunction:
 
     def distance(self, point: Sequence[float]) -> tuple[float, Point] | None:
         """Return how far the nearest known minimum is from a point, and where; None without any."""
-        if not self.minima:
-            return None
-        places = [place * (len(point) if len(place) == 1 else 1) for place in self.minima]
-        return min((math.dist(point, place), place) for place in places)
+        places = self.places(len(point))
+        return min((math.dist(point, place), place) for place in places) if places else None
+
+    def places(self, dimensions: int) -> list[Point]:
+        """Return the known minima in so many dimensions."""
+        known = self.minima(dimensions) if callable(self.minima) else self.minima
+        return [place * (dimensions if len(place) == 1 else 1) for place in known]
 
     def excess(self, value: float, dimensions: int) -> float:
         """Return how far a value is above the least one."""
@@ -53,7 +56,9 @@ class KnownFunction:
 
 FUNCTIONS: dict[str, KnownFunction] = {
     "quadratic": KnownFunction(
-        "A paraboloid about (0, 1).", "x[0]**2 + (x[1] - 1)**2", [(0.0, 1.0)]
+        "A paraboloid about (0, 1, ..., n - 1) in any dimension n.",
+        "sum((x - i)**2)",
+        lambda dimensions: [tuple(float(index) for index in range(dimensions))],
     ),
     "sphere": KnownFunction(
         "The squared distance from the origin, in any dimension.", "sum(x**2)", [(0.0,)]
