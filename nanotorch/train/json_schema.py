@@ -122,7 +122,10 @@ class Builder:
         hints = get_type_hints(section, include_extras=True)
         properties: Node = {}
         for field in fields(section):  # type: ignore[arg-type]
-            node = {**self._node(hints[field.name]), "description": sentences[field.name]}
+            node = self._node(hints[field.name])
+            if field.default_factory is not MISSING:  # all its lines may be comments
+                node = {"anyOf": [node, {"type": "null"}]}
+            node = {**node, "description": sentences[field.name]}
             if isinstance(field.default, bool | int | float | str):
                 node["default"] = field.default
             properties[field.name] = node

@@ -59,7 +59,8 @@ def least_squares_text(best: float, reached: float) -> str:
     text = f"closed-form least squares: training loss {best:.4f}"
     if best < ROUNDING * reached:
         return text  # the samples lie on a line, and a percentage of nothing says nothing
-    return f"{text}; this run's is {100 * (reached - best) / best:.4f} % above it"
+    above = round(100 * (reached - best) / best, 4) + 0.0  # which is never -0
+    return f"{text}; this run's is {above:.4f} % above it"
 
 
 def duration(seconds: float) -> str:

@@ -99,7 +99,10 @@ def test_it_holds_for_every_shipped_configuration(path: Path) -> None:
     assert problems(path.read_text("utf-8")) == []
 
 
-@pytest.mark.parametrize("text", [REGRESSION, CLASSIFICATION, MINIMIZATION])
+EMPTY = CLASSIFICATION[: CLASSIFICATION.index("log:")] + "log:\n  # every: 10\n"
+
+
+@pytest.mark.parametrize("text", [REGRESSION, CLASSIFICATION, MINIMIZATION, EMPTY])
 def test_it_holds_for_the_examples(text: str) -> None:
     assert problems(text) == []
 

@@ -19,6 +19,8 @@ def test_a_table_is_aligned_and_has_no_row_without_samples() -> None:
 def test_the_closed_form_stands_beside_what_was_reached() -> None:
     text = "closed-form least squares: training loss "
     assert least_squares_text(2.0, 2.001) == text + "2.0000; this run's is 0.0500 % above it"
+    below = 2.0 - 1e-9  # by rounding
+    assert least_squares_text(2.0, below) == text + "2.0000; this run's is 0.0000 % above it"
     assert least_squares_text(1e-13, 1e-9) == text + "0.0000"
 
 
