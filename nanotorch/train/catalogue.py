@@ -11,10 +11,11 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from .components import LOSSES, OPTIMIZERS, Components, members_of
 from .functions import FUNCTIONS
 from .generators import GENERATORS
+from .hints import described
 from .layers import LAYERS
 from .plugins import CALLBACKS
 from .problems import did_you_mean, quoted
-from .reading import Section, described
+from .reading import Section
 from .schedules import SCHEDULES
 from .schema import MinimizationConfig, SupervisedConfig, TextConfig
 

@@ -13,8 +13,9 @@ from dataclasses import MISSING, Field, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from .hints import described, meant_as
 from .problems import Origins, Place, Problem, closest, did_you_mean, quoted
-from .tree import Entry, Items, Scalar, Table, Tree, plain_scalar
+from .tree import Entry, Items, Scalar, Table, Tree
 
 INVALID = object()
 """What stands for a value whose problem has been noted."""
@@ -99,48 +100,33 @@ class Range:
         return None
 
 
-NAMES = {
-    bool: "true or false",
-    int: "an integer",
-    float: "a number",
-    str: "text",
-    Path: "a file name",
-    type(None): "null",
-}
+class NotKnownError(Exception):
+    """A check asks for a value that is wrong itself."""
 
 
-def meant_as(value: Any, hint: Any) -> str:
-    """Return how a value should have been written, if that is plain."""
-    if hint is int and isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return f"; write {int(value)}"
-    if hint is str and value is not None:
-        return "; put it in quotes"
-    if not isinstance(value, str) or hint not in (int, float, bool):
-        return ""
-    if hint is bool:
-        words = {"yes": "true", "on": "true", "no": "false", "off": "false"}
-        return f"; write {words[value.lower()]}" if value.lower() in words else ""
-    digits = value.strip().replace("_", "")
-    if type(plain_scalar(digits)) not in (int, hint):
-        return ""
-    return "; remove the quotes" if digits == value else f"; write {digits}"
+def partly(hint: type[Section], values: Mapping[str, Any], unknown: Collection[str]) -> Section:
+    """Return a section that raises `NotKnownError` for some of its values, to check the others."""
+
+    def look_up(self: Any, name: str) -> Any:
+        if name in unknown:
+            raise NotKnownError
+        return object.__getattribute__(self, name)
+
+    section: Section = object.__new__(type(hint.__name__, (hint,), {"__getattribute__": look_up}))
+    for field in fields(hint):  # type: ignore[arg-type]
+        if field.name in values:
+            object.__setattr__(section, field.name, values[field.name])
+        elif field.default_factory is not MISSING:
+            object.__setattr__(section, field.name, field.default_factory())
+    return section
 
 
-def described(hint: Any) -> str:
-    """Return a hint in words."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return described(arguments[0])
-    if origin in (Union, types.UnionType):
-        members = [member for member in arguments if member is not types.NoneType]
-        return " or ".join(described(member) for member in members)
-    if origin is tuple and arguments[-1] is ...:
-        return f"a list, each item {described(arguments[0])}"
-    if origin is tuple:
-        return f"a list of {len(arguments)}, each {described(arguments[0])}"
-    if origin is Literal:
-        return " or ".join(quoted(choice) for choice in arguments)
-    return NAMES.get(hint, "a mapping")
+def told(section: Section) -> Iterator[tuple[str, str]]:
+    """Yield the problems of a section, up to the first check that cannot be made."""
+    try:
+        yield from section.problems()
+    except NotKnownError:
+        return
 
 
 class Reader:
@@ -328,14 +314,13 @@ class Reader:
                 values[name] = self.read(tree.entries[name].value, hints[name], inner)
             elif field.default is MISSING and field.default_factory is MISSING:
                 values[name] = self._missing(tree, name, misspelt, inner)
-        if misspelt or INVALID in values.values():
-            return INVALID
-        section = hint(**values)
-        found = list(section.problems())
+        unknown = misspelt | {name for name, value in values.items() if value is INVALID}
+        section = partly(hint, values, unknown) if unknown else hint(**values)
+        found = list(told(section))
         for name, message in found:
             inner = f"{path}.{name}".strip(".")
             self.note(Origins(self.places).nearest(inner) or tree.place, inner, message)
-        return INVALID if found else section
+        return INVALID if found or unknown else section
 
     def _component(self, tree: Tree, registry: Registry, path: str) -> Any:
         if isinstance(tree, Scalar) and isinstance(tree.value, str):

@@ -19,7 +19,7 @@ from .components import (
     SEARCHING,
 )
 from .data_settings import Data, TextData
-from .expression import ExpressionError
+from .expression import ExpressionError, parse_expression
 from .functions import FUNCTIONS, KnownFunction
 from .generators import GENERATORS, Generator
 from .layers import LAYERS
@@ -44,6 +44,29 @@ Optimizer = Annotated[Component, OPTIMIZERS]
 Schedule = Annotated[Component, SCHEDULES]
 Layer = Annotated[Component, LAYERS]
 Listener = Annotated[Component, CALLBACKS]
+
+
+class FunctionName:
+    """Marks the name of a function that is known."""
+
+    def problem(self, value: str) -> str | None:
+        """Return what is wrong with a name."""
+        if value in FUNCTIONS:
+            return None
+        return f"{quoted(value)} is not known{did_you_mean(value, FUNCTIONS)}"
+
+
+class Arithmetic:
+    """Marks the text of an expression."""
+
+    def problem(self, value: str) -> str | None:
+        """Return what is wrong with an expression."""
+        try:
+            parse_expression(value)
+        except ExpressionError as error:
+            return str(error)
+        return None
+
 
 MOST_STARTS = 10_000
 """Points that are moved together."""
@@ -83,9 +106,9 @@ class Stop(Section):
 class Function(Section):
     """What to minimize, and from where."""
 
-    name: str | None = None
+    name: Annotated[str, FunctionName()] | None = None
     """A known function; or give `expression`."""
-    expression: str | None = None
+    expression: Annotated[str, Arithmetic()] | None = None
     """Arithmetic in the vector x, such as `x[0]**2 + (x[1] - 1)**2`; or give `name`."""
     start: tuple[float, ...] | tuple[tuple[float, ...], ...]
     """The point to start from, or a list of points, whose descents are taken together."""
@@ -106,9 +129,6 @@ class Function(Section):
             yield "start", f"has {len(points)} points; at most {MOST_STARTS}"
         if (self.name is None) == (self.expression is None):
             yield "", "needs either 'name' or 'expression'"
-        elif self.name is not None and self.name not in FUNCTIONS:
-            message = f"{quoted(self.name)} is not known{did_you_mean(self.name, FUNCTIONS)}"
-            yield "name", message
         elif points and len({len(point) for point in points}) == 1 and points[0]:
             yield from self._value_problems(points)
 

@@ -368,27 +368,3 @@ def test_overrides_are_blamed_for_what_they_make_wrong_elsewhere() -> None:
     ]
     wrong = REGRESSION.replace("epochs: 2", "epochs: x")
     assert "without this" not in refusal(wrong, "experiment=classification")
-
-
-def test_mistakes_of_every_step_of_reading_are_told_at_once() -> None:
-    """Of the file's form, of its keys, of what is built, of its files and of the command line."""
-    text = edited(REGRESSION, "lr: 0.1", "lr: -0.1").replace("csv: table.csv", "csv: no.csv")
-    text = edited(text, "out_features: 1}", "out_features: 1}\n    - {name: Dropout, p: 3}")
-    told = refusal(f"{text}seed: 1\nseed: 2\n", "train.epoch=5", "x", "train.batch_size=0")
-    assert [line.split(": ", 2)[:2] for line in told.splitlines()] == [
-        ["x.yaml:3:8", "data.csv"],
-        ["x.yaml:8:26", "model.layers[1].p"],
-        ["x.yaml:10:28", "optimizer.lr"],
-        ["x.yaml:14:1", "seed"],
-        ["command line", "x"],
-        ["command line", "train.epoch=5"],
-        ["command line", "train.batch_size=0"],
-    ]
-
-
-def test_what_needs_what_is_not_known_yet_is_not_tried() -> None:
-    """The layer's number of inputs, and a scheduler's number of steps."""
-    scheduler = "scheduler={name: OneCycleLR, max_lr: 1}"
-    assert refusal(CLASSIFICATION, "sed=1", scheduler, "callbacks=[]") == (
-        "command line: sed=1: unknown key; did you mean 'seed'?"
-    )
