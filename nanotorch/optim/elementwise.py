@@ -73,7 +73,8 @@ class Elementwise(Optimizer):
         writer = (f"{type(self).__name__}.step", here())
         for group in self.param_groups:
             key, numbers = None, ()
-            flat = flat_of(self, group) if self.counters == ("step",) else None
+            alike = self.counters == ("step",) and not group.get("capturable")
+            flat = flat_of(self, group) if alike else None
             if flat is not None and flat.counts:
                 dtype = flat.array.dtype
                 numbers = self._numbers(group, flat.count(), dtype)

@@ -105,6 +105,8 @@ def flat_of(optimizer: Any, group: Group) -> Flat | None:
         return None
     found = optimizer._flats.get(id(group))
     if found is None or found.group is not group:
+        for gone in optimizer._flats.keys() - {id(known) for known in optimizer.param_groups}:
+            del optimizer._flats[gone]  # which would hold parameters that nobody updates
         optimizer._flats[id(group)] = Candidate(group)
         return None
     flat: Flat | None = found.flat

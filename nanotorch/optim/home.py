@@ -88,8 +88,11 @@ def movable(tensor: Any, kind: np.dtype) -> bool:
     if type(tensor._array) is not np.ndarray or tensor._array.dtype != kind:
         return False
     array = tensor._array
-    memory: Any = array.base  # of what others hold there may be views of it, too
-    own = memory is None or isinstance(memory, Part) or getrefcount(memory) == ALONE + 1
+    memory: Any = array.base
+    if type(memory) is np.ndarray and memory.flags.owndata:  # others may hold views of it, too
+        own = getrefcount(memory) == ALONE + 1
+    else:  # a file's or a buffer's memory is there to be seen by others
+        own = array.flags.owndata or isinstance(memory, Part)
     del memory
     if not (own and array.flags.c_contiguous and array.flags.writeable):
         return False

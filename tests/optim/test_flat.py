@@ -2,7 +2,9 @@
 
 import copy
 import pickle
+import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -156,6 +158,20 @@ def test_arrays_that_others_hold_stay_where_they_are() -> None:
     assert np.array_equal(held, params[0].detach().numpy())
 
 
+def test_memory_of_a_buffer_or_a_file_stays_where_it_is(tmp_path: Path) -> None:
+    buffer, path = bytearray(48), tmp_path / "parameter"
+    path.write_bytes(buffer)
+    params = [
+        torch.nn.Parameter(torch.frombuffer(buffer, dtype=torch.float32).view(4, 3)),
+        torch.nn.Parameter(torch.from_numpy(np.memmap(path, np.float32, "r+"))),
+        torch.nn.Parameter(torch.ones(1, 4)),
+    ]
+    optimizer = torch.optim.Adam(params, lr=0.1)
+    train(params, optimizer)
+    assert bytes(buffer) == params[0].detach().numpy().tobytes() != bytes(48)
+    assert path.read_bytes() == params[1].detach().numpy().tobytes() != bytes(48)
+
+
 def test_arrays_taken_later_go_on_being_shared() -> None:
     params, optimizer = made(False, "Adam")
     train(params, optimizer, 3)
@@ -186,6 +202,28 @@ def test_copies_have_memory_of_their_own() -> None:
     train(params, optimizer, 3)
     for p, q in zip(params, copied, strict=True):
         assert torch.equal(p, q)
+
+
+def test_groups_that_are_gone_hold_no_parameters() -> None:
+    params, optimizer = made(False, "Adam")
+    train(params, optimizer, 3)
+    old = weakref.ref(params[0])
+    optimizer.param_groups.clear()
+    optimizer.state.clear()
+    params = made(False, "Adam")[0]
+    optimizer.add_param_group({"params": params})
+    train(params, optimizer, 3)
+    assert together(optimizer)
+    assert old() is None
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_capturable_is_refused_at_any_step(alone: bool) -> None:
+    params, optimizer = made(alone, "Adam")
+    train(params, optimizer, 3)
+    optimizer.param_groups[0]["capturable"] = True
+    with pytest.raises(AssertionError, match="If capturable=True"):
+        train(params, optimizer, 1)
 
 
 def test_large_parameters_are_updated_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
