@@ -37,7 +37,8 @@ class OptimizerState:
         """Go on from a state, with the options that are no longer those it began with.
 
         Raises:
-            ValueError: if it is of another optimizer, or of other groups.
+            ValueError: if it is of another optimizer, of other groups, or has not kept what an
+                option needs.
         """
         name = type(self._optimizer).__name__
         if state["name"] != name:
@@ -46,8 +47,19 @@ class OptimizerState:
         groups = self._optimizer.param_groups
         for group, before, now in zip(groups, state["began"], self._began, strict=True):
             for key, value in now.items():
-                if before.get(key) != value:
-                    group[key] = changed_rate(group, before, now) if key == "lr" else value
+                was = before.get(key)
+                if was == value:
+                    continue
+                if needs_its_past(self._optimizer, key, was, value):
+                    raise ValueError(f"the optimizer's {key} is {value}, but was {was}")
+                group[key] = changed_rate(group, before, now) if key == "lr" else value
+
+
+def needs_its_past(optimizer: optim.Optimizer, key: str, before: Any, now: Any) -> bool:
+    """Return whether an option needs what is kept from the first step on, and was not."""
+    if key == "momentum":
+        return isinstance(optimizer, optim.RMSprop) and not before
+    return key == "history_size" or (key in ("amsgrad", "centered") and bool(now))
 
 
 def changed_rate(

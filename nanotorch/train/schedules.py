@@ -111,7 +111,8 @@ class Schedule(Callback):
             arguments.setdefault(name, max(length - warmup, 1))
         if component.name == PLATEAU and warmup:
             raise origins.error("scheduler.warmup", f"cannot go before {PLATEAU}")
-        self._arguments = {k: v for k, v in arguments.items() if k not in LENGTHS.values()}
+        fixed = component.arguments.items()
+        self._arguments = {k: v for k, v in fixed if k not in LENGTHS.values()}
         bare = Component(component.name, arguments)
         trial = build(bare, warmup, like(optimizer), origins)
         if problem := trial_problem(trial, length, self._interval):

@@ -45,6 +45,13 @@ def test_what_else_the_optimizer_does_may_change() -> None:
     assert groups[0]["weight_decay"] == 0.5
 
 
+def test_options_that_need_nothing_kept_may_change() -> None:
+    kept = finished(REGRESSION, ["train={epochs: 2, batch_size: null}"])
+    resume(kept.directory, ["train.epochs=4", "optimizer.momentum=0.5"])
+    whole = finished(CLASSIFICATION, ["optimizer.amsgrad=true"])
+    resume(whole.directory, ["train.steps=8", "optimizer.amsgrad=false"])
+
+
 @pytest.mark.parametrize(
     ("text", "before", "override", "message"),
     [
@@ -54,6 +61,18 @@ def test_what_else_the_optimizer_does_may_change() -> None:
         (REGRESSION, ["scheduler={name: StepLR, step_size: 2}"],
          "scheduler={name: ExponentialLR, gamma: 0.5}",
          "the scheduler is ExponentialLR, but was StepLR"),
+        (REGRESSION, ["scheduler={name: StepLR, step_size: 2, warmup: 3}"], "scheduler.warmup=2",
+         "the scheduler's warmup is 2, but was 3"),
+        (REGRESSION, ["scheduler={name: StepLR, step_size: 2}"], "scheduler.interval=step",
+         "the scheduler's interval is step, but was epoch"),
+        (CLASSIFICATION, [], "optimizer.amsgrad=true",
+         "the optimizer's amsgrad is True, but was False"),
+        (REGRESSION, ["optimizer={name: RMSprop, lr: 0.1}"], "optimizer.centered=true",
+         "the optimizer's centered is True, but was False"),
+        (REGRESSION, ["optimizer={name: RMSprop, lr: 0.1}"], "optimizer.momentum=0.5",
+         "the optimizer's momentum is 0.5, but was 0"),
+        (REGRESSION, ["optimizer={name: LBFGS, lr: 0.1}"], "optimizer.history_size=5",
+         "the optimizer's history_size is 5, but was 100"),
         (REGRESSION, ["train.epochs=4"], "train.epochs=1", "has taken 16 steps; now it is to take"),
         (CLASSIFICATION, [], "model.layers[0].out_features=5", "size mismatch for 0.weight"),
     ],
