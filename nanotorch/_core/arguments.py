@@ -121,9 +121,10 @@ def refused_element(values: Any, position: int, place: Place | None) -> TypeErro
     )
 
 
-def combination(name: str, given: Sequence[Any], forms: Sequence[str]) -> TypeError:
+def combination(name: str, given: Sequence[Any], forms: Sequence[str], **named: Any) -> TypeError:
     """The error for arguments that fit none of a function's forms, which it lists."""
-    kinds = ", ".join(kind_of(value) for value in given)
+    told = [kind_of(value) for value in given]
+    kinds = ", ".join(told + [f"{key}={kind_of(value)}" for key, value in named.items()])
     listed = "".join(f"\n * ({form})" for form in forms)
     return TypeError(
         f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one "

@@ -7,14 +7,27 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import kind_of
+from nanotorch._core.arguments import combination, integer, kind_of, refused_element
 from nanotorch._core.batch_functions import NO_RULE, looped, never, under_vmap
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, public
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.ranges import linspace
 
 histogram_result = named_tuple("histogram", "hist", "bin_edges")
 histogramdd_result = named_tuple("histogramdd", "hist", "bin_edges", out=False)
+
+FORMS = (
+    "Tensor input, Tensor bins, *, Tensor weight = None, bool density = False, tuple of Tensors "
+    "out = None",
+    "Tensor input, int bins = 100, *, tuple of floats range = None, Tensor weight = None, bool "
+    "density = False, tuple of Tensors out = None",
+)
+FORMS_OF_GRIDS = tuple(
+    f"Tensor input, {bins}, tuple of floats range = None, Tensor weight = None, bool density = "
+    "False"
+    for bins in ("int bins", "tuple of ints bins", "tuple of Tensors bins")
+)
 
 
 @method
@@ -44,18 +57,18 @@ def histogram(
         NotImplementedError: for dtypes other than float32 and float64.
         RuntimeError: for arguments that do not fit, and a range that is not finite.
     """
-    if not isinstance(bins, (int, Tensor)):
-        raise TypeError(
-            "histogram() received an invalid combination of arguments - got (Tensor, "
-            f"bins={kind_of(bins)}), but expected one of:\n * (Tensor input, Tensor bins, *, "
-            "Tensor weight = None, bool density = False, tuple of Tensors out = None)\n * (Tensor "
-            "input, int bins = 100, *, tuple of floats range = None, Tensor weight = None, bool "
-            "density = False, tuple of Tensors out = None)\n"
-        )
+    given = isinstance(bins, Tensor)
+    if not (given or integer(bins) is not None):
+        raise combination("histogram", (input, bins), FORMS)
+    if given and range is not None:
+        raise combination("histogram", (input, bins), FORMS, range=range)
+    if weight is not None and not isinstance(weight, Tensor):
+        raise combination("histogram", (input, bins), FORMS, weight=weight)
     points = input._array.reshape(-1, 1)
-    weights = None if weight is None else weight._array.reshape(-1)
+    vector = None if weight is None else weight.reshape(-1)
+    weights = weights_of(points, vector, points.shape[:1])
     counts, edges = counted(points, [bins], range, weights, density)
-    edges_seen = edges[0].copy() if isinstance(bins, Tensor) else edges[0]
+    edges_seen = edges[0].copy() if given else edges[0]
     return histogram_result((wrap(counts), wrap(edges_seen)))
 
 
@@ -88,9 +101,21 @@ def histogramdd(
     array = input._array
     if array.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
-    axes = array.shape[-1]
-    parts = [bins] * axes if isinstance(bins, int) else list(bins)
-    if len(parts) != axes and isinstance(parts[0], Tensor):
+    *many, axes = array.shape
+    parts = [bins] * axes if integer(bins) is not None else bins
+    if not isinstance(parts, (tuple, list)):
+        raise combination("histogramdd", (input, bins), FORMS_OF_GRIDS)
+    if weight is not None and not isinstance(weight, Tensor):
+        raise combination("histogramdd", (input, bins), FORMS_OF_GRIDS, weight=weight)
+    given = bool(parts) and integer(parts[0]) is None
+    for position, one in enumerate(parts):
+        if given and not isinstance(one, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 1, but got {kind_of(one)}"
+            )
+        if not given and integer(one) is None:
+            raise refused_element(parts, position, ("histogramdd", "bins", 2))
+    if len(parts) != axes and given:
         raise RuntimeError(
             f"torch.histogramdd: expected {axes} sequences of bin edges for a {axes}-dimensional "
             f"histogram but got {len(parts)}"
@@ -99,19 +124,38 @@ def histogramdd(
         raise RuntimeError(
             "histogramdd: The size of bins must be equal to the innermost dimension of the input."
         )
-    weights = None if weight is None else weight._array.reshape(-1)
-    counts, edges = counted(array.reshape(-1, axes), parts, range, weights, density)
-    given = isinstance(parts[0], Tensor)
+    weights = weights_of(array, weight, many)
+    points = array.reshape(math.prod(many), axes)
+    counts, edges = counted(points, parts, range, weights, density)
     return histogramdd_result(
         (wrap(counts), tuple(parts) if given else tuple(wrap(e) for e in edges))
     )
+
+
+def weights_of(points: Array, weight: Tensor | None, shape: Sequence[int]) -> Array | None:
+    """The weights of points as a vector, if there are some, and they have this shape."""
+    if weight is None:
+        return None
+    if list(weight.shape) != list(shape):
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the "
+            f"input tensor excluding its innermost dimension, but got input with shape "
+            f"{list(points.shape)} and weight with shape {list(weight.shape)}"
+        )
+    weights: Array = weight._array.reshape(-1)
+    if weights.dtype != points.dtype:
+        names = [dtypes.C_NAMES[dtypes.of_array(a).name] for a in (points, weights)]
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
+            f"should have the same dtype, but got input({names[0]}), and weight({names[1]})"
+        )
+    return weights
 
 
 def counted(
     points: Array, bins: Sequence[Any], limits: Any, weights: Array | None, density: bool
 ) -> tuple[Array, list[Array]]:
     """The counts of points (N, n) in the cells of a grid, and its edges."""
-    check_weights(points, weights)
     kind = points.dtype
     count = len(bins)
     for axis, number in enumerate(bins):
@@ -123,7 +167,7 @@ def counted(
     if kind not in (np.float32, np.float64):
         name = dtypes.of_array(points).char
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{name}'")
-    if isinstance(bins[0], Tensor):
+    if any(isinstance(one, Tensor) for one in bins):
         edges = [edges_given(points, axis, one._array) for axis, one in enumerate(bins)]
     else:
         if limits is not None and len(limits) != 2 * count:
@@ -135,31 +179,14 @@ def counted(
         for axis, number in enumerate(bins):
             asked = None if limits is None else limits[2 * axis : 2 * axis + 2]
             low, high = limits_of(points[:, axis], axis, asked)
-            edges.append(np.linspace(low, high, number + 1, dtype=kind))
+            dtype = dtypes.of_array(points)
+            edges.append(linspace(low, high, number + 1, dtype=dtype)._array)
     hist = in_cells(points, edges, weights)
     if density:
         hist = hist / hist.sum()
         for axis, one in enumerate(edges):
             hist = hist / np.diff(one).reshape([-1 if d == axis else 1 for d in range(count)])
     return hist.astype(kind), edges
-
-
-def check_weights(points: Array, weights: Array | None) -> None:
-    """Refuse weights that do not fit the points."""
-    if weights is None:
-        return
-    if weights.shape != points.shape[:1]:
-        raise RuntimeError(
-            "torch.histogramdd: if weight tensor is provided it should have the same shape as the "
-            f"input tensor excluding its innermost dimension, but got input with shape "
-            f"{list(points.shape)} and weight with shape {list(weights.shape)}"
-        )
-    if weights.dtype != points.dtype:
-        names = [dtypes.C_NAMES[dtypes.of_array(a).name] for a in (points, weights)]
-        raise RuntimeError(
-            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
-            f"should have the same dtype, but got input({names[0]}), and weight({names[1]})"
-        )
 
 
 def edges_given(points: Array, axis: int, edges: Array) -> Array:
@@ -201,7 +228,7 @@ def limits_of(values: Array, axis: int, asked: Sequence[float] | None) -> tuple[
 def in_cells(points: Array, edges: Sequence[Array], weights: Array | None) -> Array:
     """How many points, or how much weight, lie in each cell."""
     shape = [len(e) - 1 for e in edges]
-    inside = np.ones(len(points), bool)
+    inside = np.full(len(points), bool(edges))  # points of no dimensions are not counted
     at = np.zeros(len(points), np.int64)
     for axis, one in enumerate(edges):
         values = points[:, axis]

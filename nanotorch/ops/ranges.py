@@ -114,13 +114,15 @@ def linspace(
     if kind.kind != "f":
         number_in(start, kind), number_in(end, kind)
         return leaf(np.linspace(start, end, steps).astype(kind), requires_grad, device)
-    # Counted from the nearer end, so that both ends are exact in float32 too.
-    step = kind.type((end - start) / (steps - 1)) if steps > 1 else kind.type(0)
-    at = np.arange(steps, dtype=kind)
-    up, down = kind.type(start) + step * at, kind.type(end) - step * at[::-1]
-    return leaf(
-        np.where(at < steps // 2 if steps > 1 else at == 0, up, down), requires_grad, device
-    )
+    # Counted from the nearer end, so that both ends are exact; products of single precision are
+    # exact in double, so that only the sums are rounded, as PyTorch's fused instructions do.
+    wide = np.result_type(kind, np.float32).type  # half precision is computed in single
+    first, last = wide(kind.type(start)), wide(kind.type(end))
+    step = float((last - first) / wide(steps - 1)) if steps > 1 else 0.0
+    at = np.arange(steps)
+    near = at < steps // 2 if steps > 1 else at == 0
+    line = np.where(near, float(first) + step * at, float(last) - step * at[::-1])
+    return leaf(line.astype(wide).astype(kind), requires_grad, device)
 
 
 @public

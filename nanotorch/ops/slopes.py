@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_ints
+from nanotorch._core.arguments import as_ints, combination, kind_of
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number
@@ -13,8 +13,8 @@ from nanotorch.ops.reduction import normal_dims
 from nanotorch.ops.shape import reshape
 from nanotorch.ops.slicing import narrow
 
-FORMS = "".join(
-    f"\n * (Tensor input, *, {form}, int edge_order = 1)"
+FORMS = tuple(
+    f"Tensor input, *, {form}, int edge_order = 1"
     for form in (
         "tuple of ints dim",
         "Number spacing, tuple of ints dim",
@@ -51,10 +51,10 @@ def gradient(
             that does not fit.
     """
     if isinstance(spacing, Tensor) and spacing.ndim:
-        raise TypeError(
-            "gradient() received an invalid combination of arguments - got (Tensor, "
-            f"spacing=Tensor), but expected one of:{FORMS}\n"
-        )
+        raise combination("gradient", (input,), FORMS, spacing=spacing)
+    spacing = 1 if spacing is None else spacing
+    if not isinstance(edge_order, int):
+        raise combination("gradient", (input,), FORMS, edge_order=edge_order)
     dims = normal_dims(None if dim is None else as_ints(dim), input.ndim)
     if dim is not None and not isinstance(dim, int) and not len(dim):
         dims = ()
@@ -62,7 +62,11 @@ def gradient(
     if len(apart) != len(dims):
         raise RuntimeError(of_another_length(input.ndim, len(apart), None if dim is None else dims))
     of_points = any(isinstance(one, Tensor) for one in apart) and apart is spacing
-    for one in apart if of_points else ():
+    for position, one in enumerate(apart if of_points else ()):
+        if not isinstance(one, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 1, but got {kind_of(one)}"
+            )
         if one.ndim != 1:
             raise RuntimeError(
                 "torch.gradient expected each element of spacing to have one dimension, but got an "

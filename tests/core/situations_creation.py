@@ -76,7 +76,8 @@ arange("a")|arange(None)|arange()|arange(1e10, 1e10 + 3, dtype=i64)|arange(5, 0,
 arange(0, 5, 2)|linspace(0, 1, 2.5)|linspace(0, 1, T(3))|linspace(0, 1, True)
 linspace(0, 10, 4, dtype=i64)|linspace(0, 1, -1)|linspace(0, 1, 3, dtype=b)
 linspace(0, 300, 4, dtype=u8)|linspace(-3.7, 3.7, 5, dtype=i32)|torch.logspace(0, 1, 2.5)
-torch.logspace(0, 1, 3, dtype=i64)
+torch.logspace(0, 1, 3, dtype=i64)|linspace(-0.3, 17.9, 33).tolist()
+linspace(5, -5, 9, dtype=f16).tolist()
 """
 SHARED = """
 torch.asarray([1, 2])|torch.asarray(a, copy=False)|torch.asarray([1], copy=False)
