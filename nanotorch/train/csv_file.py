@@ -252,7 +252,7 @@ class Table:
 
     def _check_delimiter(self, line: int, text: str) -> None:
         mark = other_separator(text, self._delimiter)
-        if mark is None:
+        if mark is None or (mark == " " and self._has_one_column()):
             return
         written = '"\\t"' if mark == "\t" else f"'{mark}'"
         message = f"the cells are separated by {SEPARATORS[mark]}"
@@ -262,6 +262,11 @@ class Table:
         else:
             message += f", those of the training by {expected}; save the table so"
         raise self._error(line, text.index(mark) + 1, message)
+
+    def _has_one_column(self) -> bool:
+        """Return whether a header with blanks is one name, as there are none between values."""
+        _, *values = [line.strip() for line in self._text.split("\n") if line.strip()]
+        return self._header and not any(" " in line for line in values)
 
     def _check_header(self, header: Sequence[str], row: Row) -> None:
         """Refuse columns that cannot be told apart."""

@@ -41,6 +41,12 @@ def test_a_table_is_read(text: str) -> None:
     assert table.texts("b")[0] == "2"
 
 
+def test_the_name_of_the_only_column_may_have_blanks() -> None:
+    table = read_csv(write("living area\n1\n\n 2 \n"))
+    assert list(table.header) == ["living area"]
+    np.testing.assert_array_equal(table.numbers("living area"), [1, 2])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
