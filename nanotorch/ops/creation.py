@@ -94,6 +94,8 @@ def tensor(
     if isinstance(data, Tensor):
         warnings.warn(COPY_WARNING, UserWarning, stacklevel=2)
         data = data._array
+    if requires_grad is not False:  # None, too, which functions that fill a shape allow
+        require_flag(requires_grad)
     return leaf(array_of(data, dtype), requires_grad, device)
 
 
@@ -148,7 +150,10 @@ def asarray(
                 f"can't alias tensor with dtype '{own.char}' into dtype '{out.dtype.char}'."
             )
     out = out.clone() if copy else out
-    return out.requires_grad_() if requires_grad else out
+    if not requires_grad:
+        return out
+    require_flag(requires_grad)
+    return out.requires_grad_()
 
 
 @public
