@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from .config import with_overrides
+from .homes import homes
 from .inherit import read_tree
 from .problems import ConfigError, Origins, Place, Problem
 from .reading import Reader
@@ -40,7 +41,7 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
     if not isinstance(tree, Table):
         message = f"expected sections, such as 'model:' and 'train:', got {tree}"
         raise ConfigError([*noted, Problem(tree.place, "", message)])
-    reader = Reader()
+    reader = Reader(homes)
     config = reader.read(tree, Config, "")
     if noted or reader.problems:
         origins = Origins(reader.places)

@@ -8,7 +8,7 @@ component with the registry that knows its arguments. The walk never stops at th
 import math
 import types
 import typing
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -130,9 +130,15 @@ def told(section: Section) -> Iterator[tuple[str, str]]:
 
 
 class Reader:
-    """Reads trees by hints; what it finds grows as it goes, by the paths of values."""
+    """Reads trees by hints; what it finds grows as it goes, by the paths of values.
 
-    def __init__(self) -> None:
+    Args:
+        homes: tells at which paths a key may stand.
+    """
+
+    def __init__(self, homes: Callable[[str], Sequence[str]] = lambda key: ()) -> None:
+        self._homes = homes
+        self._sections: Collection[str] = ()
         self.problems: list[Problem] = []
         self.places: dict[str, Place] = {}
         self.components: dict[str, Component] = {}
@@ -190,7 +196,7 @@ class Reader:
             return self._tagged(tree, members, path)
         attempts = []
         for member in members:
-            attempt = Reader()
+            attempt = Reader(self._homes)
             value = attempt.read(tree, member, path)
             if not attempt.problems:
                 self.places |= attempt.places
@@ -305,6 +311,7 @@ class Reader:
             tree = Table({}, tree.place)  # all its lines are comments, say
         if not isinstance(tree, Table):
             return self._expected(tree, hint, path, f"; its keys are {', '.join(known)}")
+        self._sections = self._sections if path else known
         misspelt = self._refuse_unknown(tree.entries, known, path)
         hints = typing.get_type_hints(hint, include_extras=True)
         values: dict[str, Any] = {}
@@ -374,8 +381,12 @@ class Reader:
         meant = set()
         for key in (key for key in entries if key not in known):
             inner = f"{path}.{key if key.isidentifier() else quoted(key)}".lstrip(".")
-            message = f"unknown key{did_you_mean(key, known)}"
-            self.note(entries[key].key_place, inner, message)
+            others = [home for home in self._homes(key) if home.split(".")[0] in self._sections]
+            if others and inner not in others and closest(key, known) is None:
+                meaning = f"; did you mean {' or '.join(map(quoted, others))}?"
+            else:
+                meaning = did_you_mean(key, known)
+            self.note(entries[key].key_place, inner, f"unknown key{meaning}")
             meant.add(closest(key, known) or key)
         return meant
 

@@ -63,3 +63,25 @@ def test_what_needs_what_is_not_known_yet_is_not_tried() -> None:
     assert refusal(CLASSIFICATION, "sed=1", scheduler, "callbacks=[]") == (
         "command line: sed=1: unknown key; did you mean 'seed'?"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "override", "meant"),
+    [
+        (REGRESSION, "lr=1", "did you mean 'optimizer.lr'?"),
+        (REGRESSION, "train.lr=1", "did you mean 'optimizer.lr'?"),
+        (REGRESSION, "model.weight_decay=1", "did you mean 'optimizer.weight_decay'?"),
+        (REGRESSION, "optimizer.batch_size=1", "did you mean 'train.batch_size'?"),
+        (REGRESSION, "epochs=1", "did you mean 'train.epochs'?"),
+        (REGRESSION, "train.gamma=1", "did you mean 'scheduler.gamma'?"),
+        (REGRESSION, "train.monitor=1", "mean 'early_stopping.monitor' or 'checkpoint.monitor'?"),
+        (MINIMIZATION, "start=[1]", "did you mean 'function.start'?"),
+        # What another kind of experiment has is of no use here.
+        (MINIMIZATION, "epochs=1", "known here: experiment, seed, function, optimizer"),
+        (REGRESSION, "data.context=1", "known here: csv, npz"),
+    ],
+)
+def test_a_key_in_the_wrong_section_is_told_its_own(text: str, override: str, meant: str) -> None:
+    told = refusal(text, override)
+    assert told.startswith(f"command line: {override}: ")
+    assert f"unknown key; {meant}" in told or meant in told
