@@ -29,6 +29,7 @@ from nanotorch.optim.watched import watched_step
 
 Group = dict[str, Any]
 Closure = Callable[[], Any]
+ParamsT = Any  # of annotations: parameters, named or not, or groups of them
 
 OWN_HOOKS = (
     "_optimizer_step_pre_hooks",
