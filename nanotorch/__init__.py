@@ -86,8 +86,8 @@ else:  # what many programs do without is imported when it is used
         "nanotorch",
         {
             "nanotorch": (
-                "amp distributed distributions func functional mps multiprocessing nn optim "
-                "serialization special testing types utils version xpu"
+                "amp compiler distributed distributions func functional mps multiprocessing nn "
+                "optim serialization special testing types utils version xpu"
             ),
             "nanotorch.amp": "GradScaler autocast",
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",

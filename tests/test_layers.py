@@ -33,6 +33,7 @@ LAYERS = (
     "nanotorch.utils",
     "nanotorch.serialization",
     "nanotorch.compile",
+    "nanotorch.compiler",
     "nanotorch.distributed",
     "nanotorch.accelerator",
     "nanotorch.backends",

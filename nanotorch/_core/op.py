@@ -88,6 +88,10 @@ class OpNode(Node):
         """The node's class name, as PyTorch has it, with its namespace where that has one."""
         return self._name
 
+    def __dir__(self) -> list[str]:
+        names = [{"input": "self", "out": "result"}.get(n, n) for n, _ in self.op.recipe]
+        return [*super().__dir__(), *(f"_saved_{n}" for n in names)]
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
             return self.op.saved_value(self, name.removeprefix("_saved_"))

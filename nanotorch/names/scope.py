@@ -94,8 +94,8 @@ REASONS = (
     Reason(
         "it is a part of PyTorch's own compiler, which works on programs as graphs; nanotorch "
         "runs Python as it is and has torch.compile for training steps",
-        r"""fx export compiler library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+ sym_\w+
-        torch.cond while_loop hash_tensor foreach overrides DisableTorchFunction\w*
+        r"""fx export compiler.\w+ library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+
+        sym_\w+ torch.cond while_loop hash_tensor foreach overrides DisableTorchFunction\w*
         has_torch_function\w* handle_torch_function is_tensor_like torch_version classproperty
         classes func.debug_unwrap func.functionalize functional_datapipe
         get_file_path const_data_ptr is_set_to as_subclass grad_dtype Tensor.module_load

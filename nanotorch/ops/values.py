@@ -15,6 +15,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import kind_of
+from nanotorch._core.copying import order_of
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.once import warn_once
 from nanotorch._core.tensor import Tensor
@@ -103,7 +104,7 @@ def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         raise TypeError(f"new(): invalid data type '{kind_of(data)}'")
     if isinstance(data, (np.ndarray, np.generic)):
         array = shared(np.asarray(data), writable=False)
-        return array.copy() if kind is None else array.astype(kind)
+        return array.astype(kind or array.dtype, order=order_of(array))
     sizes = sizes_of(data)
     if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
         warn_once(SLOW, 2)

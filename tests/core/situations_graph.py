@@ -280,3 +280,13 @@ def nodes_of_composed(torch: Any) -> Any:
     w2 = torch.ones(5, 1, requires_grad=True)
     loss = ((torch.tanh(x @ w1 + b1) @ w2) ** 2).mean()
     return tree(loss.grad_fn)
+
+
+def names_of_what_is_saved(torch: Any) -> Any:
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+    results = [x.exp(), x * x, x.sin(), x.abs(), x.softmax(0), x.atan2(x), x.tanh(), x + 1]
+    listed = [[n for n in dir(r.grad_fn) if n.startswith("_saved_")] for r in results]
+    return [
+        [sorted(set(names) & {"_saved_self", "_saved_other", "_saved_result"}) for names in listed],
+        [getattr(results[0].grad_fn, name) for name in listed[0]],
+    ]

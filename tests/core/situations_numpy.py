@@ -71,3 +71,9 @@ def in_place(torch: Any) -> Any:
         refused,
         raised(a.__setitem__, slice(None), x.clone().requires_grad_()),
     ]
+
+
+def order_of_copies(torch: Any) -> Any:
+    a = np.arange(24.0).reshape(2, 3, 4)
+    given = [a.transpose(2, 0, 1), a[:, ::2], np.broadcast_to(a[:, :1], (2, 3, 4)), a.T, a[0, 0]]
+    return [[torch.tensor(g).stride(), torch.tensor(g, dtype=torch.int32).stride()] for g in given]

@@ -182,3 +182,11 @@ def new(torch: Any) -> Any:
         [x.long().new([1.5]), x.new(x).data_ptr() == x.data_ptr()],
         raised(x.new, 3.5),
     ]
+
+
+def compiling(torch: Any) -> Any:
+    return [
+        torch.compiler.is_compiling(), torch.compiler.is_dynamo_compiling(),
+        torch.compiler.is_exporting(), callable(torch.compiler.compile),
+        raised(getattr, torch.compiler, "zork").split(":")[0],
+    ]  # fmt: skip
