@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.batch_rules import elementwise
+from nanotorch._core.choice import BITS, SMALL, pick
 from nanotorch._core.dtypes import as_dtype
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
@@ -14,9 +15,6 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.elementwise import exp, refuse_bool
 from nanotorch.ops.reduction import sum
-
-SMALL = 4096  # elements
-BITS = {n: np.dtype(f"int{8 * n}") for n in (2, 4, 8)}  # integers of the sizes of floats
 
 
 @op(input=lambda g, out: tanh_backward(g, out), cast="float", inplace=True)
@@ -114,7 +112,7 @@ def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
     """``input`` where positive, ``negative_slope * input`` elsewhere."""
     if input.dtype.kind != "f":
         raise float_only("leaky_relu_cpu", input)
-    return np.where(input > 0, input, input * input.dtype.type(negative_slope))
+    return pick(input > 0, input, input * input.dtype.type(negative_slope))
 
 
 @op(
@@ -126,7 +124,7 @@ def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
 )
 def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
     """The gradient of `leaky_relu`."""
-    return np.where(input > 0, g, g * negative_slope)
+    return pick(input > 0, g, g * g.dtype.type(negative_slope))
 
 
 @op(
@@ -141,7 +139,7 @@ def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
         raise float_only("softplus_cpu", input)
     scaled = input * input.dtype.type(beta)
     smooth = np.log1p(np.exp(np.minimum(scaled, threshold))) / input.dtype.type(beta)
-    return np.where(scaled > threshold, input, smooth)
+    return pick(scaled > threshold, input, smooth)
 
 
 def softplus_slope(g: Any, input: Any, beta: float, threshold: float) -> Any:
@@ -167,8 +165,9 @@ def softmax_along(input: Array, dim: int) -> Array:
         return nothing_of(kernel("softmax", input, dim), input)
     if input.ndim == 0:
         return np.exp(input - input)  # nan for nan and infinity
-    e = np.exp(input - maximum_along(input, dim))
-    return e / sum_over(e, (dim,), True)
+    e = np.subtract(input, maximum_along(input, dim), out=...)
+    np.exp(e, out=e)
+    return np.divide(e, sum_over(e, (dim,), True), out=e)
 
 
 @op(
@@ -185,7 +184,8 @@ def log_softmax_along(input: Array, dim: int) -> Array:
     if input.ndim == 0:
         return input - input
     shifted = input - maximum_along(input, dim)
-    return shifted - np.log(sum_over(np.exp(shifted), (dim,), True))
+    total = sum_over(np.exp(shifted), (dim,), True)
+    return np.subtract(shifted, np.log(total), out=shifted)
 
 
 def kernel(name: str, input: Array, dim: int) -> str:

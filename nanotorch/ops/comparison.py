@@ -8,6 +8,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.batch_functions import NO_RULE, never, under_vmap
 from nanotorch._core.batch_rules import elementwise
+from nanotorch._core.choice import pick
 from nanotorch._core.op import OPERANDS, Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
@@ -21,7 +22,7 @@ NO_ALLCLOSE = (
 @op(input=lambda g, mask: zero_where(g, mask), method=False, public=False)
 def zero_where(input: Array, mask: Array) -> Array:
     """``input`` with zeros where ``mask`` is true: what formulas put in place of inf and nan."""
-    return np.where(mask, np.zeros((), input.dtype), input)
+    return pick(mask, input.dtype.type(0), input)
 
 
 @op(method=False, public=False)

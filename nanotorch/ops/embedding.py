@@ -74,7 +74,13 @@ def embedding_rows(
 
 def sums_of_rows(rows: Array, at: Array, count: int) -> Array:
     """Zeros ``(count, D)``, to which each row is added at its place, in their order."""
-    out = np.zeros((count, rows.shape[1]), rows.dtype)
+    width = rows.shape[1]
+    if len(rows) < 8 * count:  # few meet in one place
+        flat = np.zeros(count * width, rows.dtype)
+        places = at.astype(np.intp, copy=False)[:, None] * width + np.arange(width)
+        np.add.at(flat, places.reshape(-1), rows.reshape(-1))
+        return flat.reshape(count, width)
+    out = np.zeros((count, width), rows.dtype)
     if rows.size:
         # Small integers are sorted by counting.
         order = np.argsort(at.astype(np.uint16) if count <= 1 << 16 else at, kind="stable")

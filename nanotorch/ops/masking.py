@@ -10,6 +10,7 @@ from nanotorch._core.arguments import combination, refused
 from nanotorch._core.batch_functions import DYNAMIC, never, under_vmap
 from nanotorch._core.batch_rules import Call, dimensions, elementwise
 from nanotorch._core.batched import Shadow, whole_of
+from nanotorch._core.choice import pick
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, number_in
@@ -38,7 +39,7 @@ def where_true(condition: Array, input: Array, other: Array, dtype: np.dtype | N
     if dtype is not None:
         input, other = input.astype(dtype, copy=False), other.astype(dtype, copy=False)
     try:
-        return np.where(condition, input, other)
+        return pick(condition, input, other)
     except ValueError:
         common_shape(common_shape(condition.shape, input.shape), other.shape)
         raise

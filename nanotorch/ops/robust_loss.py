@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.batch_rules import per_sample
+from nanotorch._core.choice import pick
 from nanotorch._core.op import Array, op
 from nanotorch.ops.limits import clamp
 from nanotorch.ops.loss import per_element, reduced
@@ -33,7 +34,7 @@ def huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
     e = np.abs(input - target)
     kind = e.dtype.type
     half, limit = kind(0.5), kind(delta)
-    return reduced(np.where(e <= limit, half * e * e, limit * (e - half * limit)), reduction)
+    return reduced(pick(e <= limit, half * e * e, limit * (e - half * limit)), reduction)
 
 
 @op(
@@ -54,4 +55,4 @@ def smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array
     e = np.abs(input - target)
     kind = e.dtype.type
     half, limit = kind(0.5), kind(beta)
-    return reduced(np.where(e < limit, half * e * e / limit, e - half * limit), reduction)
+    return reduced(pick(e < limit, half * e * e / limit, e - half * limit), reduction)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.batch_rules import elementwise
+from nanotorch._core.choice import pick
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.activation import float_only
@@ -28,7 +29,7 @@ SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in any prec
 )
 def threshold(input: Array, threshold: float, value: float) -> Array:
     """``input`` where it is greater than ``threshold``, else ``value``; nan stays."""
-    return np.where(input <= threshold, input.dtype.type(value), input)
+    return pick(input <= threshold, input.dtype.type(value), input)
 
 
 @op(
@@ -40,7 +41,7 @@ def threshold(input: Array, threshold: float, value: float) -> Array:
 )
 def threshold_backward(g: Array, input: Array, threshold: float) -> Array:
     """The gradient of `threshold`: ``g`` where the input passes."""
-    return np.where(input <= threshold, g.dtype.type(0), g)
+    return pick(input <= threshold, g.dtype.type(0), g)
 
 
 @op(
@@ -53,7 +54,7 @@ def hardshrink(input: Array, lambd: float = 0.5) -> Array:
     """``input`` outside [-lambd, lambd], 0 inside."""
     if input.dtype.kind != "f":
         raise float_only("hardshrink_cpu", input)
-    return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
+    return pick((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
 
 
 @op(
@@ -65,7 +66,7 @@ def hardshrink(input: Array, lambd: float = 0.5) -> Array:
 )
 def hardshrink_backward(g: Array, input: Array, lambd: float) -> Array:
     """The gradient of `hardshrink`, and of `softshrink`: ``g`` outside [-lambd, lambd]."""
-    return np.where((input >= -lambd) & (input <= lambd), g.dtype.type(0), g)
+    return pick((input >= -lambd) & (input <= lambd), g.dtype.type(0), g)
 
 
 @op(
@@ -110,7 +111,7 @@ def hardsigmoid(input: Array) -> Array:
 )
 def hardsigmoid_backward(g: Array, input: Array) -> Array:
     """The gradient of `hardsigmoid`: a sixth between -3 and 3."""
-    return np.where((input > -3) & (input < 3), g * SIXTH, g.dtype.type(0))
+    return pick((input > -3) & (input < 3), g * SIXTH, g.dtype.type(0))
 
 
 @op(input=lambda g, input: hardswish_backward(g, input), inplace=True, method=False, public=False)
@@ -132,8 +133,8 @@ def hardswish(input: Array) -> Array:
 )
 def hardswish_backward(grad: Array, input: Array) -> Array:
     """The gradient of `hardswish`: 0 up to -3, ``input / 3 + 1 / 2`` below 3, then 1."""
-    slope = np.where(input < 3, input / 3 + 0.5, input.dtype.type(1))
-    return grad * np.where(input <= -3, input.dtype.type(0), slope)
+    slope = pick(input < 3, input / 3 + 0.5, input.dtype.type(1))
+    return grad * pick(input <= -3, input.dtype.type(0), slope)
 
 
 hardsigmoid_: Any = inplace_form("hardsigmoid")
@@ -152,7 +153,7 @@ hardswish_: Any = inplace_form("hardswish")
 )
 def prelu_kernel(input: Array, weight: Array) -> Array:
     """``input`` where positive, ``weight * input`` elsewhere; ``weight`` broadcasts."""
-    return np.where(input > 0, input, input * weight)
+    return pick(input > 0, input, input * weight)
 
 
 @op(input=lambda g, noise: g * noise, method=False, public=False, batch=elementwise)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.batch_rules import elementwise
+from nanotorch._core.choice import pick
 from nanotorch._core.op import Array, op
 from nanotorch.ops.activation import float_only, sigmoid, softplus, tanh
 from nanotorch.ops.comparison import vanishing, zero_where
@@ -23,7 +24,7 @@ def require_float(name: str, input: Array) -> None:
 
 
 @op(
-    input=lambda g, input: g * (sigmoid(input) * (1 + input * (1 - sigmoid(input)))),
+    input=lambda g, input: silu_slope(g, input),
     inplace=True,
     method=False,
     public=False,
@@ -31,7 +32,16 @@ def require_float(name: str, input: Array) -> None:
 def silu(input: Array) -> Array:
     """``input * sigmoid(input)``."""
     require_float("silu_cpu", input)
-    return input / (1 + np.exp(-input))
+    out = np.negative(input, out=...)
+    np.exp(out, out=out)
+    np.add(out, input.dtype.type(1), out=out)
+    return np.divide(input, out, out=out)
+
+
+def silu_slope(g: Any, input: Any) -> Any:
+    """The gradient of `silu`."""
+    s = sigmoid(input)
+    return g * (s * (1 + input * (1 - s)))
 
 
 silu_: Any = inplace_form("silu")
@@ -50,6 +60,13 @@ def log_sigmoid(input: Array) -> Array:
     return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
 
 
+def below_one(x: Array) -> Array:
+    """``exp(x) - 1``, exact near 0, as ``tanh(x / 2) (exp(x) + 1)``: NumPy's `expm1` is slow."""
+    out = np.tanh(x * x.dtype.type(0.5))
+    out *= np.exp(x) + x.dtype.type(1)
+    return out
+
+
 @op(
     input=lambda g, input, alpha, scale: elu_slope(g, input, alpha, scale),
     method=False,
@@ -60,8 +77,8 @@ def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
     require_float("elu_cpu", input)
     kind = input.dtype.type
-    negative = kind(alpha * scale) * np.expm1(np.minimum(input, 0))
-    return np.where(input > 0, input * kind(scale), negative)
+    negative = kind(alpha * scale) * below_one(np.minimum(input, 0))
+    return pick(input > 0, input * kind(scale), negative)
 
 
 @op(
@@ -80,8 +97,8 @@ def celu(input: Array, alpha: float = 1.0) -> Array:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     require_float("elu_cpu", input)
     kind = input.dtype.type
-    negative = kind(alpha) * np.expm1(np.minimum(input, 0) * kind(1.0 / alpha))
-    return np.where(input > 0, input, negative)
+    negative = kind(alpha) * below_one(np.minimum(input, 0) * kind(1.0 / alpha))
+    return pick(input > 0, input, negative)
 
 
 def celu_slope(g: Any, input: Any, alpha: float) -> Any:
@@ -92,6 +109,8 @@ def celu_slope(g: Any, input: Any, alpha: float) -> Any:
 
 def elu_slope(g: Any, input: Any, alpha: float, scale: float) -> Any:
     """The gradient of `elu`."""
+    if alpha == scale == 1:
+        return g * exp(clamp(input, None, 0.0))
     below = exp(clamp(input, None, 0.0)) * (alpha * scale)
     return zero_where(g * scale, input <= 0) + zero_where(g * below, input > 0)
 
@@ -119,7 +138,7 @@ hardtanh_: Any = inplace_form("hardtanh")
 )
 def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) -> Array:
     """The gradient of `hardtanh`, by which it depends on the input though not smoothly."""
-    return np.where((input > min_val) & (input < max_val), g, 0)
+    return pick((input > min_val) & (input < max_val), g, g.dtype.type(0))
 
 
 @op(
