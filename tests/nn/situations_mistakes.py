@@ -1,5 +1,6 @@
 """Layers and losses that get what they cannot take: arrays, other shapes, other dtypes."""
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -135,3 +136,25 @@ def of_nothing(torch: Any) -> Any:
             [list(out.shape), str(out.dtype), list(x.grad.shape), grads, buffers, evaluated]
         )
     return answers
+
+
+def attention(torch: Any) -> Any:
+    """Masks of other shapes and dtypes; the ways to compute it that can be chosen."""
+    sdpa = torch.nn.functional.scaled_dot_product_attention
+    chosen = importlib.import_module(f"{torch.__name__}.nn.attention")
+    q, names = torch.ones(1, 2, 3, 4), list(chosen.SDPBackend.__members__)
+    backends = [getattr(chosen.SDPBackend, name) for name in names]
+    masks = [
+        torch.ones(3, 4), torch.ones(2, 2), torch.ones(5, 1, 1, 3, 3), torch.ones(3, 3).double(),
+        torch.ones(1, 3).bool(), torch.ones(3, 3).long(),
+    ]  # fmt: skip
+
+    def under(*choice: Any) -> float:
+        with chosen.sdpa_kernel(*choice) as given:
+            return float(sdpa(q, q, q).sum()) + len(given)
+
+    answers = [_line(sdpa, q, q, q, attn_mask=mask) for mask in masks]
+    answers += [repr(backends), [int(b) for b in backends], str(backends[1])]
+    answers += [raised(under, b) for b in backends]
+    answers += [raised(under, choice) for choice in ([], "MATH", None, backends[1:3])]
+    return [*answers, raised(chosen.sdpa_kernel(backends[1])(lambda: 3))]

@@ -12,6 +12,8 @@ from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.dropout import dropout
 from nanotorch.ops.attention import attention, future, safe_softmax
+from nanotorch.ops.expanding import common_shape
+from nanotorch.ops.given import tensors_given
 
 MASK_AND_CAUSAL = (
     "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
@@ -74,12 +76,7 @@ def scaled_dot_product_attention(
 
 def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> None:
     """Refuse arguments that do not go together."""
-    for position, (name, x) in enumerate((("query", query), ("key", key), ("value", value)), 1):
-        if not isinstance(x, Tensor):
-            raise TypeError(
-                f"scaled_dot_product_attention(): argument '{name}' (position {position}) must be "
-                f"Tensor, not {type(x).__name__}"
-            )
+    tensors_given("scaled_dot_product_attention", query=query, key=key, value=value)
     if scale is not None and not isinstance(scale, (int, float)):
         raise TypeError(
             "scaled_dot_product_attention(): argument 'scale' must be float, not "
@@ -104,6 +101,13 @@ def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> 
             f"attn_mask.dtype: {dtypes.C_NAMES[mask.dtype.name]} and  query.dtype: {names[0]} "
             "instead."
         )
+    if mask is not None:
+        scores = (*query.shape[:-1], key.size(-2))
+        common = common_shape(scores, tuple(mask.shape))
+        if common != scores:
+            raise RuntimeError(
+                f"output with shape {list(scores)} doesn't match the broadcast shape {list(common)}"
+            )
 
 
 def for_all_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
