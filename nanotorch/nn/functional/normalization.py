@@ -99,9 +99,8 @@ def normalized_channels(
 def of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     """An input without elements, normalized; its gradients for weight and bias are zeros."""
     shape = (-1, *(1,) * (input.dim() - 2))
-    if weight is not None:
-        input = input * weight.view(shape)
-    return input if bias is None else input + bias.view(shape)
+    out = input.clone() if weight is None else input * weight.view(shape)
+    return out if bias is None else out + bias.view(shape)
 
 
 def of_batch(
@@ -266,8 +265,6 @@ def group_norm(
             f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
         )
     check_groups(input, num_groups, weight, bias)
-    if not input._array.size:
-        return of_nothing(input, weight, bias)
     plan = groups(shape, num_groups, weight is not None or bias is not None)
     normalized: Tensor = normalize_groups(input, weight, bias, plan, eps, Kept())
     return normalized
