@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 DEEPEST = 40
 LARGEST_FILE = 100_000
+MOST_VALUES = 100_000
+"""Values of a file, those that aliases repeat counted each time."""
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 OVERRIDE_PATH = re.compile(rf"{NAME}(\[[0-9]{{1,6}}\])*(\.{NAME}(\[[0-9]{{1,6}}\])*)*", re.ASCII)
@@ -111,6 +113,8 @@ class OpenNode:
     """What the `<<` keys brought."""
     key: tuple[str, Place] | None = None
     """The key that waits for its value."""
+    size: int = 1
+    """How many values it holds, itself included."""
 
 
 class TreeBuilder:
@@ -119,7 +123,7 @@ class TreeBuilder:
     def __init__(self, start: Place) -> None:
         self._start = start
         self._stack: list[OpenNode] = []
-        self._anchors: dict[str, Tree] = {}
+        self._anchors: dict[str, tuple[Tree, int]] = {}
         self._documents = 0
         self._root: Tree | None = None
         self.problems: list[Problem] = []
@@ -157,13 +161,13 @@ class TreeBuilder:
 
         place = self._place(event.start_mark)
         if isinstance(event, yaml.AliasEvent):
-            self._attach(self._aliased(event), event)
+            self._attach(*self._aliased(event), event)
             return
         if (tag := getattr(event, "tag", None)) is not None:
             raise self._error(event, f"the tag {quoted(tag)} is not allowed; remove it")
         if isinstance(event, yaml.ScalarEvent):
             value = plain_scalar(event.value) if event.implicit[0] else event.value
-            self._finish(Scalar(value, place), event, event.anchor, event.value)
+            self._finish(Scalar(value, place), 1, event, event.anchor, event.value)
             return
         if len(self._stack) >= DEEPEST:
             raise self._error(event, f"nested more than {DEEPEST} deep")
@@ -175,26 +179,35 @@ class TreeBuilder:
     def _close(self, event: "yaml.Event") -> None:
         node = self._stack.pop()
         if node.items is not None:
-            self._finish(Items(tuple(node.items), node.place), event, node.anchor)
+            self._finish(Items(tuple(node.items), node.place), node.size, event, node.anchor)
             return
         inherited: dict[str, Entry] = {}
         for table in reversed(node.merged):  # the first one wins
             inherited.update(table.entries)
-        self._finish(Table({**inherited, **node.entries}, node.place), event, node.anchor)
+        table = Table({**inherited, **node.entries}, node.place)
+        self._finish(table, node.size, event, node.anchor)
 
     def _finish(
-        self, tree: Tree, event: "yaml.Event", anchor: str | None, text: str | None = None
+        self,
+        tree: Tree,
+        size: int,
+        event: "yaml.Event",
+        anchor: str | None,
+        text: str | None = None,
     ) -> None:
         if anchor is not None:
-            self._anchors[anchor] = tree
-        self._attach(tree, event, text)
+            self._anchors[anchor] = tree, size
+        self._attach(tree, size, event, text)
 
-    def _attach(self, tree: Tree, event: "yaml.Event", text: str | None = None) -> None:
+    def _attach(self, tree: Tree, size: int, event: "yaml.Event", text: str | None = None) -> None:
         """Put a complete node into the one that is open; `text` is what a scalar looked like."""
         if not self._stack:
             self._root = tree
             return
         parent = self._stack[-1]
+        parent.size += size
+        if parent.size > MOST_VALUES:
+            raise self._error(event, f"with what aliases repeat, more than {MOST_VALUES:,} values")
         if parent.items is not None:
             parent.items.append(tree)
         elif parent.key is None:
@@ -226,7 +239,7 @@ class TreeBuilder:
             raise self._error(event, "'<<' merges mappings only")
         return found
 
-    def _aliased(self, event: "yaml.AliasEvent") -> Tree:
+    def _aliased(self, event: "yaml.AliasEvent") -> tuple[Tree, int]:
         name = event.anchor
         if any(node.anchor == name for node in self._stack):
             raise self._error(event, f"the alias *{name} stands inside its own anchor")

@@ -7,7 +7,7 @@ import pytest
 
 from nanotorch.train.config import LARGEST_FILE, parse_yaml, read_config_text, with_overrides
 from nanotorch.train.problems import ConfigError, Place
-from nanotorch.train.tree import Items, Scalar, Tree, plain_scalar
+from nanotorch.train.tree import Items, Scalar, Table, Tree, plain_scalar
 
 START = Place(source="x.yaml", line=1, column=1)
 
@@ -86,8 +86,22 @@ def test_anchors_aliases_and_merge_keys() -> None:
 
 
 def test_aliases_share_what_they_name() -> None:
-    doubled = "\n".join(f"a{i}: &a{i} [{f'*a{i - 1}, *a{i - 1}' if i else 'x'}]" for i in range(40))
-    assert isinstance(parse_yaml(doubled, START), object)  # 2**40 items if they were copied
+    tree = parse_yaml(doubled(10), START)
+    assert isinstance(tree, Table)
+    last, before = tree.entries["a9"].value, tree.entries["a8"].value
+    assert isinstance(last, Items)
+    assert last.items[0] is last.items[1] is before
+
+
+def test_aliases_cannot_make_a_small_file_a_huge_one() -> None:
+    message = "x.yaml:16:22: with what aliases repeat, more than 100,000 values"
+    assert refusal(doubled(40)) == message
+
+
+def doubled(times: int) -> str:
+    """Return lists, each of which holds the one before twice."""
+    items = [f"*a{index - 1}, *a{index - 1}" if index else "x" for index in range(times)]
+    return "\n".join(f"a{index}: &a{index} [{item}]" for index, item in enumerate(items))
 
 
 def test_every_value_knows_its_place() -> None:
