@@ -78,6 +78,8 @@ class Kept:
 def total(values: Array, axes: tuple[int, ...]) -> Array:
     """The sum along some dimensions: by products where they come first or last."""
     full, shape = values.shape, tuple(1 if d in axes else n for d, n in enumerate(values.shape))
+    if not values.size:
+        return np.add.reduce(values, axes, keepdims=True)
     last = values.ndim
     while last and (last - 1 in axes or full[last - 1] == 1):
         last -= 1
