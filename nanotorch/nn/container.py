@@ -6,10 +6,13 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Va
 from typing import Any, Self
 
 from nanotorch.nn.module import Module
+from nanotorch.nn.own_names import OwnNames
 
 
-class _Numbered(Module):
+class _Numbered(OwnNames, Module):
     """What `Sequential` and `ModuleList` share: modules under the names "0", "1", ..."""
+
+    own_names = ("pop",)
 
     def __getitem__(self, idx: Any) -> Any:
         """The module at a position, or the modules of a slice in a new container."""

@@ -48,6 +48,14 @@ def options(torch: Any) -> Any:
     ]  # fmt: skip
 
 
+def integers(torch: Any) -> Any:
+    """Windows over integers, and methods of containers without their argument."""
+    nn, x = torch.nn, torch.ones(2, 3, 4).long()
+    pools = [nn.MaxPool1d(2), nn.MaxPool1d(2, return_indices=True), nn.MaxPool2d(2)]
+    answers = [_line(pool, given) for pool in pools for given in (x, x.bool())]
+    return [*answers, _line(pools[0], None), _line(nn.ModuleList().pop), _line(nn.Sequential().pop)]
+
+
 def calls(torch: Any) -> Any:
     """Of layers with too many arguments, none, an unknown one."""
     nn = torch.nn

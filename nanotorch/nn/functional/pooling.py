@@ -8,6 +8,7 @@ from nanotorch._core.out import SAME, Out, with_out
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import adaptive
 from nanotorch.ops import pooling_functions as pools
+from nanotorch.ops.activation import float_only
 from nanotorch.ops.adaptive import adaptive_avg_pool1d as adaptive_avg_pool1d
 from nanotorch.ops.given import tensor_given
 from nanotorch.ops.pooling_functions import avg_pool1d as avg_pool1d
@@ -24,7 +25,14 @@ def max_pool1d(
     input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """The greatest elements of windows over one dimension; see `max_pool2d`."""
+    """The greatest elements of windows over one dimension; see `max_pool2d`.
+
+    Raises:
+        NotImplementedError: for integers, if they are not asked for with indices; see there.
+    """
+    tensor_given("max_pool1d", input)
+    if input._array.dtype.kind != "f" and not return_indices:
+        raise float_only("max_pool1d_impl", input._array)
     pair = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return pair if return_indices else pair[0]
 
