@@ -63,10 +63,11 @@ class Fitting:
         if train.fast_dev_run:
             self.steps = min(self.steps, FAST_STEPS)
         self.epochs = -(-self.steps // per_epoch)
-        self._clip = Clip(train.clip_norm, train.clip_value)
+        clip = Clip(train.clip_norm, train.clip_value)
+        self._clipped = bool(clip)
         # A smaller last step is one of an epoch, too seldom to be worth a variant of its own.
         full = self.steps * (len(samples) // self._batch_size // train.accumulate) // per_epoch
-        step = fitting(model, loss, optimizer, self._clip)
+        step = fitting(model, loss, optimizer, clip)
         self._fit = TrainingStep(step, optimizer, train.compile, full)
         self._norm: torch.Tensor | None = None
         """The norm of the latest gradients, before they were clipped."""
@@ -136,8 +137,9 @@ class Fitting:
                 result = self._fit.plain(*batch)
         else:
             result = self._fit.call(*batch) if full else self._fit.plain(*batch)
-        loss, self._norm = result if self._clip else (result, None)
-        return loss.item(), samples
+        if self._clipped:
+            result, self._norm = result
+        return result.item(), samples
 
     def _watching(self) -> AbstractContextManager[None]:
         """Return what notes the operations of the next step, which runs uncompiled meanwhile."""

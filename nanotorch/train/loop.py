@@ -99,7 +99,9 @@ class Loop:
     @property
     def done(self) -> bool:
         """Whether this loop takes no further step. What is recorded must not depend on this."""
-        return self.complete or self.pause_reason is not None
+        return (
+            self.step >= self.steps or self.stop_reason is not None or self.pause_reason is not None
+        )
 
     def run(self) -> None:
         """Take all steps that are left."""
@@ -164,16 +166,17 @@ class Loop:
             self._settle()
 
     def _take_steps(self, position: int) -> None:
+        take = self.task.step
+        listeners = (*self._on_step, *self._on_settled)
         for batch in self.task.batches(position):
-            self.loss, self.samples = self.task.step(batch)
+            self.loss, self.samples = take(batch)
             self.step += 1
             position += 1
             self.position = position
             if self.step == 1:
                 self.first_loss = self.loss
-            for on_step in self._on_step:
-                on_step(self)
-            self._settle()
+            for listener in listeners:
+                listener(self)
             if self.done:
                 break
 

@@ -14,6 +14,7 @@ from .events import TensorBoardEvents
 from .run_directory import finite
 
 METRICS = "metrics.jsonl"
+ENCODER = json.JSONEncoder(allow_nan=False)
 
 
 class JsonLines:
@@ -31,7 +32,7 @@ class JsonLines:
         """Append a line; it is in the operating system's hands when this returns."""
         record = {"step": step, "epoch": epoch, **finite(values)}
         with naming(self._path):
-            self._file.write(json.dumps(record, allow_nan=False) + "\n")
+            self._file.write(ENCODER.encode(record) + "\n")
             self._file.flush()
 
     def flush(self) -> None:

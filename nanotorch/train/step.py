@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
@@ -149,7 +147,7 @@ def clipping(parameters: list[nn.Parameter], clip: Clip) -> Callable[[], torch.T
 def gradient_norm(parameters: Iterable[nn.Parameter]) -> float:
     """Return the norm of all gradients, as if they were one vector."""
     gradients = [p.grad.numpy().ravel() for p in parameters if p.grad is not None]
-    return math.sqrt(sum(float(np.dot(gradient, gradient)) for gradient in gradients))
+    return math.sqrt(sum([float(gradient.dot(gradient)) for gradient in gradients]))
 
 
 def compilation_text(record: Mapping[str, Any]) -> str:

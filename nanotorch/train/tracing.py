@@ -18,11 +18,14 @@ class TraceStep(Callback):
 
     def __init__(self, announce: Callable[[], None]) -> None:
         self._announce = announce
+        self._before = 0
+        """After how many steps."""
 
     def on_start(self, loop: Loop) -> None:
+        self._before = min(TRACED, loop.steps) - 1
         self.on_step(loop)
 
     def on_step(self, loop: Loop) -> None:
         # Beside another profiler there may be nothing to see.
-        if loop.step == min(TRACED, loop.steps) - 1 and sys.getprofile() is None:
+        if loop.step == self._before and sys.getprofile() is None:
             self._announce()

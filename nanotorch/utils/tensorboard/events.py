@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nanotorch.utils.tensorboard.protos import protos
+from nanotorch.utils.tensorboard.record_file import RecordFile
 
 # Distinguishes the files that one process opens within one second.
 _serial = itertools.count()
@@ -33,7 +34,7 @@ class EventFile:
         directory.mkdir(parents=True, exist_ok=True)
         self.log_dir = log_dir
         self._flush_secs = flush_secs
-        self._record = protos().RecordWriter(str(directory / _new_name(directory, suffix)))
+        self._record = RecordFile(directory / _new_name(directory, suffix))
         # Unlike atexit, this lets go of a writer that is dropped before the program ends.
         self._close = weakref.finalize(self, _close, self._record)
         self.add(protos().Event(file_version="brain.Event:2"))
@@ -68,7 +69,7 @@ class EventFile:
             self._close()
 
 
-def _close(record: Any) -> None:
+def _close(record: RecordFile) -> None:
     """Close a file that has been flushed, or whose owner is gone and can be told nothing."""
     with contextlib.suppress(OSError):
         record.close()

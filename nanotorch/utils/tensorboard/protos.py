@@ -11,7 +11,7 @@ from types import SimpleNamespace
 def protos() -> SimpleNamespace:
     """Return the messages and builders of tensorboardX that this package uses."""
     with _without_torch():
-        from tensorboardX import RecordWriter, summary
+        from tensorboardX import summary
         from tensorboardX.proto import (
             api_pb2,
             attr_value_pb2,
@@ -39,7 +39,6 @@ def protos() -> SimpleNamespace:
         MetricInfo=api_pb2.MetricInfo,
         MetricName=api_pb2.MetricName,
         NodeDef=node_def_pb2.NodeDef,
-        RecordWriter=RecordWriter,
         SessionEndInfo=plugin_hparams_pb2.SessionEndInfo,
         SessionStartInfo=plugin_hparams_pb2.SessionStartInfo,
         SessionStatus=api_pb2.Status,
