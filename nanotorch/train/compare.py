@@ -124,7 +124,8 @@ def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> int:
             for record in records(outcome.directory)
             if isinstance(record.get(metric), int | float)
         ]
-        label = ", ".join(f"{key}={outcome.settings.get(key, '')}" for key in settings[:3])
+        own = [key for key in settings[:3] if key in outcome.settings]
+        label = ", ".join(f"{key}={outcome.settings[key]}" for key in own)
         if points:
             steps, values = np.array(points, dtype=np.float64).T
             curves.append((label or outcome.name, steps, values))

@@ -24,6 +24,6 @@ def comparison(curves: Sequence[Curve], metric: str) -> Any:
     axes.set(title=metric, xlabel="step", ylabel=metric)
     scale_values(axes, np.concatenate([values for _, _, values in curves]))
     if len(curves) <= MOST_NAMED:
-        axes.legend()
+        made.legend(loc="outside lower center")  # names are long, and would hide the curves
     axes.grid(visible=True, color="#e2e8f0")
     return made

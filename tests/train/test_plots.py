@@ -11,6 +11,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from nanotorch.train import RunResult, load_config, plots, train
 from nanotorch.train.plots import figure, loss_curves, scale_values, series
+from nanotorch.train.plots_comparison import comparison
 from nanotorch.train.plots_minimization import contour_levels, shown, trajectory, way
 from nanotorch.train.plots_supervised import confusion, padded, residuals, roc, roc_curves
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
@@ -176,6 +177,16 @@ def test_each_of_several_starts_has_its_way() -> None:
     *_, heads = plot.moving.start(plot.figure.axes[0])(1)
     assert heads.get_xydata().tolist() == [[0, 0], [2, 2]]
     assert trajectory(ways[2:], lambda p: p[0], "f") is None
+
+
+def test_names_of_compared_runs_hide_no_curve() -> None:
+    curves = [(f"{name} " * 9, np.arange(3.0), np.arange(3.0)) for name in ("first", "second")]
+    made = comparison(curves, "loss")
+    made.canvas.draw()
+    (legend,) = made.legends
+    assert [text.get_text() for text in legend.get_texts()] == [name for name, *_ in curves]
+    (axes,) = made.axes
+    assert legend.get_window_extent().y1 < axes.get_window_extent().y0
 
 
 def test_a_single_epoch_stands_between_whole_numbers() -> None:
