@@ -18,7 +18,7 @@ from .record import NAME as RECORD
 from .record import Record, checksums, now, read_record
 from .run import FINISHED, PROGRAM, Run, RunResult, Saved, build_experiment
 from .run_directory import LATEST, note_latest
-from .schema import Config, Function, MinimizationConfig
+from .schema import Config, Function, MinimizationConfig, TrainedConfig
 
 FROM_THE_BEGINNING: dict[str, Any] = {
     "recorder": {"metrics": 0, "events": {}},
@@ -29,6 +29,8 @@ FROM_THE_BEGINNING: dict[str, Any] = {
 NEWEST = "latest"
 FIXED = ("experiment", "seed", "data")
 """What holds from the first step of a run to its last."""
+LENGTHS = ("batch_size", "accumulate", "overfit_batches")
+"""What of `train` decides how many steps an epoch has."""
 
 
 def resume(
@@ -153,6 +155,13 @@ def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
         for key, old, new in parts
         if old != new
     ]
+    if isinstance(before, TrainedConfig) and isinstance(now, TrainedConfig):
+        told = "changes how many steps an epoch has; write train.epochs=null train.steps=N as well"
+        problems += [
+            Problem(place, f"train.{key}", told)
+            for key in LENGTHS
+            if now.train.epochs and getattr(before.train, key) != getattr(now.train, key)
+        ]
     if problems:
         raise ConfigError(problems)
 

@@ -103,6 +103,17 @@ def test_the_samples_stay_what_they_were(text: str, override: str, name: str) ->
         resume(whole.directory, [override])
 
 
+@pytest.mark.parametrize("change", ["batch_size=8", "accumulate=2", "overfit_batches=2"])
+def test_the_steps_of_an_epoch_change_only_where_steps_are_counted(change: str) -> None:
+    whole = finished(REGRESSION, ["train={epochs: 2, batch_size: 4}"])
+    name = change.partition("=")[0]
+    with pytest.raises(ConfigError, match=rf"train\.{name}\b.*: changes how many steps"):
+        resume(whole.directory, [f"train.{change}", "train.epochs=4"])
+    counted = ["train.epochs=null", "train.steps=11"]
+    resume(whole.directory, [f"train.{change}", *counted])
+    assert len(rates(whole.directory)) == 11
+
+
 def test_an_older_checkpoint_can_be_chosen() -> None:
     whole = finished(CLASSIFICATION, ["train={epochs: 4, batch_size: 8}"])
     before = left_by(whole.directory)
