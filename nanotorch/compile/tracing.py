@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import cache
+from itertools import repeat
 from types import ModuleType
 from typing import Any
 
@@ -203,7 +204,7 @@ def replace(changes: Changes, recorder: Recorder) -> None:
     for name, own in library():
         for key in dicts_of(name, len(own)):
             if holds_arrays(own[key]):  # whose own methods nobody could trace
-                changes.item(own, key, {k: Traced(held) for k, held in own[key].items()})
+                changes.item(own, key, {k: Traced(held) for k, held in list(own[key].items())})
         if own.get("np") is np:
             changes.item(own, "np", shim)
         if name.startswith("nanotorch.optim.") and "scalar" in own:
@@ -247,7 +248,8 @@ def caches_of(name: str, size: int) -> list[Any]:
 
 def holds_arrays(value: dict[Any, Any]) -> bool:
     """Whether a dict holds arrays and nothing else."""
-    return bool(value) and all(isinstance(held, np.ndarray) for held in value.values())
+    # Without a line of Python in between, here as below: another thread may add to the dict.
+    return bool(value) and all(map(isinstance, value.values(), repeat(np.ndarray)))
 
 
 def forget_traced() -> None:
@@ -255,8 +257,8 @@ def forget_traced() -> None:
     for name, own in library():
         for key in dicts_of(name, len(own)):
             value = own[key]
-            if any(type(held) is Traced for held in value.values()):
-                for k, held in value.items():
+            if Traced in map(type, value.values()):
+                for k, held in list(value.items()):
                     value[k] = real(held)
         for function in caches_of(name, len(own)):
             function.cache_clear()

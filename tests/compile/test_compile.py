@@ -9,7 +9,9 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn, optim
+from nanotorch.compile import tracing
 from nanotorch.nn import functional as F
+from nanotorch.optim import home
 from tests.compile.beside import array, caught, flat
 
 
@@ -152,6 +154,30 @@ def test_threads_take_turns() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_the_librarys_tables_may_grow_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    spans: dict[Any, Any] = dict.fromkeys(range(50_000))
+    monkeypatch.setattr(home, "spans", spans)
+    stop = threading.Event()
+
+    def grow_and_shrink() -> None:
+        while not stop.is_set():
+            spans.update(dict.fromkeys("abcdef"))
+            for key in "abcdef":
+                del spans[key]
+
+    thread = threading.Thread(target=grow_and_shrink)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        thread.start()
+        for _ in range(20):
+            tracing.forget_traced()
+    finally:
+        sys.setswitchinterval(interval)
+        stop.set()
+        thread.join()
 
 
 def test_other_threads_compute_while_one_is_traced() -> None:
