@@ -11,13 +11,8 @@ from math import pi as pi
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from nanotorch import accelerator as accelerator
 from nanotorch import autograd as autograd
-from nanotorch import backends as backends
-from nanotorch import cuda as cuda
-from nanotorch import linalg as linalg
 from nanotorch import ops as ops
-from nanotorch import return_types as return_types
 from nanotorch._core.device import device as device
 from nanotorch._core.dtypes import Size as Size
 from nanotorch._core.dtypes import bool_ as bool
@@ -75,8 +70,13 @@ __version__ = "0.1.0"
 newaxis = None
 
 if _TYPE_CHECKING:
+    from nanotorch import accelerator as accelerator
+    from nanotorch import backends as backends
+    from nanotorch import cuda as cuda
+    from nanotorch import linalg as linalg
     from nanotorch import nn as nn
     from nanotorch import optim as optim
+    from nanotorch import return_types as return_types
     from nanotorch import utils as utils
 
     # Operations are registered by their declarations, which types cannot follow.
@@ -85,9 +85,11 @@ else:  # what many programs do without is imported when it is used
     __getattr__, __dir__ = _on_demand(
         "nanotorch",
         {
+            **ops.LATER,
             "nanotorch": (
-                "amp compiler distributed distributions func functional mps multiprocessing nn "
-                "optim serialization special testing types utils version xpu"
+                "accelerator amp backends compiler cuda distributed distributions func functional "
+                "linalg mps multiprocessing nn optim return_types serialization special testing "
+                "types utils version xpu"
             ),
             "nanotorch.amp": "GradScaler autocast",
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",

@@ -12,7 +12,8 @@ LAZY += ("torch", "tqdm", "yaml")
 
 # What takes its time and is not needed by everybody: the first use loads it.
 LATER = ("numpy.random", "pathlib", "nanotorch.nn", "nanotorch.autograd.functional")
-LATER += ("nanotorch.autograd.graph_view", "nanotorch.compile.compiler")
+LATER += ("nanotorch.autograd.graph_view", "nanotorch.compile.compiler", "nanotorch.linalg")
+LATER += ("nanotorch.cuda", "nanotorch.ops.loss", "dataclasses", "numpy.typing")
 
 
 def loaded_by(code: str, names: tuple[str, ...] = LAZY) -> list[str]:
@@ -36,6 +37,30 @@ def test_import_loads_numpy_alone() -> None:
 @pytest.mark.parametrize("name", ["yaml", "tqdm"])
 def test_a_loaded_dependency_is_seen(name: str) -> None:
     assert loaded_by(f"import nanotorch, {name}") == [name]
+
+
+FAMILIES = """
+import importlib
+from nanotorch._core.op import PUBLIC
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops import FAMILIES, LATER
+from nanotorch.ops.outs import rules
+
+methods, before, found = dict(vars(Tensor)), set(PUBLIC), {}
+assert not before & {name for names in LATER.values() for name in names.split()}
+for family in FAMILIES["nanotorch.ops"].split():
+    importlib.import_module(f"nanotorch.ops.{family}")
+for name in PUBLIC.keys() - before:
+    found.setdefault(PUBLIC[name].__module__, set()).add(name)
+assert found == {module: set(names.split()) for module, names in LATER.items()}, found
+assert methods == dict(vars(Tensor))
+assert before >= {name for name, _ in rules()} & set(PUBLIC)
+"""
+
+
+def test_families_that_are_imported_later_have_the_functions_that_are_told() -> None:
+    """And nothing else, that the package would then lack."""
+    assert loaded_by(FAMILIES) == []
 
 
 def test_import_leaves_for_later_what_not_everybody_needs() -> None:

@@ -36,8 +36,6 @@ DYNAMIC = (
 )
 NO_RULE = "Batching rule not implemented for aten::{}. We could not generate a fallback."
 
-readers: list[tuple[FunctionType, Any]] = []  # with the code that they have otherwise
-
 
 def stand_in(*args: Any, under_vmap: Any, **kwargs: Any) -> Any:
     """What stands for the code of a function while `vmap` runs; its globals are the function's."""
@@ -70,7 +68,7 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
             "under_vmap": partial(in_batch, plain, rule, random),
         }
         function.__kwdefaults__ = named
-        readers.append((function, function.__code__))
+        switch.add(function)
         return function
 
     return register
@@ -79,7 +77,7 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
 def follow(copy: F) -> F:
     """Let a copy of a function that has a rule have it, too."""
     if "under_vmap" in (getattr(copy, "__kwdefaults__", None) or {}):
-        readers.append((copy, copy.__code__))  # type: ignore[arg-type]
+        switch.add(copy)
     return copy
 
 
@@ -88,19 +86,27 @@ class Switch:
 
     def __init__(self) -> None:
         self.lock, self.runs = threading.Lock(), 0
+        self.readers: list[tuple[Any, Any]] = []  # with the code that they have otherwise
+
+    def add(self, function: Any) -> None:
+        """One more of them; what `vmap` runs may be the first to use the module that has it."""
+        with self.lock:
+            self.readers.append((function, function.__code__))
+            if self.runs:
+                function.__code__ = stand_in.__code__
 
     def __enter__(self) -> None:
         with self.lock:
             self.runs += 1
             if self.runs == 1:
-                for function, _ in readers:
+                for function, _ in self.readers:
                     function.__code__ = stand_in.__code__
 
     def __exit__(self, *exc: object) -> None:
         with self.lock:
             self.runs -= 1
             if not self.runs:
-                for function, code in readers:
+                for function, code in self.readers:
                     function.__code__ = code
 
 

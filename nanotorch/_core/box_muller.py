@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
+F32 = np.ndarray[Any, np.dtype[np.float32]]
+F64 = np.ndarray[Any, np.dtype[np.float64]]
 
 # One chunk of pairs and its temporaries fit the second-level cache.
 _CHUNK = 8192

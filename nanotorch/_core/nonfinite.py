@@ -6,8 +6,7 @@ numbers, or nan out of numbers. That what was not finite stays so is no news.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +34,7 @@ def level_of(value: Any) -> int:
     return FINITE
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(NamedTuple):
     """An array in short.
 
     Attributes:
@@ -51,7 +49,7 @@ class Range:
     shape: tuple[int, ...]
     low: float | int | None
     high: float | int | None
-    count: tuple[int, int, int]
+    count: tuple[int, int, int]  # type: ignore[assignment]  # instead of tuples' own
 
     @classmethod
     def of(cls, name: str, value: Any) -> "Range":
@@ -94,8 +92,7 @@ def short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-@dataclass(frozen=True)
-class NonFinite:
+class NonFinite(NamedTuple):
     """An operation that made a value that is not finite.
 
     `print` shows it as the messages do.

@@ -10,23 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 _FLOAT32 = np.dtype(np.float32)
 
 
-@dataclass
 class _Options:
     """What `set_printoptions` sets."""
 
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
+    def __init__(self) -> None:
+        self.precision = 4
+        self.threshold: float = 1000
+        self.edgeitems = 3
+        self.linewidth = 80
+        self.sci_mode: bool | None = None
 
 
 _options = _Options()
@@ -71,7 +70,7 @@ def set_printoptions(
 
 def get_printoptions() -> dict[str, Any]:
     """The print options, as arguments for `set_printoptions`."""
-    return asdict(_options)
+    return dict(vars(_options))
 
 
 @contextmanager
@@ -85,8 +84,7 @@ def printoptions(**options: Any) -> Iterator[None]:
         set_printoptions(**before)
 
 
-@dataclass(frozen=True)
-class _Style:
+class _Style(NamedTuple):
     """How the elements of one tensor are written: a format, a mark behind finite ones, a width."""
 
     spec: str

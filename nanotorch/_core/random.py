@@ -7,10 +7,9 @@ draws in the order of its memory (`memory_order`), and normals one by one (`Gene
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from nanotorch._core import random_checks as checks
 from nanotorch._core.box_muller import (
@@ -25,7 +24,10 @@ from nanotorch._core.box_muller import (
 from nanotorch._core.shuffle import shuffled
 from nanotorch._core.twister import Twister
 
-Array = NDArray[Any]
+if TYPE_CHECKING:  # numpy.typing imports for 1 ms
+    from numpy.typing import DTypeLike
+
+Array = np.ndarray
 Shape = int | tuple[int, ...]
 
 # Ranges from here on take 64 bits, lest the remainder of 32 be visibly uneven.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from nanotorch._core.dtypes import C_NAMES, OF_NUMPY
+
+if TYPE_CHECKING:  # numpy.typing imports for 1 ms
+    from numpy.typing import DTypeLike, NDArray
 
 DType = np.dtype[Any]
 

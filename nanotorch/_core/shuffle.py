@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:  # numpy.typing imports for 1 ms
+    from numpy.typing import NDArray
 
 # Swaps done at once where none touches a place of another; longer runs clash more often.
 _RUN = 48

@@ -12,6 +12,7 @@ from nanotorch._core.arguments import require_bool
 from nanotorch._core.exchange import Exchange
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import AccumulateGrad, Edge, Node
+from nanotorch._core.heap import keep_freed_memory
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.layout import Layout
 from nanotorch._core.shown import Shown
@@ -33,6 +34,7 @@ USE_DETACH = (
 )
 
 new_node = object.__new__
+keep_freed_memory()  # large results come and go in every step
 
 
 class Tensor(Layout, Exchange, metaclass=Shown):

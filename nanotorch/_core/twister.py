@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
-U64 = NDArray[np.uint64]
+from nanotorch._core.box_muller import F32, F64
+
+if TYPE_CHECKING:  # numpy.typing imports for 1 ms
+    from numpy.typing import NDArray
+
+U64 = np.ndarray[Any, np.dtype[np.uint64]]
 
 _DEFAULT_SEED = 67280421310721
 _WORDS = 624

@@ -8,7 +8,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -204,7 +203,7 @@ def look(name: str, result: Any, inputs: Inputs, cause: int | None, frame: Frame
             here.in_backward = found
     elif phase == FORWARD:
         for given in [r for r in ranges if r.count[0]][:1]:
-            watch.note(replace(found, result=given, made=False))
+            watch.note(found._replace(result=given, made=False))
 
 
 def flat(inputs: Inputs) -> Inputs:

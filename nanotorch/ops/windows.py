@@ -10,14 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.heap import keep_freed_memory
 from nanotorch._core.op import Array
 
 Ints = tuple[int, ...]
 MOST_WASTE = 1.5  # of windows over rows in one piece: computed for each that is wanted
 CHUNK = 1 << 22  # bytes of columns that are made at once
-
-keep_freed_memory()  # such columns come and go in every step
 
 
 def last(parts: Iterable[Any]) -> tuple[Any, ...]:

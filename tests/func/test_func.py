@@ -1,5 +1,8 @@
 """Transforms of functions, compared with PyTorch."""
 
+import subprocess
+import sys
+
 import nanotorch as torch
 from nanotorch.func import grad, jacfwd, jacrev, vjp
 from tests.asking import as_pytorch
@@ -33,3 +36,21 @@ def test_functions_keep_their_names() -> None:
 
     for transform in (grad, jacrev, jacfwd, torch.vmap):
         assert (transform(named).__name__, transform(named).__doc__) == ("named", "Told.")
+
+
+FIRST_USE = """
+import nanotorch as torch
+
+x = torch.arange(12.0).reshape(3, 4)
+
+def loss(v):
+    spread = torch.pdist(v.reshape(2, 2)).sum()
+    return spread + torch.nn.functional.cross_entropy(v, torch.tensor(1))
+
+assert torch.allclose(torch.vmap(loss)(x), torch.stack([loss(v) for v in x]))
+"""
+
+
+def test_what_a_function_under_vmap_is_the_first_to_use() -> None:
+    """Rules hold of parts of the library, too, that are imported meanwhile."""
+    subprocess.run([sys.executable, "-c", FIRST_USE], check=True)

@@ -1,5 +1,6 @@
 """The table's samples as nanotorch runs them, and PyTorch's answers to them."""
 
+import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -13,11 +14,15 @@ import numpy as np
 import nanotorch as torch
 from nanotorch._core.op import OPS
 from nanotorch._core.tensor import wrap
+from nanotorch.ops import FAMILIES
 from tests.ops.samples import TABLE
 from tests.ops.sampling import Call, Row, Sample, find, is_inplace
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FLOATS = ("float32", "float64")
+
+for _family in FAMILIES["nanotorch.ops"].split():  # so that all operations are known
+    importlib.import_module(f"nanotorch.ops.{_family}")
 
 
 @dataclass(frozen=True)
