@@ -102,10 +102,14 @@ def not_a_tensor(value: Any) -> TypeError:
 def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
     """The kernel on bare arrays, as formulas call it outside a recorded pass."""
     within = arguments[0] if o.variadic else arguments
-    if len(within) and not any(isinstance(x, (np.ndarray, np.generic)) for x in within):
+    for x in within:
+        if isinstance(x, (np.ndarray, np.generic)):
+            break
+    else:
         if any(isinstance(x, Shadow) for x in within):
             raise NoValues
-        raise not_a_tensor(arguments[0])
+        if len(within):
+            raise not_a_tensor(arguments[0])
     return o.namespace["kernel"](*arguments, **named)
 
 
@@ -184,6 +188,7 @@ def stand_in(tensor: Tensor) -> Tensor:
 
 RUNTIME: dict[str, Any] = {
     "ndarray": np.ndarray,
+    "generic": np.generic,
     "asarray": np.asarray,
     "float32": SINGLE,
     "Tensor": Tensor,

@@ -27,7 +27,8 @@ def bare_arrays(o: "Op", several: bool) -> list[str]:
     ]
     if not several:
         tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
-        lines.append(f"        if {tests}: return bare(this_op, {call})")
+        scalar = f"kernel({call}) if isinstance({first}, generic)"  # a gradient without dimensions
+        lines.append(f"        if {tests}: return {scalar} else bare(this_op, {call})")
     return lines
 
 
