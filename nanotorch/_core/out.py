@@ -172,9 +172,22 @@ def with_axis(function: Function) -> Function:
     def accepting_axis(*args: Any, **named: Any) -> Any:
         if named:
             named = {OWN_NAMES.get(name, name): value for name, value in named.items()}
-        return function(*args, **named)
+        try:
+            return function(*args, **named)
+        except AttributeError:
+            refuse_first(function, args)
+            raise
 
     return accepting_axis
+
+
+def refuse_first(function: Function, args: Sequence[Any]) -> None:
+    """Say so if a function that failed was given something else in the place of its tensor."""
+    if args and not isinstance(args[0], Tensor):
+        first = next(iter(inspect.signature(function).parameters))
+        if first == "input":
+            place = (function.__name__, first, 1)
+            raise refused(args[0], "Tensor", place) from None
 
 
 def worded(refusal: str, result: dtypes.dtype, out: dtypes.dtype) -> str:
@@ -200,7 +213,11 @@ def with_out(function: Function, rule: Out) -> Function:
         if named:
             named = {OWN_NAMES.get(name, name): value for name, value in named.items()}
         if out is None:
-            return function(*args, **named)
+            try:
+                return function(*args, **named)
+            except AttributeError:
+                refuse_first(function, args)
+                raise
         return rule.fill(function, out, args, named)
 
     accepting_out.__signature__ = WithOut(function)  # type: ignore[attr-defined]

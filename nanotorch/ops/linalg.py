@@ -100,7 +100,7 @@ def vector_norm(
     Raises:
         NotImplementedError: for integers.
     """
-    x = x if dtype is None else convert(x, dtype)
+    x = x if dtype is None else convert(x, dtypes.as_dtype(dtype))
     return norm_along(x, float(as_number(ord)), normal_dims(dim, x.ndim), keepdim)
 
 
@@ -126,7 +126,7 @@ def matrix_norm(
         raise RuntimeError(
             "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
         )
-    A = A if dtype is None else convert(A, dtype)
+    A = A if dtype is None else convert(A, dtypes.as_dtype(dtype))
     if ord == "fro":
         return vector_norm(A, 2, dim, keepdim)
     rows, columns = normal_dims(dim, A.ndim)

@@ -294,8 +294,14 @@ def distinct_dims(dim: Sequence[int], ndim: int) -> tuple[int, ...]:
 
 
 @method
-def squeeze(input: Any, *dims: Any, dim: int | Sequence[int] | None = None) -> Any:
-    """Without dimensions of size 1: without all of them, or those among ``dim``."""
+def squeeze(input: Any, *dims: Any, dim: Any = None, axis: Any = None) -> Any:
+    """Without dimensions of size 1: without all of them, or those among ``dim``.
+
+    Args:
+        dim: a dimension or several.
+        axis: NumPy's name for it.
+    """
+    dim = axis if dim is None else dim
     if dim is None:
         if not dims:
             return squeeze_all(input)

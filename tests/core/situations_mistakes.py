@@ -23,7 +23,7 @@ def by_numpys_names(torch: Any) -> Any:
         [x.argsort(axis=0), x.topk(1, axis=1).values, x.softmax(axis=1), torch.sort(x, axis=0)],
         [torch.stack([x, x], axis=1).shape, torch.cat([x, x], axis=1).shape, x.diff(axis=0)],
         [torch.var_mean(x, axis=0), torch.std_mean(x, axis=1), x.quantile(0.5, axis=1)],
-        raised(torch.argmax, x, axis=5), raised(x.max, axis=-3),
+        x[None].squeeze(axis=0), raised(torch.argmax, x, axis=5), raised(x.max, axis=-3),
     ]  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def dtypes_of_python(torch: Any) -> Any:
     x = torch.tensor([1.0, 2.0])
     return [
         x.sum(dtype=float), x.mean(dtype=float), torch.prod(x, dtype=int), x.cumsum(0, dtype=float),
-        torch.sum(x, 0, dtype=bool), torch.rand_like(x, dtype=float).dtype,
+        torch.sum(x, 0, dtype=bool), torch.rand_like(x, dtype=float).dtype, x.norm(dtype=float),
         torch.randperm(3, dtype=None).dtype, raised(x.mean, dtype=torch.int64),
         raised(torch.mean, x, 0, dtype=int), raised(x.nanmean, dtype=torch.int32),
     ]  # fmt: skip
@@ -62,9 +62,11 @@ def arguments_in_their_former_order(torch: Any) -> Any:
 
 def neither_tensors_nor_numbers(torch: Any) -> Any:
     x = torch.tensor([1.0, 2.0])
+    along = [torch.amax, torch.argmin, torch.logsumexp, torch.cumprod]
     functions = [torch.sin, torch.abs, torch.relu, torch.positive, torch.exp, torch.floor]
     pairs = [torch.pow, torch.copysign, torch.xlogy, torch.float_power]
     return [
+        *(raised(f, given, 0) for f in along for given in ([1.0], "a", None)),
         *(raised(f, [1.0, 2.0]) for f in functions), *(raised(f, x, None) for f in pairs),
         *(raised(f, x, "a") for f in pairs), raised(torch.pow, [1.0], x), raised(x.pow_, None),
         raised(x.copysign_, "a"), torch.float_power(x, np.float32(2)),
