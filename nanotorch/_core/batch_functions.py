@@ -187,6 +187,13 @@ def one_by_one(function: Any, batch: Batch, args: Any, kwargs: Any, choose: Any)
     raise RuntimeError(CONTROL_FLOW)
 
 
+def for_each(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
+    """For what is made anew and no different by a tensor's values: memory for every sample."""
+    given = rebuilt((args, kwargs), lambda value: one_of(value, batch, 0))
+    made = in_batch(function, for_each, False, *given).detach()
+    return batched(made.expand(batch.size, *made.shape).clone(), batch)
+
+
 def one_of(value: Any, batch: Batch, number: int) -> Any:
     """One sample of a value; the value itself if it is the same for all."""
     return sample(value._whole, number) if differing(value, batch) else value

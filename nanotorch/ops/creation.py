@@ -17,6 +17,7 @@ from nanotorch._core.arguments import (
     refused,
     require_bool,
 )
+from nanotorch._core.batch_functions import for_each, under_vmap
 from nanotorch._core.batched import NoValues, batched
 from nanotorch._core.copying import order_of
 from nanotorch._core.device import require_cpu
@@ -335,6 +336,7 @@ def new_tensor(
 
 
 @method(public=False)
+@under_vmap(for_each)
 def new_zeros(
     self: Tensor,
     *sizes: Any,
@@ -349,6 +351,7 @@ def new_zeros(
 
 
 @method(public=False)
+@under_vmap(for_each)
 def new_ones(
     self: Tensor,
     *sizes: Any,
@@ -363,6 +366,7 @@ def new_ones(
 
 
 @method(public=False)
+@under_vmap(for_each)
 def new_empty(
     self: Tensor,
     *sizes: Any,
@@ -377,6 +381,7 @@ def new_empty(
 
 
 @method(public=False)
+@under_vmap(for_each)
 def new_full(
     self: Tensor,
     size: Sequence[int],

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import as_ints
+from nanotorch._core.batch_functions import for_each, under_vmap
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor
@@ -93,6 +94,7 @@ def empty_permuted(
 
 
 @method(public=False)
+@under_vmap(for_each)
 def new_empty_strided(
     self: Tensor,
     size: Sequence[int],

@@ -204,6 +204,34 @@ def batches(torch: Any) -> Any:
     ]
 
 
+def written_anew(torch: Any) -> Any:
+    """What `new_zeros` and its kin make of a sample can be written to, by other samples, too."""
+    x = torch.arange(12.0).reshape(3, 4)
+    vmap, grad = torch.vmap, torch.func.grad
+
+    def placed(r: Any) -> Any:
+        out = r.new_zeros(2, 2)
+        out[0], out[1, 1] = r[:2], r[3]
+        return out
+
+    def add(made: Any, r: Any) -> Any:
+        return made.add_(r)
+
+    return [
+        _values(vmap(placed)(x)),
+        _values(vmap(lambda r: add(r.new_zeros(4), r))(x)),
+        _values(vmap(lambda r: add(r.new_ones(size=(2, 4)), r), in_dims=1)(x.T)),
+        _values(vmap(lambda r: add(r.new_full((4,), 2.5), r))(x)),
+        _values(vmap(lambda r: add(r.new_empty(4).zero_(), r))(x)),
+        _values(vmap(lambda r: add(r.new_empty_strided((4,), (1,)).zero_(), r))(x)),
+        _values(vmap(lambda r: r.new_ones(2, dtype=torch.int64))(x)),
+        _values(vmap(lambda r: r.new_ones(2, requires_grad=True))(x)),
+        _values(vmap(lambda r: r.new_zeros(2))(x[:0])),
+        _values(vmap(grad(lambda r: add(r.new_zeros(4), r * r).sum()))(x)),
+        _values(vmap(lambda a: vmap(lambda b: add((a * b).new_zeros(4), a * b))(x))(x)),
+    ]
+
+
 def batches_refused(torch: Any) -> Any:
     x = torch.arange(12.0).reshape(3, 4)
     vmap = torch.vmap
