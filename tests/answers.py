@@ -59,6 +59,7 @@ FILES = {
     "testing": "tests.program.situations_testing",
     "distributions": "tests.distributions.situations_distributions",
     "func": "tests.func.situations_func",
+    "vmap": "tests.func.situations_vmap",
     "data_workers": "tests.utils.data.situations_workers",
     "tensorboard": "tests.utils.tensorboard.situations_writer",
 }

@@ -207,7 +207,7 @@ def in_place(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     """
     tensor = next(value for value in args if isinstance(value, Tensor))
     if not differing(tensor, batch):
-        raise RuntimeError(IN_PLACE.format("inplace arithmetic"))
+        raise RuntimeError(IN_PLACE.format("inplace arithmetic", "in a vmap"))
     one_by_one(function, batch, args, kwargs, one_of)
     return tensor
 

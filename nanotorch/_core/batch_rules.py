@@ -32,10 +32,16 @@ ARE_SIZES = ("shape", "size")
 IN_PLACE = (
     "vmap: {0}(self, *extra_args) is not possible because there exists a Tensor `other` in "
     "extra_args that has more elements than `self`. This happened due to `other` being vmapped "
-    "over but `self` not being vmapped over in a vmap. Please try to use out-of-place operators "
-    "instead of {0}. If said operator is being called inside the PyTorch framework, please file a "
-    "bug report instead."
+    "over but `self` not being vmapped over {1}. Please try to use out-of-place operators instead "
+    "of {0}. If said operator is being called inside the PyTorch framework, please file a bug "
+    "report instead."
 )
+# By what PyTorch's errors know operations in place; others go by their own names.
+ARITHMETIC = (
+    "add", "sub", "mul", "div", "copied_into", "logical_and", "logical_or", "logical_xor",
+    "mask_by_number_in_place", "mask_by_tensor_in_place",
+)  # fmt: skip
+WITH_RULES = ("fill", "index_add", "index_fill", "index_put", "scatter_add")
 
 
 class Call:
@@ -100,10 +106,7 @@ def in_batch(o: "Op", inplace: bool, *values: Any) -> Any:
         raise NoValues
     call = Call(o, inplace, args, batch)
     if inplace and not call.is_batched(o.inputs[0]):
-        arithmetic = o.name in ("copied_into", "mul", "div", "sub", "pow", "remainder")
-        raise RuntimeError(
-            IN_PLACE.format("inplace arithmetic" if arithmetic else o.known_as + "_")
-        )
+        raise cannot_hold(o, batch)
     rule: Rule = o.batch or derived(o)
     result = rule(call)
     if inplace:
@@ -111,6 +114,16 @@ def in_batch(o: "Op", inplace: bool, *values: Any) -> Any:
     if isinstance(result, tuple):
         return tuple([batched(r, batch) for r in result])
     return batched(result, batch)
+
+
+def cannot_hold(o: "Op", batch: Batch) -> RuntimeError:
+    """The error for an operation that would write different values for the samples to one place."""
+    if o.name in ARITHMETIC:
+        return RuntimeError(IN_PLACE.format("inplace arithmetic", "in a vmap"))
+    name = f"{o.known_as}_"
+    if o.known_as in WITH_RULES:
+        return RuntimeError(IN_PLACE.format(name, "in a vmap"))
+    return RuntimeError(IN_PLACE.format(f"aten::{name}", f"at level {batch.depth}"))
 
 
 def derived(o: "Op") -> Rule:

@@ -209,7 +209,15 @@ class Batched(Tensor):
     def item(self) -> NoReturn:
         raise RuntimeError(ITEM)
 
-    __float__ = __int__ = __index__ = __contains__ = item  # type: ignore[assignment]
+    __float__ = __int__ = item
+
+    def __index__(self) -> NoReturn:
+        if self._array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        raise RuntimeError(ITEM)
+
+    def __contains__(self, value: Any) -> NoReturn:
+        raise RuntimeError(ITEM)
 
     def __bool__(self) -> NoReturn:
         raise RuntimeError(CONTROL_FLOW)
@@ -232,6 +240,8 @@ class Batched(Tensor):
         return f"BatchedTensor(lvl={self._batch.depth}, bdim=0, value=\n    {inner}\n)"
 
     def __format__(self, spec: str) -> str:
+        if not self._array.ndim:
+            raise RuntimeError(ITEM)
         return repr(self)
 
 

@@ -94,3 +94,30 @@ def need_output(output: Any, leaves: list[Any], name: str) -> None:
             f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(v)}"
         ),
     )
+
+
+def need_floats(outputs: list[Tensor]) -> None:
+    """Refuse results that have no gradient.
+
+    Raises:
+        RuntimeError: for one of integers.
+    """
+    for tensor in outputs:
+        if not tensor.is_floating_point():
+            raise RuntimeError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                f"Tensor with dtype {tensor.dtype}"
+            )
+
+
+def need_smooth(values: list[Any]) -> None:
+    """Refuse arguments that cannot be changed by a little.
+
+    Raises:
+        ValueError: for a tensor of integers.
+    """
+    for value in values:
+        if isinstance(value, Tensor) and not value.is_floating_point():
+            raise ValueError(
+                f"Expected primal to be floating point or complex, but got: {value.dtype}"
+            )

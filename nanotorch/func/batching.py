@@ -89,7 +89,7 @@ def input_dims(name: str, in_dims: Any, leaves: list[Any], spec: Spec) -> list[i
     if dims is None:
         raise ValueError(
             f"{call}in_dims is not compatible with the structure of `inputs`. in_dims has "
-            f"structure {flatten(in_dims)[1]} but inputs has structure {spec}."
+            f"structure {flatten(in_dims)[1].in_full()} but inputs has structure {spec.in_full()}."
         )
     return [checked_dim(call, value, dim) for value, dim in zip(leaves, dims, strict=True)]
 
@@ -231,7 +231,7 @@ def output_dims(name: str, out_dims: Any, spec: Spec) -> list[Any]:
     if dims is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
-            f"the structure of `outputs`. out_dims has structure {flatten(out_dims)[1]} but "
-            f"outputs has structure {spec}."
+            f"the structure of `outputs`. out_dims has structure {flatten(out_dims)[1].in_full()} "
+            f"but outputs has structure {spec.in_full()}."
         )
     return dims

@@ -10,7 +10,9 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.func.arguments import (
     Numbers,
     chosen,
+    need_floats,
     need_output,
+    need_smooth,
     need_tensors,
     replaced,
     with_aux,
@@ -119,12 +121,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         output, aux = with_aux(func(*entered), has_aux, VJP)
     outputs, spec = flatten(output)
     need_output(output, outputs, VJP)
-    for tensor in outputs:
-        if not tensor.is_floating_point():
-            raise RuntimeError(
-                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
-                f"Tensor with dtype {tensor.dtype}"
-            )
+    need_floats(outputs)
     level.watch(outputs)
     inner = flatten(entered)[1]
 
@@ -149,22 +146,25 @@ class Linear:
     """
 
     def __init__(self, level: Level, outputs: Sequence[Tensor]) -> None:
-        self._level = level
+        self._level, self.outputs = level, outputs
+        smooth = [o for o in outputs if o.is_floating_point()]
         with enable_grad():
-            self._weights = [level.leaf(ops.zeros_like(o)) for o in outputs]
-        self._products = level.gradients(outputs, level.inputs, self._weights, True)
+            self._weights = [level.leaf(ops.zeros_like(o)) for o in smooth]
+        self._products = level.gradients(smooth, level.inputs, self._weights, True)
 
     def __call__(self, tangents: Sequence[Tensor]) -> list[Tensor]:
-        """The change of each output."""
+        """The change of each output; those of integers do not change."""
         recorded = self._level.recorded or any(t.requires_grad for t in tangents)
         found = self._level.gradients(self._products, self._weights, tangents, recorded)
-        return found if recorded else [t.detach() for t in found]
+        changes = iter(found if recorded else [t.detach() for t in found])
+        return [next(changes) if o.is_floating_point() else ops.zeros_like(o) for o in self.outputs]
 
 
 def linear_of(
     func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool, name: str
 ) -> tuple[Any, Any, Linear, Spec, Level]:
     """A function at a point: its value, what it returns besides, and its linear map."""
+    need_smooth(flatten(primals)[0])
     level = Level()
     entered = level.entered(primals)
     with enable_grad():
@@ -189,14 +189,16 @@ def jvp(
         func: takes and returns nested tensors.
         primals: a tuple of its arguments.
         tangents: the vector, nested as they are.
-        strict: accepted for PyTorch's sake.
+        strict: refuse a function with an output that does not depend on the arguments.
         has_aux: ``func`` returns a tuple of the tensors and anything else.
 
     Returns:
         The value and the product; with ``has_aux`` also what there is besides.
 
     Raises:
-        RuntimeError: if the arguments are no tuple, or the vector is nested in another way.
+        RuntimeError: if the arguments are no tuple, or the vector is nested in another way or of
+            another shape.
+        ValueError: for arguments that are no floating-point numbers.
     """
     if not isinstance(primals, tuple):
         raise RuntimeError(
@@ -208,14 +210,26 @@ def jvp(
         raise RuntimeError(
             f"{JVP}: Expected primals and tangents to have the same python structure. For example, "
             "if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
-            f"{inputs_spec} and tangents with structure {directions_spec}"
+            f"{inputs_spec.in_full()} and tangents with structure {directions_spec.in_full()}"
         )
     for values, what in ((inputs, "primals"), (directions, "tangents")):
         if not values:
             raise RuntimeError(f"{JVP}: Expected {what} to contain at least one Tensor.")
         told = f"{JVP}: Expected {what} to only contain Tensors, got "
         need_tensors(values, lambda v, told=told: f"{told}{type(v)}")  # type: ignore[misc]
-    output, aux, linear, spec, _ = linear_of(func, primals, has_aux, JVP)
+    for value, direction in zip(inputs, directions, strict=True):
+        if value.shape != direction.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the "
+                f"original Tensor, this is not supported. Tensor is of size {list(value.shape)} "
+                f"while the given forward gradient is of size {list(direction.shape)}."
+            )
+    output, aux, linear, spec, level = linear_of(func, primals, has_aux, JVP)
+    if strict and not all(level.reached_by(linear.outputs)):
+        raise RuntimeError(
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+            "inputs. This is not allowed with strict=True."
+        )
     product = unflatten(linear(directions), spec)
     return (output, product, aux) if has_aux else (output, product)
 
@@ -231,17 +245,27 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         The value; and a function of vectors, nested as the arguments, that gives the product.
 
     Raises:
-        RuntimeError: if a vector is nested in another way.
+        RuntimeError: if a vector is nested in another way, or of another shape or dtype.
+        ValueError: for arguments that are no floating-point numbers.
     """
     output, _, linear, spec, _ = linear_of(func, primals, False, "linearize(f, *primals)")
-    expected = flatten(primals)[1]
+    points, expected = flatten(primals)
 
     def jvp_fn(*tangents: Any) -> Any:
         directions, given = flatten(tangents)
         if given != expected:
             raise RuntimeError(
-                f"Expected the tangents {given} to have the same argspec as the primals {expected}"
+                f"Expected the tangents {given.in_full()} to have the same argspec as the primals "
+                f"{expected.in_full()}"
             )
+        for n, (direction, point) in enumerate(zip(directions, points, strict=True)):
+            for what in ("shape", "dtype"):
+                own, wanted = getattr(direction, what), getattr(point, what)
+                if own != wanted:
+                    raise RuntimeError(
+                        f"tangent:{n} with {what} {own} in flattened pytree doesn't match the "
+                        f"{what} {wanted} of the corresponding primal."
+                    )
         return unflatten(linear(directions), spec)
 
     return output, jvp_fn

@@ -7,11 +7,21 @@ from typing import Any
 from nanotorch import ops
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.tensor import Tensor
-from nanotorch.func.arguments import Numbers, chosen, need_output, replaced, with_aux
+from nanotorch.func.arguments import (
+    Numbers,
+    chosen,
+    need_floats,
+    need_output,
+    need_smooth,
+    replaced,
+    with_aux,
+)
 from nanotorch.func.batching import vmap
 from nanotorch.func.gradients import JVP, VJP, Linear
 from nanotorch.func.levels import Level
 from nanotorch.func.tree import Spec, flatten, unflatten
+from nanotorch.ops.drawing import ERROR
+from nanotorch.ops.generator import default_generator
 
 
 def jacrev(
@@ -45,6 +55,7 @@ def jacrev(
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         level, outputs, specs, aux = run(func, args, kwargs, argnums, has_aux, VJP)
+        need_floats(outputs)
         blocks = []
         for output in outputs:
             shapes = [(*output.shape, *input.shape) for input in level.inputs]
@@ -75,16 +86,22 @@ def jacfwd(
     Where there are fewer inputs than outputs it is faster than `jacrev`.
 
     Args:
-        randomness: that of `vmap`, over the columns.
+        randomness: "error" for a function that draws no random numbers. Default. Any other draws
+            them once, for all columns.
         func, argnums, has_aux: see `jacrev`.
 
     Raises:
-        RuntimeError: see `jacrev`.
+        RuntimeError: see `jacrev`; for random numbers where they are an error.
+        ValueError: for arguments that are no floating-point numbers.
     """
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        need_smooth(flatten(chosen(args, argnums))[0])
+        before = default_generator._mark()
         level, outputs, specs, aux = run(func, args, kwargs, argnums, has_aux, JVP)
+        if randomness == "error" and default_generator._mark() != before:
+            raise RuntimeError(ERROR)
         linear, zeros = Linear(level, outputs), [ops.zeros_like(t) for t in level.inputs]
         blocks: list[list[Tensor]] = [[] for _ in outputs]
         for n, input in enumerate(level.inputs):

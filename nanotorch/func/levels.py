@@ -71,6 +71,18 @@ class Level:
         wholes = [beneath(t, self.batches) for t in outputs if isinstance(t, Tensor)]
         self.recorded = self._outside and leads_beyond(wholes, self._leaves)
 
+    def reached_by(self, outputs: Iterable[Tensor]) -> list[bool]:
+        """Of each output whether it depends on any input of this level."""
+        wholes = [beneath(o, self.batches) for o in outputs]
+        return [
+            whole.requires_grad
+            and any(
+                g is not None
+                for g in gradients(whole.sum(), self._leaves, retain_graph=True, allow_unused=True)
+            )
+            for whole in wholes
+        ]
+
     def left(self, tree: Any) -> Any:
         """The tree as the caller sees it."""
         if self.recorded:

@@ -4,6 +4,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+DICTS = (dict, OrderedDict, defaultdict)
+
 
 class Spec(NamedTuple):
     """How leaves are nested.
@@ -29,6 +31,16 @@ class Spec(NamedTuple):
             return "[" + ", ".join(inner) + "]"
         return f"({inner[0]},)" if len(inner) == 1 else "(" + ", ".join(inner) + ")"
 
+    def in_full(self, indent: int = 2) -> str:
+        """As PyTorch prints a specification itself, each part on a line of its own."""
+        if self.kind is None:
+            return "*"
+        name, context = self.kind.__name__, str(list(self.keys) if self.kind in DICTS else None)
+        if hasattr(self.kind, "_fields"):
+            name, context = "namedtuple", str(self.kind)
+        inner = f",\n{' ' * indent}".join([spec.in_full(indent + 2) for spec in self.inner])
+        return f"TreeSpec({name}, {context}, [{inner}])"
+
 
 LEAF = Spec()
 
@@ -36,7 +48,7 @@ LEAF = Spec()
 def flatten(tree: Any) -> tuple[list[Any], Spec]:
     """The leaves of a tree, in order, and how they are nested."""
     kind = type(tree)
-    if kind in (dict, OrderedDict, defaultdict):
+    if kind in DICTS:
         keys, values = tuple(tree), list(tree.values())
     elif kind is list or isinstance(tree, tuple):
         keys, values = (), list(tree)
@@ -80,7 +92,7 @@ def broadcast(tree: Any, spec: Spec) -> list[Any] | None:
     if not isinstance(tree, (tuple, list, dict)):
         return [tree] * count(spec)
     kind = type(tree)
-    if kind is not spec.kind and not (kind in (list, tuple) and spec.kind in (list, tuple)):
+    if kind is not spec.kind and not (kind in DICTS and spec.kind in DICTS):
         return None
     if len(tree) != len(spec.inner) or (isinstance(tree, dict) and set(tree) != set(spec.keys)):
         return None

@@ -213,7 +213,7 @@ REASONS = (
     Reason("it is for models larger than NumPy trains. Use AdamW", r"optim.(Adafactor|Muon)"),
     Reason(
         "it is for named dimensions, which tensors do not have here. Use permute and reshape",
-        r"func.rearrange Tensor.index",
+        r"Tensor.index",
     ),
     Reason(
         "the distributions are Normal, Uniform, Exponential, Bernoulli, Categorical and "

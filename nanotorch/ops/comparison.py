@@ -15,7 +15,7 @@ from nanotorch.ops.arguments import need_tensors
 
 NO_ALLCLOSE = (
     "vmap over torch.allclose isn't supported yet. Please file an issue at "
-    "https://github.com/pytorch/pytorch/issues ."
+    "https://github.com/pytorch/pytorch/issues if you need this feature."
 )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination, refused
 from nanotorch._core.batch_functions import DYNAMIC, never, under_vmap
-from nanotorch._core.batch_rules import Call, dimensions, elementwise
+from nanotorch._core.batch_rules import Call, dimensions, elementwise, one_by_one
 from nanotorch._core.batched import Shadow, whole_of
 from nanotorch._core.choice import pick
 from nanotorch._core.op import Array, method, op, public
@@ -23,6 +23,11 @@ from nanotorch.ops.shape import unsqueeze
 
 # One of two values
 
+NO_MASKS = (
+    "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this "
+    "because for each batch this would return a differently shaped Tensor. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues if you need this feature."
+)
 WHERE_FORMS = "Tensor condition", "Tensor condition, Tensor | Number input, Tensor | Number other"
 
 
@@ -242,7 +247,21 @@ def both_broadcast(input: Array, mask: Array) -> tuple[Array, Array]:
     return np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
 
 
-@op(input=lambda g, input, mask: masked_select_backward(g, mask, tuple(input.shape)))
+def selected_of_all(call: Call) -> Any:
+    """`masked_select` of each sample, by one mask.
+
+    Raises:
+        RuntimeError: if each has its own.
+    """
+    if call.is_batched("mask"):
+        raise RuntimeError(NO_MASKS)
+    return one_by_one(call)
+
+
+@op(
+    input=lambda g, input, mask: masked_select_backward(g, mask, tuple(input.shape)),
+    batch=selected_of_all,
+)
 def masked_select(input: Array, mask: Array) -> Array:
     """The elements where ``mask`` is true, in one dimension; the two broadcast."""
     if mask.dtype.kind != "b":

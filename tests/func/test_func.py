@@ -8,6 +8,7 @@ from nanotorch.func import grad, jacfwd, jacrev, vjp
 from tests.asking import as_pytorch
 
 test_func = as_pytorch("func")
+test_vmap = as_pytorch("vmap")
 
 
 def test_results_hold_no_graph() -> None:

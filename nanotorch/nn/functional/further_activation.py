@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from nanotorch import ops
-from nanotorch._core.batch_functions import looped, under_vmap
+from nanotorch._core.batch_functions import never, under_vmap
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import shrinking, units
@@ -95,7 +95,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return result
 
 
-@under_vmap(looped)
+@under_vmap(never("vmap: we do not yet support aten::rrelu. Please file an issue"))
 def rrelu(
     input: Tensor,
     lower: float = 1.0 / 8,

@@ -11,7 +11,7 @@ from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.origins import wrote
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
-from nanotorch.nn.functional.norms_of_samples import by_channels, by_groups
+from nanotorch.nn.functional.norms_of_samples import by_channels, by_groups, refuse_single
 from nanotorch.ops.given import tensor_given
 from nanotorch.ops.layer_norm import last_dimensions, normalize_last
 from nanotorch.ops.normalization import channels, groups, normalize_batch, normalize_groups
@@ -55,10 +55,8 @@ def batch_norm(
         Internal Covariate Shift, ICML 2015, algorithms 1 and 2.
     """
     shape = input._array.shape
-    if training and math.prod(shape) == (shape[1] if len(shape) > 1 else 0):
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {input.size()}"
-        )
+    if training:
+        refuse_single(input)
     if eps < 0.0 or (training and eps == 0.0):
         what = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {what}, but got {eps}")

@@ -1,6 +1,7 @@
 """Normalizations for the samples of a batch under `vmap`."""
 
 import inspect
+import math
 from typing import Any
 
 from nanotorch._core.batch_functions import separately
@@ -54,6 +55,8 @@ def by_channels(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     """`batch_norm`: the samples join the channels, each with running values of its own."""
     bound, affine = arguments(function, args, kwargs)
     given = bound.arguments
+    if given["training"]:
+        refuse_single(given["input"])
     refuse_update(given, given["training"])
     input = whole_of(given["input"], batch)
     for name in ("running_mean", "running_var"):
@@ -64,6 +67,15 @@ def by_channels(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     given["input"] = joined.flatten(1, 2)
     out = function(*bound.args, **bound.kwargs).reshape(joined.shape).movedim(1, 0)
     return scaled(batched(out, batch), affine)
+
+
+def refuse_single(input: Tensor) -> None:
+    """Refuse (N, C, ...) with one value for each channel, which has no variance."""
+    shape = input.shape
+    if math.prod(shape) == (shape[1] if len(shape) > 1 else 0):
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {input.size()}"
+        )
 
 
 def refuse_update(given: dict[str, Any], training: Any) -> None:

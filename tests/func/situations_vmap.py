@@ -1,0 +1,312 @@
+"""`vmap` beside PyTorch: nested in derivatives, where it refuses, and what its tutorials do."""
+
+from collections import namedtuple
+from typing import Any
+
+from tests.answers import numbers, raised, told
+
+Pair = namedtuple("Pair", ["a", "b"])
+
+
+def _told(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {str(key): _told(value) for key, value in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return [_told(value) for value in tree]
+    return numbers(tree) if hasattr(tree, "requires_grad") else told(tree)
+
+
+def _points(torch: Any) -> tuple[Any, Any, Any]:
+    torch.manual_seed(0)
+    kind = torch.float64
+    return torch.randn(3, 4, dtype=kind), torch.randn(4, dtype=kind), torch.randn(3, 4, 4)
+
+
+def _scalar(a: Any) -> Any:
+    return (a.sin() * a.cos().sum()).sum()
+
+
+def nested(torch: Any) -> Any:
+    x, y, _ = _points(torch)
+    f, vmap = torch.func, torch.vmap
+    return [
+        _told(vmap(f.hessian(_scalar))(x)),
+        _told(f.hessian(_scalar)(y)),
+        _told(f.jacrev(f.jacfwd(_scalar))(y)),
+        _told(f.jacrev(f.jacrev(_scalar))(y)),
+        _told(f.jacfwd(f.jacfwd(_scalar))(y)),
+        _told(f.grad(lambda a: vmap(_scalar)(a).prod())(x)),
+        _told(f.jacrev(vmap(torch.sin))(x[:2])),
+        _told(f.jacfwd(vmap(torch.sin))(x[:2])),
+        _told(vmap(vmap(f.grad(lambda a: a**3)))(x)),
+        _told(vmap(f.vjp(torch.sin, y)[1])(x)),
+        _told(vmap(lambda v: f.jvp(torch.sin, (y,), (v,))[1])(x)),
+        _told(vmap(f.grad_and_value(lambda a: (_scalar(a), a * 2), has_aux=True))(x)),
+        _told(f.hessian(lambda a, b: (a * b**2).sum(), argnums=(0, 1))(y, y * 2)),
+        _told(f.hessian(lambda d: (d["a"] ** 2 * d["b"]).sum())({"a": y, "b": y + 1})),
+        _told(f.jacrev(torch.sin, chunk_size=3)(y)),
+    ]
+
+
+def refused_values(torch: Any) -> Any:
+    x, y, _ = _points(torch)
+    vmap = torch.vmap
+    asked = [
+        lambda a: a if a > 0 else -a,
+        lambda a: a.item(),
+        float,
+        lambda a: a.tolist(),
+        lambda a: torch.zeros(int(a)),
+        lambda a: 2 in a,
+        lambda a: a.nonzero(),
+        lambda a: torch.unique(a),
+        lambda a: torch.allclose(a, a),
+        lambda a: torch.equal(a, a),
+        lambda a: a.sum().backward(),
+        lambda a: a.requires_grad_(),
+        lambda a: f"{a}",
+    ]
+    rows = [
+        lambda a: a[a > 0],
+        lambda a: torch.masked_select(a, a > 0),
+        lambda a: [1 for _ in range(a)],
+        lambda a: torch.nn.functional.rrelu(a),
+        lambda a: torch.nn.functional.batch_norm(a.view(2, 2), y[:2], y[2:], training=True),
+        lambda a: torch.nn.functional.batch_norm(a[None], y, y, training=True),
+        lambda a: torch.histogramdd(a.view(2, 2), [2, 2]),
+        lambda a: a.as_strided((5,), (1,)),
+    ]
+    return [*[raised(vmap(f), y) for f in asked], *[raised(vmap(f), x) for f in rows]]
+
+
+def in_place(torch: Any) -> Any:
+    x, y, _ = _points(torch)
+    vmap = torch.vmap
+    at = torch.tensor([0, 1])
+
+    def blank(a: Any) -> Any:
+        b = a.new_zeros(4)
+        b[0] = a[0]
+        return b
+
+    def strided(a: Any) -> Any:
+        b = a.clone()
+        b.as_strided((2,), (3,)).fill_(9.0)
+        return b
+
+    def parts(a: Any) -> Any:
+        b = a.clone()
+        b[1:] = 0
+        b[0] += 3
+        return b
+
+    written = x.clone()
+    vmap(lambda a: a.mul_(2))(written)
+    writes = [
+        lambda b: torch.zeros(4).double().sub_(b),
+        lambda b: torch.zeros(4).double().copy_(b),
+        lambda b: torch.zeros(4).double().fill_(b[0]),
+        lambda b: torch.zeros(4).double().lerp_(b, 0.5),
+        lambda b: torch.zeros(4).double().index_add_(0, at, b[:2]),
+        lambda b: torch.zeros(4).double().scatter_(0, at, b[:2]),
+        lambda b: torch.zeros(4).double().masked_fill_(b > 0, 1.0),
+        lambda b: torch.zeros(4).double().__setitem__(0, b[0]),
+    ]
+    return [
+        numbers(written),
+        [_told(vmap(f)(x)) for f in (blank, strided, parts)],
+        _told(vmap(strided, in_dims=1)(x.repeat(2, 1))),
+        [raised(vmap(f), x) for f in writes],
+        _told(vmap(lambda a, b: a.copy_(b), in_dims=(0, None))(x.clone(), y)),
+    ]
+
+
+def indexed(torch: Any) -> Any:
+    x, y, m = _points(torch)
+    i = torch.tensor([[0, 2], [1, 1], [3, 0]])
+    vmap = torch.vmap
+    return [
+        _told(vmap(lambda a, j: a[j])(x, i)),
+        _told(vmap(lambda a, j: a[j], in_dims=(None, 0))(y, i)),
+        _told(vmap(lambda a, j: a[:, j])(m, i)),
+        _told(vmap(lambda a, j: a[j, j])(m, i)),
+        _told(vmap(lambda a, j: a[j, :, None])(m, i)),
+        _told(vmap(lambda a, j: a[j])(x, i[:, 0])),
+        _told(vmap(lambda a: a[..., 0])(m)),
+        _told(vmap(lambda a: a[[0, 2]])(m)),
+        _told(vmap(lambda a, j: a.scatter(0, j, 1.0))(x, i)),
+        _told(vmap(lambda a, j: a.take(j))(x, i)),
+        raised(vmap(lambda a: a[5]), x),
+        raised(vmap(lambda a: a[:, 0]), x),
+        raised(vmap(lambda a: a.sum(1)), x),
+    ]
+
+
+def dims_refused(torch: Any) -> Any:
+    x, _, _ = _points(torch)
+    vmap = torch.vmap
+
+    def f(*args: Any) -> Any:
+        return args[0]
+
+    return [
+        _told(vmap(lambda d: d["a"] * d["b"][0], in_dims=({"a": 0, "b": None},))({"a": x, "b": x})),
+        _told(vmap(lambda d: d["a"] * d["b"], in_dims=({"a": 0, "b": -1},))({"a": x, "b": x.T})),
+        raised(vmap(f, in_dims=([0, (0,)],)), [x, [x]]),
+        raised(vmap(f, in_dims=({"a": 0},)), {"b": x}),
+        raised(vmap(f, in_dims=({"a": 0},)), {"a": x, "b": x}),
+        raised(vmap(f, in_dims=(0,)), x, x),
+        raised(vmap(f, in_dims=((0, 0),)), Pair(x, x)).partition("but inputs")[0],
+        raised(vmap(lambda a: (a, a), out_dims=[0, 1]), x),
+        raised(vmap(lambda a: [a, a], out_dims=(0, 1)), x),
+        raised(vmap(lambda a: {"u": a, "v": 3}, out_dims={"u": 1}), x),
+        raised(vmap(lambda a: a, out_dims=None), x),
+        raised(vmap(lambda a: {"u": a, "v": 3}, out_dims={"u": 1, "v": 0}), x),
+        _told(vmap(lambda a: {"u": a, "v": (a, a)}, out_dims={"u": 1, "v": (0, -1)})(x)),
+        _told(vmap(lambda a: a * 2, chunk_size=2, out_dims=-1)(x)),
+        raised(vmap, f, chunk_size=-1),
+    ]
+
+
+def derivatives_refused(torch: Any) -> Any:
+    x, y, _ = _points(torch)
+    f = torch.func
+    whole = torch.tensor([1])
+    return [
+        raised(f.jacrev(lambda a: a.long()), y),
+        _told(f.jacfwd(lambda a: a.long())(y)),
+        raised(f.jacfwd(torch.sin), whole),
+        raised(f.jvp, torch.sin, (whole,), (whole,)),
+        _told(f.jvp(lambda a: a.argmax(), (y,), (y,))),
+        raised(f.jvp, torch.sin, (y,), (x,)),
+        raised(f.jvp, torch.sin, (y,), (y, y)),
+        raised(f.jvp, lambda a: torch.ones(3), (y,), (y,), strict=True),
+        raised(f.jvp, lambda a: (a.detach(), a), (y,), (y,), strict=True),
+        _told(f.jvp(lambda a: a * 2, (y,), (y,), strict=True)),
+        raised(f.linearize(torch.sin, y)[1], x),
+        raised(f.linearize(torch.sin, y)[1], y.float()),
+        raised(f.linearize(torch.sin, y)[1], (y,)),
+        raised(f.jacfwd(lambda a: a * torch.rand(4)), y),
+        torch.manual_seed(1) and _told(f.jacfwd(lambda a: a * torch.rand(4), randomness="same")(y)),
+    ]
+
+
+def ensembling(torch: Any) -> Any:
+    """The tutorial of model ensembling."""
+    torch.manual_seed(0)
+    nn, f = torch.nn, torch.func
+
+    class Simple(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc1, self.fc2 = nn.Linear(9, 8), nn.Linear(8, 3)
+
+        def forward(self, x: Any) -> Any:
+            return self.fc2(nn.functional.relu(self.fc1(x.flatten(1))))
+
+    data = torch.randn(4, 5, 1, 3, 3)
+    models = [Simple() for _ in range(4)]
+    params, buffers = f.stack_module_state(models)
+
+    def single(params: Any, buffers: Any, x: Any) -> Any:
+        return f.functional_call(models[0], (params, buffers), (x,))
+
+    own = torch.vmap(single)(params, buffers, data)
+    shared = torch.vmap(single, in_dims=(0, 0, None))(params, buffers, data[0])
+    apart = torch.stack([model(batch) for model, batch in zip(models, data, strict=True)])
+    return [numbers(own), numbers(shared), bool(torch.allclose(own, apart, atol=1e-6))]
+
+
+def per_sample_gradients(torch: Any) -> Any:
+    """The tutorial of that name, of networks of several kinds."""
+    torch.manual_seed(0)
+    nn, f = torch.nn, torch.func
+    shapes = ((3, 1, 6, 6), (3, 4), (3, 5, 4))
+    pictures, rows, words = [torch.randn(shape).double() for shape in shapes]
+    target = torch.tensor([0, 2, 1])
+    cnn = nn.Sequential(
+        nn.Conv2d(1, 3, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(12, 3)
+    )
+    mlp = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.GELU(), nn.Linear(4, 3))
+    normed = nn.Sequential(
+        nn.Conv2d(1, 2, 3, bias=False), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(32, 3)
+    )
+    encoder = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)
+
+    def gradients(model: Any, data: Any, **options: Any) -> Any:
+        params = {name: p.detach() for name, p in model.double().named_parameters()}
+
+        def loss(params: Any, sample: Any, target: Any) -> Any:
+            out = f.functional_call(model, params, (sample.unsqueeze(0),))
+            out = out.mean(1)[:, :3] if out.ndim == 3 else out
+            return nn.functional.cross_entropy(out, target.unsqueeze(0))
+
+        return torch.vmap(f.grad(loss), in_dims=(None, 0, 0), **options)(params, data, target)
+
+    return [
+        _told(gradients(cnn, pictures)),
+        _told(gradients(cnn, pictures, chunk_size=2)),
+        _told(gradients(mlp, rows)),
+        _told(gradients(encoder, words)),
+        _told(gradients(f.replace_all_batch_norm_modules_(normed), pictures)),
+        _told(gradients(nn.Sequential(nn.Dropout(), mlp), rows, randomness="different")),
+        _told(gradients(nn.Sequential(nn.Dropout(), mlp), rows, randomness="same")),
+        raised(gradients, nn.Sequential(nn.Dropout(), mlp), rows),
+    ]
+
+
+def jacobians_and_hessians(torch: Any) -> Any:
+    """The tutorial of that name."""
+    torch.manual_seed(0)
+    f, vmap = torch.func, torch.vmap
+    weight, bias, x = torch.randn(4, 4), torch.randn(4), torch.randn(4)
+
+    def predict(weight: Any, bias: Any, x: Any) -> Any:
+        return torch.nn.functional.linear(x, weight, bias).tanh()
+
+    _, pull = f.vjp(lambda x: predict(weight, bias, x), x)
+    batch = torch.randn(3, 4)
+    every = vmap(f.jacrev(predict, argnums=2), in_dims=(None, None, 0))
+    hessian = f.hessian(predict, argnums=2)
+
+    def with_output(weight: Any, bias: Any, x: Any) -> Any:
+        output = predict(weight, bias, x)
+        return output, output
+
+    return [
+        _told(vmap(pull)(torch.eye(4))),
+        _told(f.jacrev(predict, argnums=2)(weight, bias, x)),
+        _told(f.jacfwd(predict, argnums=2)(weight, bias, x)),
+        _told(f.jacrev(predict, argnums=0)(weight, bias, x)),
+        _told(hessian(weight, bias, x)),
+        _told(f.jacrev(f.jacrev(predict, argnums=2), argnums=2)(weight, bias, x)),
+        _told(every(weight, bias, batch)),
+        _told(vmap(hessian, in_dims=(None, None, 0))(weight, bias, batch)),
+        _told(vmap(f.jacrev(with_output, 2, has_aux=True), (None, None, 0))(weight, bias, batch)),
+        _told(f.jacrev(lambda w, b, x: predict(w, b, x), argnums=(0, 1))(weight, bias, x)),
+    ]
+
+
+def rearranged(torch: Any) -> Any:
+    q, rearrange = torch.arange(24).reshape(2, 3, 4), torch.func.rearrange
+    patterns = [
+        ("a b c -> c b a", {}), ("a b c -> (a b) c", {}), ("a (b e) c -> a b e c", {"e": 3}),
+        ("... c -> c ...", {}), ("a ... -> a (...)", {}), ("a b c -> a 1 b c", {}),
+        ("a b c->c b a", {}), ("a b c -> a b () c", {}), ("a b (c d) -> (a d) b c", {"d": 2}),
+        ("... -> ...", {}),
+    ]  # fmt: skip
+    refused = [
+        ("a b -> b a", {}), ("a b c -> a b", {}), ("a a c -> a c", {}), ("a b c", {}),
+        ("a b (c d) -> a b c d", {}), ("a b (c d) -> a b c d", {"d": 3}), ("", {}),
+        ("a b c -> a b c", {"d": 3}), ("a b (c -> a b c", {}), ("a b c) -> a b c", {}),
+        ("a b 2 -> a b", {}), ("a b ((c d)) -> a b c d", {}), ("a . c -> a c", {}),
+        ("... ... c -> c", {}), ("(...) c -> c", {}), ("a_ b c -> c b a_", {}),
+        ("a b c -> c b ...", {}), ("a b c -> c b a", {"a": 3}), ("a! b -> b a!", {}),
+        ("() a b c -> a b c", {}), ("a b c -> c b a", {"a": "x"}),
+    ]  # fmt: skip
+    return [
+        [_told(rearrange(q, pattern, **sizes)) for pattern, sizes in patterns],
+        [raised(rearrange, q, pattern, **sizes) for pattern, sizes in refused],
+        _told(rearrange([q, q], "k a b c -> a (k b) c")),
+        _told(torch.vmap(lambda a: rearrange(a, "a b -> b a"))(q)),
+    ]
