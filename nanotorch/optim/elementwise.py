@@ -28,6 +28,7 @@ class Elementwise(Optimizer):
         counters: the state that is one number per parameter.
         capturable: what `refuse_capturable` is told.
         writes: how often `_update` writes to a parameter, as PyTorch counts it.
+        decaying: whether there is a weight decay; a group's own is not looked at otherwise.
     """
 
     later: ClassVar[dict[str, Any]] = {
@@ -39,6 +40,7 @@ class Elementwise(Optimizer):
     counters: ClassVar[tuple[str, ...]] = ("step",)
     capturable: ClassVar[tuple[str, ...]] = ()
     writes: ClassVar[int] = 1
+    decaying: ClassVar[bool] = True
 
     def _begin(self, p: Array, group: Group) -> State:
         """The state of a parameter before its first step, but for the count."""
@@ -95,7 +97,7 @@ class Elementwise(Optimizer):
 
     def _apply(self, p: Array, g: Array, state: State, group: Group, numbers: Numbers) -> int:
         """Change a parameter in place, with decay; how often PyTorch writes to it."""
-        decay, shrink = decays(group)
+        decay, shrink = decays(group) if self.decaying else (0, None)
         if group["maximize"]:
             g = -g
         if shrink is not None:

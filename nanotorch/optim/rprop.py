@@ -1,7 +1,7 @@
 """Rprop."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class Rprop(Elementwise):
         Riedmiller and Braun, A Direct Adaptive Method for Faster Backpropagation Learning: The
         RPROP Algorithm, ICNN 1993.
     """
+
+    decaying: ClassVar[bool] = False
 
     def __init__(
         self,

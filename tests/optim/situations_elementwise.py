@@ -92,6 +92,21 @@ def rprop(torch: Any) -> Any:
     )  # fmt: skip
 
 
+def a_decay_that_it_has_not(torch: Any) -> Any:
+    """A group's option of another optimizer is kept, and has no effect."""
+    answers = []
+    for later in (False, True):
+        p = torch.tensor([1.0, -2.0, 0.05, 0.3], dtype=torch.float64, requires_grad=True)
+        optimizer = torch.optim.Rprop([{"params": [p], **({} if later else {"weight_decay": 0.9})}])
+        for step in range(6):
+            if later and step == 3:
+                optimizer.param_groups[0]["weight_decay"] = 0.9
+            p.grad = torch.cos(p.detach() * 3)
+            optimizer.step()
+        answers.append([numbers(p), optimizer.param_groups[0]["weight_decay"]])
+    return answers
+
+
 def rates_as_tensors(torch: Any) -> Any:
     answers = []
     for kind, options in FULL.items():
