@@ -33,6 +33,8 @@ def test_a_method_out_of_scope() -> None:
     tensor.name = "mine"  # users may keep what they like
     assert tensor.name == "mine"
     assert not hasattr(torch.Tensor, "to_sparse")
+    with pytest.raises(AttributeError, match=r"^type object 'Tensor' has no .* 'to_sparse': "):
+        _ = torch.Tensor.to_sparse
 
 
 def test_tensors_lack_what_is_out_of_scope() -> None:

@@ -87,7 +87,7 @@ class OutOfScope:
         self.place, self.name = place, name
 
     def __get__(self, value: object, kind: type) -> Any:
-        raise missing_attribute(value, self.place, self.name)
+        raise missing_attribute(kind if value is None else value, self.place, self.name)
 
 
 def missing_attribute(value: object, place: str, name: str) -> AttributeError:
@@ -98,7 +98,9 @@ def missing_attribute(value: object, place: str, name: str) -> AttributeError:
     """
     why = None if name.startswith("_") else why_not(place, name)
     reason = "" if why is None else f": {told(why)}"
-    text = f"'{type(value).__name__}' object has no attribute '{name}'{reason}"
+    is_type = isinstance(value, type)
+    owner = f"type object '{value.__name__}'" if is_type else f"'{type(value).__name__}' object"
+    text = f"{owner} has no attribute '{name}'{reason}"
     return AttributeError(text, name=name, obj=value)
 
 

@@ -16,7 +16,7 @@ from .lock import locked
 from .problems import ConfigError, Place, Problem
 from .record import NAME as RECORD
 from .record import Record, checksums, now, read_record
-from .run import FINISHED, PROGRAM, Run, RunResult, Saved, build_experiment
+from .run import FINISHED, MORE, PROGRAM, Run, RunResult, Saved, build_experiment
 from .run_directory import LATEST, note_latest
 from .schema import Config, Function, MinimizationConfig, TrainedConfig
 
@@ -59,7 +59,7 @@ def resume(
     loaded = load_own_config(directory, overrides)
     if values["status"] == FINISHED and not overrides and chosen is None:
         print(f"{directory}: finished after {values['steps']} steps; nothing is left to do")
-        print("more of it: give it a greater train.epochs, or train.steps", flush=True)
+        print(f"more of it: {MORE}", flush=True)
         return RunResult(directory, FINISHED, values["results"], 0)
     if overrides:
         check_same(load_config(directory / "config.yaml").config, loaded.config, overrides)
@@ -79,7 +79,7 @@ def resume(
         note_latest(Path(loaded.config.log.dir), directory)
         print(f"going on after step {taken}", flush=True)
         with record, np.errstate(all="ignore"):
-            saved = Saved(state, bool(overrides))
+            saved = Saved(state, bool(overrides), values["status"] == FINISHED and chosen is None)
             return Run(loaded, experiment, directory, record, program, saved).run()
 
 

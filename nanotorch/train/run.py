@@ -41,6 +41,8 @@ LARGEST_RISE = 1e6
 FINISHED = "finished"
 WEIGHTS = "weights.safetensors"
 PROGRAM = "python -m nanotorch.train"
+MORE = "give it a greater train.epochs, or train.steps"
+"""How a finished run goes on."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Saved:
     """That of a checkpoint."""
     fresh: bool
     """Whether the configuration has changed, so that what ended the run counts no more."""
+    finished: bool
+    """Whether the run was finished, so that there have to be further steps."""
 
 
 def build_experiment(loaded: LoadedConfig) -> Experiment:
@@ -222,6 +226,9 @@ class Run:
                 raise CheckpointError(self._directory, problem) from None
             if self._saved.fresh:
                 loop.stop_reason = None
+            if self._saved.finished and loop.complete:
+                message = f"has taken all of its {loop.step} steps, so that nothing can change"
+                raise CheckpointError(self._directory, f"{message}; {MORE}")
         return loop
 
     def _finish(self, loop: Loop, recorder: Recorder) -> RunResult:

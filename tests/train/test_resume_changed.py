@@ -74,6 +74,7 @@ def test_options_that_need_nothing_kept_may_change() -> None:
         (REGRESSION, ["optimizer={name: LBFGS, lr: 0.1}"], "optimizer.history_size=5",
          "the optimizer's history_size is 5, but was 100"),
         (REGRESSION, ["train.epochs=4"], "train.epochs=1", "has taken 16 steps; now it is to take"),
+        (REGRESSION, [], "optimizer.lr=1e-5", "has taken all of its 8 steps, so that nothing can"),
         (CLASSIFICATION, [], "model.layers[0].out_features=5", "size mismatch for 0.weight"),
     ],
 )  # fmt: skip
