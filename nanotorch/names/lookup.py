@@ -98,8 +98,9 @@ def missing_attribute(value: object, place: str, name: str) -> AttributeError:
     """
     why = None if name.startswith("_") else why_not(place, name)
     reason = "" if why is None else f": {told(why)}"
-    is_type = isinstance(value, type)
-    owner = f"type object '{value.__name__}'" if is_type else f"'{type(value).__name__}' object"
+    owner = f"'{type(value).__name__}' object"
+    if isinstance(value, type):
+        owner = f"type object '{value.__name__}'"
     text = f"{owner} has no attribute '{name}'{reason}"
     return AttributeError(text, name=name, obj=value)
 
