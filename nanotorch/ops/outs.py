@@ -50,9 +50,9 @@ CONVERTING_ELSE = {
 # By the error for another dtype than the result's.
 STRICT = {
     SAME: (
-        "addmm", "addmv", "aminmax", "argmax", "argmin", "baddbmm", "bmm", "cross", "diag",
-        "gather", "index_add", "index_copy", "index_reduce", "inverse", "isin", "log_softmax",
-        "lu_solve", "lu_unpack", "matrix_power", "mm", "msort", "norm", "renorm", "scatter",
+        "addmm", "addmv", "aminmax", "argmax", "argmin", "argsort", "baddbmm", "bmm", "cross",
+        "diag", "gather", "index_add", "index_copy", "index_reduce", "inverse", "isin",
+        "log_softmax", "lu_solve", "lu_unpack", "matrix_power", "mm", "msort", "norm", "renorm", "scatter",
         "scatter_add", "scatter_reduce", "slice_scatter", "slogdet", "softmax", "sort", "svd",
         "take_along_dim", "topk", "tril", "triu",
     ),
@@ -102,6 +102,7 @@ STRICT = {
 KNOWN_AS = {
     "diff": "sub",
     "msort": "sort",
+    "argsort": "sort",
     "nanmean": "nansum",
     "clip": "clamp",
     "float_power": "pow",

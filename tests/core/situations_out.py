@@ -269,3 +269,16 @@ def refused_before_anything_is_written(torch: Any) -> Any:
     flagged = torch.zeros(2)
     torch.ones(2, requires_grad=True, out=flagged)
     return [*asked, values, values._version, a, flagged.requires_grad]
+
+
+def places_in_order(torch: Any) -> Any:
+    """`argsort` takes ``out`` only beside ``stable``."""
+    x, floats = torch.tensor([[3.0, 1.0, 2.0]]), torch.empty(0)
+    held = torch.empty(0, dtype=torch.int64)
+    got = torch.argsort(x, stable=True, descending=True, out=held)
+    leaf = x.clone().requires_grad_()
+    return [
+        held, got is held,
+        raised(lambda: torch.argsort(x, stable=True, out=floats)),
+        raised(lambda: torch.argsort(leaf, stable=True, out=held)),
+    ]  # fmt: skip
