@@ -52,9 +52,9 @@ STRICT = {
     SAME: (
         "addmm", "addmv", "aminmax", "argmax", "argmin", "argsort", "baddbmm", "bmm", "cross",
         "diag", "gather", "index_add", "index_copy", "index_reduce", "inverse", "isin",
-        "log_softmax", "lu_solve", "lu_unpack", "matrix_power", "mm", "msort", "norm", "renorm", "scatter",
-        "scatter_add", "scatter_reduce", "slice_scatter", "slogdet", "softmax", "sort", "svd",
-        "take_along_dim", "topk", "tril", "triu",
+        "log_softmax", "lu_solve", "lu_unpack", "matrix_power", "mm", "msort", "norm", "renorm",
+        "scatter", "scatter_add", "scatter_reduce", "slice_scatter", "slogdet", "softmax", "sort",
+        "svd", "take_along_dim", "topk", "tril", "triu",
     ),
     "Expected the dtype for input and out to match, but got {result} for input's dtype and {out} "
     "for out's dtype.": ("amax", "amin"),
