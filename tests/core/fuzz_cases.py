@@ -392,4 +392,8 @@ CASES: dict[str, tuple[str, ...]] = {
         "t3 = t2.igammac(t2)",
         "t4 = t3.view(-1)",
     ),
+    "whether any or all along no dimension": (
+        "t2 = torch.tensor([[0.0, 2.0], [0.0, 0.0]]).any(dim=())",
+        "t3 = torch.tensor([[0.0, 2.0]]).all([], keepdim=True)",
+    ),
 }
