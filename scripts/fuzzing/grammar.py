@@ -22,7 +22,6 @@ BINARY = [o.name for o in OPS.values() if callable_as(o) == "binary"] + ["div", 
 UNARY_INPLACE = [f"{o.name}_" for o in OPS.values() if callable_as(o) == "unary" and o.inplace]
 BINARY_INPLACE = [f"{o.name}_" for o in OPS.values() if callable_as(o) == "binary" and o.inplace]
 BINARY_INPLACE.remove("floor_divide_")  # who of those before it may be asked for a gradient differs
-BINARY.remove("isclose")  # PyTorch's own writes show in the version of the result
 SYMBOLS = ["+", "-", "*", "*", "/", "+", "**", "//", "%", "<", ">=", "==", "!=", "&", "|", "^"]
 
 
