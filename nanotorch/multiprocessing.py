@@ -5,9 +5,11 @@ Tensors go from process to process as copies: there is no shared memory.
 
 import multiprocessing
 import multiprocessing.connection
+import shutil
 import signal
 import tempfile
 import traceback
+import weakref
 from collections.abc import Callable, Sequence
 from multiprocessing import *  # noqa: F403 - all of them are here as well, as in PyTorch
 from pathlib import Path
@@ -173,6 +175,7 @@ def start_processes(
         process.start()
         processes.append(process)
     started = ProcessContext(processes, files)
+    weakref.finalize(started, shutil.rmtree, reports, ignore_errors=True)
     if not join:
         return started
     while not started.join():

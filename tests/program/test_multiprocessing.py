@@ -1,8 +1,10 @@
 """`torch.multiprocessing`: Python's own, and `spawn`."""
 
+import gc
 import multiprocessing
 import os
 import signal
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,15 @@ def test_the_traceback_of_a_process_is_told_and_the_others_end() -> None:
     with pytest.raises(mp.ProcessRaisedException, match=r"(?s)Process 1 .*no such rank") as caught:
         mp.start_processes(fail, nprocs=2, start_method="fork")
     assert caught.value.error_index == 1
+
+
+def test_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    mp.start_processes(double, nprocs=1, start_method="fork")
+    with pytest.raises(mp.ProcessRaisedException):
+        mp.start_processes(fail, nprocs=2, start_method="fork")
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_process_that_is_killed_is_told() -> None:
