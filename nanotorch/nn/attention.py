@@ -1,4 +1,4 @@
-"""Attention of several heads as a layer; how PyTorch is told to compute it."""
+"""Attention of several heads as a layer."""
 
 from typing import Any
 

@@ -17,6 +17,7 @@ from types import ModuleType
 from .problems import ConfigError, Place, Problem, quoted
 
 GUARD = 'what is to run belongs under `if __name__ == "__main__":`'
+PACKAGE = str(Path(__file__).parents[1])
 imported: list[str] = []
 """What has been imported, as the command named it."""
 _under_way: set[str] = set()
@@ -137,9 +138,6 @@ def described(error: Exception) -> str:
     ]
     where = f"{own[-1].filename}:{own[-1].lineno}: " if own else ""
     return f"{where}{kind}: {error}"
-
-
-PACKAGE = str(Path(__file__).parents[1])
 
 
 def refusal(name: str, message: str) -> ConfigError:
