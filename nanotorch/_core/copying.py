@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from nanotorch._core.dtypes import entered
+
 # What the engine keeps in a tensor; everything else is its user's.
 OWN = frozenset(
     (
@@ -126,6 +128,7 @@ def rebuilt(
 ) -> Any:
     """The tensor that `reduced` describes."""
     out = object.__new__(kind)
+    segment = entered(segment)
     if strides is None:
         out._array = segment.reshape(shape)
     else:

@@ -94,6 +94,19 @@ def of_array(array: Any) -> dtype:
     return found
 
 
+def entered(array: Any) -> Any:
+    """An array that comes from outside, under the one dtype object that tensors have.
+
+    Equal dtypes of other identity come out of pickles, carry metadata, or have another name in C;
+    NumPy's functions hand them on.
+
+    Raises:
+        TypeError: see `of_array`.
+    """
+    own = of_array(array).numpy
+    return array if array.dtype is own else array.view(own)
+
+
 class _Default:
     """The default floating-point dtype: that of `tensor([1.0])` and of integer division."""
 

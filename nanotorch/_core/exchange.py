@@ -69,7 +69,9 @@ class Exchange:
         self, array: np.ndarray, context: Any = None, return_scalar: bool = False
     ) -> Any:
         """What NumPy's functions of a tensor give: a tensor, of uint8 in place of bool."""
-        return self._lift(array.astype(np.uint8) if array.dtype.kind == "b" else array)
+        if array.dtype.kind == "b":
+            array = array.astype(np.uint8)
+        return self._lift(dtypes.entered(array))
 
     def cpu(self) -> Any:
         """The tensor itself: it is on the CPU."""

@@ -93,7 +93,7 @@ def check_replacement(hook: Any, result: Any, before: Tensor | None) -> None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if result.shape != before.shape:
         raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
-    if result.dtype is not before.dtype:
+    if result.dtype != before.dtype:
         raise RuntimeError(
             f"hook '{hook_name(hook)}' has changed the type of value (was "
             f"torch.{before.dtype.char}Tensor got torch.{result.dtype.char}Tensor)"

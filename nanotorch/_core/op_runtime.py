@@ -90,7 +90,7 @@ def promote(
         for x, h in zip(operands, held, strict=True)
     ]
     return tensors, [
-        t._array if t._array.dtype is kind.numpy else t._array.astype(kind.numpy) for t in tensors
+        t._array if t._array.dtype == kind.numpy else t._array.astype(kind.numpy) for t in tensors
     ]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 Array = np.ndarray
 add_all: Any = np.add.reduce
 HALF, SINGLE, DOUBLE = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
+OF_BLAS = frozenset((SINGLE, DOUBLE))
 BLOCK = 1024  # what is added at once; longer sums are sums of such, which keeps them exact
 ONES: dict[tuple[int, np.dtype], Array] = {}
 
@@ -14,7 +15,7 @@ ONES: dict[tuple[int, np.dtype], Array] = {}
 def sum_rows(matrix: Array) -> Array:
     """The sum of the rows of a matrix: the same bits however it lies in memory."""
     kind = matrix.dtype
-    if kind is not SINGLE and kind is not DOUBLE:
+    if kind not in OF_BLAS:
         return in_single(matrix, 0)
     rows, columns = matrix.shape
     matrix = np.ascontiguousarray(matrix)
@@ -28,7 +29,7 @@ def sum_rows(matrix: Array) -> Array:
 def sum_columns(matrix: Array) -> Array:
     """The sum of the columns of a matrix: the same bits however it lies in memory."""
     kind = matrix.dtype
-    if kind is not SINGLE and kind is not DOUBLE:
+    if kind not in OF_BLAS:
         return in_single(matrix, 1)
     rows, columns = matrix.shape
     matrix = np.ascontiguousarray(matrix)
@@ -43,7 +44,7 @@ def sum_columns(matrix: Array) -> Array:
 def in_single(values: Array, dims: Any, keepdim: bool = False) -> Array:
     """A sum; of numbers of half precision, which alone would not reach far, in single."""
     kind = values.dtype
-    if kind is not HALF:
+    if kind != HALF:
         whole: Array = add_all(values, dims, None, None, keepdim)
         return whole
     total: Array = add_all(values, dims, SINGLE, keepdims=keepdim)
@@ -78,7 +79,7 @@ def maximum_along(values: Array, dim: int) -> Array:
 
 def sum_of_squares(values: Array) -> Array:
     """The sum of the squares of all elements."""
-    if (values.dtype is SINGLE or values.dtype is DOUBLE) and values.flags.c_contiguous:
+    if values.dtype in OF_BLAS and values.flags.c_contiguous:
         flat = values.reshape(-1)
         return flat.dot(flat)
     total: Array = np.add.reduce(values * values, None)

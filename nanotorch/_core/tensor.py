@@ -175,7 +175,7 @@ class Tensor(Layout, Exchange, metaclass=Shown):
                 f"of size '{list(self._array.shape)}'. Please ensure that the gradient and the "
                 "tensor are the same size"
             )
-        if value.dtype is not self.dtype:
+        if value.dtype != self.dtype:
             raise RuntimeError(
                 f"attempting to assign a gradient with dtype '{_c_name(value)}' to a tensor with "
                 f"grad_dtype '{self.dtype.char}'. The gradient must match the tensor's grad_dtype "
@@ -208,7 +208,7 @@ class Tensor(Layout, Exchange, metaclass=Shown):
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
             )
-        if value._array.dtype is not self._array.dtype:
+        if value._array.dtype != self._array.dtype:
             self._accumulator_ref = None  # that of the former type
         self._array = value._array
 

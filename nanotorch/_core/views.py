@@ -280,7 +280,7 @@ def write(tensor: "Tensor", values: np.ndarray, name: str) -> None:
             f"output with shape {list(array.shape)} doesn't match the broadcast shape "
             f"{list(values.shape)}"
         )
-    if values.dtype is not array.dtype:
+    if values.dtype != array.dtype:
         from_, to = of_array(values), of_array(array)
         if not can_cast(from_, to):
             raise RuntimeError(

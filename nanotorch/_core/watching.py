@@ -158,7 +158,7 @@ def watched_write(o: "Op") -> Callable[..., Any]:
 
     def writing(tensor: Any, values: Any, name: str) -> None:
         write(tensor, values, name)
-        if values.dtype is not tensor._array.dtype and level_of(tensor):
+        if values.dtype != tensor._array.dtype and level_of(tensor):
             look(name, tensor, [("computed", values)], None, sys._getframe(1))
 
     return writing

@@ -292,4 +292,4 @@ def first_gradient(root: Tensor | GradientEdge, weight: Tensor | None, position:
             f"Mismatch in shape: grad_output[{position}] has a shape of {weight.shape} and "
             f"output[{position}] has a shape of {Size(shape)}."
         )
-    return weight if weight._array.dtype is dtype else weight._cast(dtype)
+    return weight if weight._array.dtype == dtype else weight._cast(dtype)

@@ -248,7 +248,7 @@ class RNNBase(OwnNames, Module):
         self.check_forward_args(input, hx, None)
         if not input.size(1 - along):
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        if self.proj_size and input.dtype is float32:
+        if self.proj_size and input.dtype == float32:
             warn_once(PROJECTED, 1)
         steps = input.transpose(0, 1) if self.batch_first else input
         output, state = self._through(steps, hx, (steps.size(1),) * steps.size(0))

@@ -95,7 +95,7 @@ def relu_backward(g: Array, result: Array) -> Array:
     takes several times as long.
     """
     bits = BITS.get(result.dtype.itemsize)
-    if bits is None or g.dtype is not result.dtype or g.__class__ is not np.ndarray:
+    if bits is None or g.dtype != result.dtype or g.__class__ is not np.ndarray:
         return np.where(result <= 0, g.dtype.type(0), g)
     mask = np.less_equal(result, number(0, result.dtype), out=...).astype(bits)
     np.subtract(mask, number(1, bits), out=mask)  # all bits set where the gradient passes

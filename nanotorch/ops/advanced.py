@@ -265,7 +265,7 @@ def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
     only = at.only
     if values.size == 1 and not accumulate and only is not None and only.dtype == np.uint8:
         boolean_mask(only)
-    if values.dtype is not input.dtype:
+    if values.dtype != input.dtype:
         check_dtypes(input, at, values, accumulate)
     try:
         if accumulate:

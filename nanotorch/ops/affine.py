@@ -111,7 +111,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
     Raises:
         RuntimeError: if the matrices do not fit, or dtypes differ.
     """
-    if input.dtype is not mat2.dtype or mat1.dtype is not mat2.dtype:
+    if input.dtype != mat2.dtype or mat1.dtype != mat2.dtype:
         check_dtypes(input, mat1, mat2)
     if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
         check_mm("addmm", mat1, mat2)
@@ -139,7 +139,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Numb
         raise RuntimeError(
             f"size mismatch, got input ({input.size}), mat ({n}x{m}), vec ({vec.shape[0]})"
         )
-    if not input.dtype is mat.dtype is vec.dtype:
+    if not input.dtype == mat.dtype == vec.dtype:
         names = [dtypes.of_array(a).char for a in (input, mat, vec)]
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and "
@@ -159,7 +159,7 @@ def baddbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
 ) -> Array:
     """``beta * input + alpha * bmm(batch1, batch2)``; ``input`` broadcasts."""
-    if input.dtype is not batch1.dtype:
+    if input.dtype != batch1.dtype:
         a, b, c = (dtypes.C_NAMES[x.dtype.name] for x in (input, batch1, batch2))
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {a}, batch1: {b}, batch2: {c}"
@@ -193,7 +193,7 @@ def addbmm(
             "batch1 and batch2 must have same number of batches, got "
             f"{len(batch1)} and {len(batch2)}"
         )
-    if not input.dtype is batch1.dtype is batch2.dtype:
+    if not input.dtype == batch1.dtype == batch2.dtype:
         check_dtypes(input, batch1, batch2)
     if batch1.ndim == batch2.ndim == 3 and batch1.shape[2] != batch2.shape[1]:
         sizes = [f"{m.shape[1]}x{m.shape[2]}" for m in (batch1, batch2)]

@@ -76,7 +76,7 @@ def mean_of_windows(input: Array, at: Pooling, with_padding: bool, divisor: int 
     if input.dtype.kind == "b":
         char = dtypes.of_array(input).char
         raise NotImplementedError(f"\"avg_pool{len(at.size)}d\" not implemented for '{char}'")
-    source = input.astype(np.float32) if input.dtype is HALF else input
+    source = input.astype(np.float32) if input.dtype == HALF else input
     out = divided(sums(source, at), counts(at, with_padding, divisor))
     return out.astype(input.dtype, copy=False)
 

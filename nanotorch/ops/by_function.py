@@ -26,7 +26,7 @@ def replaced(name: str, self: Tensor, others: tuple[Tensor, ...], function: Any)
     check_leaf(name, self)
     arrays = [self._array]
     for other in others:
-        if other.dtype is not self.dtype:
+        if other.dtype != self.dtype:
             own, given = (f"torch.{t.dtype.char}Tensor" for t in (self, other))
             raise TypeError(f"{name}: expected {own} for 'other' (got {given})")
         arrays.append(other.expand(self.shape)._array)

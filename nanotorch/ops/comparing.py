@@ -104,7 +104,7 @@ def cumsum_(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
     Raises:
         RuntimeError: for a ``dtype`` other than the tensor's own.
     """
-    if dtype is not None and dtype is not self.dtype:
+    if dtype is not None and dtype != self.dtype:
         names = [NAMES.get(kind.char, kind.char.lower()) for kind in (self.dtype, dtype)]
         raise RuntimeError(
             f"Bad in-place call: input tensor dtype {names[0]} and output tensor dtype {names[1]} "

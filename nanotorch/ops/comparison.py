@@ -202,7 +202,7 @@ def isclose(
         RuntimeError: if the two have different dtypes, or for a tolerance below zero.
     """
     need_tensors(input, other)
-    if input.dtype is not other.dtype:
+    if input.dtype != other.dtype:
         raise RuntimeError(f"{input.dtype.char} did not match {other.dtype.char}")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if not tolerance >= 0:

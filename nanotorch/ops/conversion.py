@@ -38,7 +38,7 @@ def convert(
     input: Tensor, dtype: DType, copy: bool = False, memory_format: Any = preserve_format
 ) -> Tensor:
     """``input`` itself if it has the dtype already, else a copy."""
-    if dtype.numpy is input._array.dtype and not copy:
+    if dtype.numpy == input._array.dtype and not copy:
         return input
     if memory_format is contiguous_format:
         input = contiguous(input)

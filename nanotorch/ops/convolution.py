@@ -110,7 +110,7 @@ def plain(*arrays: Array | None) -> Any:
     first = arrays[0]
     if first is not None and first.dtype.kind == "b":
         raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
-    return [a.astype(np.float32) if a is not None and a.dtype is HALF else a for a in arrays]
+    return [a.astype(np.float32) if a is not None and a.dtype == HALF else a for a in arrays]
 
 
 def size_of_adjoint(out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -210,7 +210,7 @@ def convolve(
         size = tuple([n + m for n, m in zip(least, output_padding, strict=True)])
     at = windows(size, kernel, stride, padding, dilation, out_size)
     out = (convolved_back if transposed else convolved)(x, w, b, at, groups)
-    return out.astype(HALF) if input.dtype is HALF else out
+    return out.astype(HALF) if input.dtype == HALF else out
 
 
 @op(
@@ -236,4 +236,4 @@ def convolution_weight(
     g, x = plain(slope, input)
     at = windows(input.shape[2:], kernel_size, stride, padding, dilation, slope.shape[2:])
     out = correlated(g, x, at, groups)
-    return out.astype(HALF) if input.dtype is HALF else out
+    return out.astype(HALF) if input.dtype == HALF else out

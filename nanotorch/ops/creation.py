@@ -146,7 +146,7 @@ def asarray(
         if not isinstance(obj, (Tensor, np.ndarray)):
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         own = obj.dtype if isinstance(obj, Tensor) else dtypes.of_array(obj)
-        if own is not out.dtype:
+        if own != out.dtype:
             raise ValueError(
                 f"can't alias tensor with dtype '{own.char}' into dtype '{out.dtype.char}'."
             )

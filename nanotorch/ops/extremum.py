@@ -289,7 +289,7 @@ def truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """`any` and `all`: bool, but uint8 for uint8; along no dimension of each element."""
     axes = () if isinstance(dim, (tuple, list)) and not dim else normal_dims(dim, input.ndim)
     out = np.asarray(reduce(input._array, axes, keepdims=keepdim), order="C")
-    return wrap(out.astype(np.uint8) if input.dtype is dtypes.uint8 else out)
+    return wrap(out.astype(np.uint8) if input.dtype == dtypes.uint8 else out)
 
 
 @method

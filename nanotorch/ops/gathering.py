@@ -127,7 +127,7 @@ def added(out: Array, dim: int, index: Array, src: Array) -> Array:
 
 def same_dtype(array: Array, src: Array) -> None:
     """Refuse values of another dtype."""
-    if array.dtype is not src.dtype:
+    if array.dtype != src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
 
 

@@ -103,7 +103,7 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array) -> int:
         )
     if index.dtype.kind != "i" or index.itemsize < 4:
         raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {char}")
-    if input.dtype is not source.dtype:
+    if input.dtype != source.dtype:
         a, b = dtypes.of_array(input).char, dtypes.of_array(source).char
         raise RuntimeError(
             f"index_add_(): self ({a}) and source ({b}) must have the same scalar type"

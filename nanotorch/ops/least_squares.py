@@ -160,7 +160,7 @@ def check_sides(A: Any, B: Any, driver: str) -> None:
         raise RuntimeError(f"{head}parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     if A.ndim < 2:
         raise RuntimeError(f"{head}input must have at least 2 dimensions.")
-    if A.dtype is not B.dtype:
+    if A.dtype != B.dtype:
         raise RuntimeError(
             f"{head}Expected input and other to have the same dtype, but got input's dtype "
             f"{A.dtype.char} and other's dtype {B.dtype.char}"

@@ -85,7 +85,7 @@ def choose(condition: Any, input: Any, other: Any) -> Any:
     if not isinstance(condition, Tensor) and not any(isinstance(x, Tensor) for x in pair):
         return where_true(condition, input, other, None)
     held = [x._array if isinstance(x, Tensor) else x for x in pair]
-    if isinstance(input, Tensor) and isinstance(other, Tensor) and held[0].dtype is held[1].dtype:
+    if isinstance(input, Tensor) and isinstance(other, Tensor) and held[0].dtype == held[1].dtype:
         return where_true(condition, input, other, None)
     kind = dtypes.result_type(held).numpy
     operands = [x if isinstance(x, Tensor) else wrap(number_array(x, kind)) for x in pair]
@@ -296,7 +296,7 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     Raises:
         RuntimeError: if ``source`` has too few.
     """
-    if input.dtype is not source.dtype:
+    if input.dtype != source.dtype:
         a, b = dtypes.of_array(input).char, dtypes.of_array(source).char
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got{a} and {b}"

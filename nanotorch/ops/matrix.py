@@ -7,7 +7,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.batch_rules import Call
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.sums import DOUBLE, HALF, SINGLE
+from nanotorch._core.sums import HALF, OF_BLAS
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.expanding import common_shape, expand_to
 from nanotorch.ops.memory import contiguous
@@ -22,11 +22,11 @@ def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
     """
     kind = a.dtype
     # `dot` costs a third of `matmul`, but takes a zero times nan for zero where one is a number.
-    if (kind is SINGLE or kind is DOUBLE) and a.ndim == 2 and a.shape[1] != 1:
+    if kind in OF_BLAS and a.ndim == 2 and a.shape[1] != 1:
         return a.dot(b)
     if kind.kind == "b":
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
-    if kind is HALF:
+    if kind == HALF:
         return product(a.astype(np.float32), b.astype(np.float32)).astype(HALF)
     if a.ndim > 2:
         return np.matmul(a, b)
@@ -69,12 +69,12 @@ def mm(input: Array, mat2: Array) -> Array:
     kind = input.dtype
     if input.ndim != 2 or mat2.ndim != 2 or input.shape[1] != len(mat2):
         check_mm("mm", input, mat2)
-    if kind is not mat2.dtype:
+    if kind != mat2.dtype:
         raise RuntimeError(
             "expected m1 and m2 to have the same dtype, but got: "
             f"{dtypes.C_NAMES[input.dtype.name]} != {dtypes.C_NAMES[mat2.dtype.name]}"
         )
-    if (kind is SINGLE or kind is DOUBLE) and len(mat2) != 1:
+    if kind in OF_BLAS and len(mat2) != 1:
         return input.dot(mat2)
     return product(input, mat2)
 
@@ -91,7 +91,7 @@ def mv(input: Array, vec: Array) -> Array:
     if input.shape[1] != vec.shape[0]:
         n, m = input.shape
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec.shape[0]})")
-    if input.dtype is not vec.dtype:
+    if input.dtype != vec.dtype:
         a, b = dtypes.of_array(input).char, dtypes.of_array(vec).char
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {b}, {a}, and {b}"
@@ -103,7 +103,7 @@ def check_vectors(a: Array, b: Array) -> None:
     """Refuse what is no pair of vectors of one length and dtype, in PyTorch's words."""
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
-    if a.dtype is not b.dtype:
+    if a.dtype != b.dtype:
         names = dtypes.of_array(a).char, dtypes.of_array(b).char
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}"
@@ -137,7 +137,7 @@ def check_bmm(a: Array, b: Array) -> None:
             f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: "
             f"{list(b.shape[:2])}."
         )
-    if a.dtype is not b.dtype:
+    if a.dtype != b.dtype:
         names = dtypes.of_array(a).char, dtypes.of_array(b).char
         raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
 
@@ -173,7 +173,7 @@ def products_of_samples(input: Array, mat2: Array) -> Array:
     """`bmm`, quick where one of the batches is a matrix repeated, or columns are multiplied by
     rows: what gradients of single samples are made of."""
     (size, rows, inner), columns = input.shape, mat2.shape[2]
-    if input.dtype is HALF or input.dtype.kind == "b":
+    if input.dtype == HALF or input.dtype.kind == "b":
         return product(input, mat2, "bmm")
     if inner == 1:
         return np.multiply(input, mat2)

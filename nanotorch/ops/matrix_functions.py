@@ -211,7 +211,7 @@ def check_reflections(input: Any, tau: Any) -> None:
             f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
             f"{list(tau.shape[:-1])}"
         )
-    if tau.dtype is not input.dtype:
+    if tau.dtype != input.dtype:
         raise RuntimeError(
             f"{name}: tau dtype {tau.dtype.char} does not match input dtype {input.dtype.char}"
         )

@@ -147,7 +147,7 @@ def heaviside(input: Array, values: Array) -> Array:
     Raises:
         RuntimeError: for two dtypes.
     """
-    if input.dtype is not values.dtype:
+    if input.dtype != values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     common_shape(input.shape, values.shape)
     return np.where(input == 0, values, (input > 0).astype(input.dtype))

@@ -81,7 +81,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
     if len(first) != len(second):
         raise RuntimeError("both dimension lists should have same length")
-    if a.dtype is not b.dtype:
+    if a.dtype != b.dtype:
         raise RuntimeError("both inputs should have same dtype")
     for d, e in zip(first, second, strict=True):
         m, n = a.shape[d], b.shape[e]
@@ -172,7 +172,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 )
 def cross_along(input: Array, other: Array, dim: int) -> Array:
     """The cross products of vectors of three elements along one dimension."""
-    if input.dtype is not other.dtype:
+    if input.dtype != other.dtype:
         names = dtypes.of_array(input).char, dtypes.of_array(other).char
         raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
     a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)

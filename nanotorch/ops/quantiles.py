@@ -41,7 +41,7 @@ def checked_share(input: Tensor, q: Any) -> Any:
         raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if input.dtype not in (dtypes.float32, dtypes.float64):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
-    if q.dtype is not input.dtype:
+    if q.dtype != input.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if not ((q._array >= 0) & (q._array <= 1)).all():
         raise RuntimeError("quantile() q values must be in the range [0, 1]")

@@ -163,7 +163,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
                 "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
                 + str(axis)[7:-1]
             )
-        if axis.dtype is not axes[0].dtype:
+        if axis.dtype != axes[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if indexing not in ("ij", "xy"):
         raise RuntimeError(

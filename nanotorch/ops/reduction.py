@@ -12,7 +12,7 @@ from nanotorch._core.batch_rules import dimensions, in_rows, leading
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.sums import DOUBLE, HALF, SINGLE, in_single, sum_over
+from nanotorch._core.sums import HALF, OF_BLAS, in_single, sum_over
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.shape import reshape, transpose, unsqueeze
 
@@ -77,9 +77,9 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
 def sum_all(input: Array, dtype: DType | None = None) -> Array:
     """The sum of all elements."""
     kind = input.dtype
-    if dtype is None and (kind is SINGLE or kind is DOUBLE):
+    if dtype is None and kind in OF_BLAS:
         return add_all(input, None)
-    if dtype is None and kind is HALF:
+    if dtype is None and kind == HALF:
         return in_single(input, None)
     return add_all(input, None, sum_dtype(input, dtype))
 
@@ -167,7 +167,7 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtypes.as_dtype(dtype).numpy
-    if kind is HALF:
+    if kind == HALF:
         return np.true_divide(add_all(input, None, np.float32), input.size).astype(kind)
     return np.true_divide(add_all(input, None, kind), input.size, dtype=kind)
 
@@ -188,7 +188,7 @@ def mean_along(
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtypes.as_dtype(dtype).numpy
     # Half precision alone would not reach far.
-    held = input.astype(np.float32 if kind is HALF else kind, copy=False)
+    held = input.astype(np.float32 if kind == HALF else kind, copy=False)
     total = sum_over(held, dim, keepdim)
     return np.asarray(np.true_divide(total, count(input.shape, dim))).astype(kind, copy=False)
 

@@ -228,7 +228,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     if n == 0:
         return zeros_like(input).copy_(input)
     out = cat(parts, dim) if len(parts) > 1 else input
-    minus: Any = logical_xor if out.dtype is dtypes.bool_ else sub
+    minus: Any = logical_xor if out.dtype == dtypes.bool_ else sub
     for _ in range(min(n, out.shape[dim])):
         size = out.shape[dim] - 1
         out = minus(narrow(out, dim, 1, size), narrow(out, dim, 0, size))

@@ -179,7 +179,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         He et al., Delving Deep into Rectifiers, ICCV 2015, equation 1.
     """
     tensors_given("prelu", input=input, weight=weight)
-    if input.dtype is not weight.dtype:
+    if input.dtype != weight.dtype:
         raise RuntimeError(
             f"prelu: Type promoting not supported. Got {input.dtype.char} and {weight.dtype.char}"
         )

@@ -74,7 +74,7 @@ def gradient(
             )
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
-    if input.dtype is dtypes.uint8:
+    if input.dtype == dtypes.uint8:
         raise NotImplementedError("torch.gradient does not support uint8 input.")
     if any(input.shape[d] <= edge_order for d in dims):
         raise RuntimeError(

@@ -250,7 +250,7 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
         new: Any = value._array
         if value._cell is self._cell:
             return False
-        if place is not given and new.dtype is not array.dtype:
+        if place is not given and new.dtype != array.dtype:
             return False
         if mode.enabled and (self.requires_grad or value.requires_grad):
             return False

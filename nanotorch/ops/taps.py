@@ -111,7 +111,7 @@ Maps = Sequence[Taps | None]  # of the last dimensions; None for one that stays 
 
 def along(input: Array, maps: Maps, back: bool = False) -> Array:
     """All taps, or their adjoints, one dimension after the other."""
-    source = input.astype(np.float32) if input.dtype is HALF else input
+    source = input.astype(np.float32) if input.dtype == HALF else input
     out, first = source, input.ndim - len(maps)
     for k, taps in enumerate(maps):
         if taps is not None:

@@ -32,7 +32,7 @@ class tensortype(type):  # noqa: N801 - PyTorch's name
             return wrap(np.empty(sizes_from(given), cls.dtype.numpy))
         data = given[0]
         if isinstance(data, Tensor):
-            if data.dtype is not cls.dtype:
+            if data.dtype != cls.dtype:
                 raise TypeError(f"expected a tensor of dtype {cls.dtype} (got {data.dtype})")
             return data.detach()
         if isinstance(data, str):
@@ -42,7 +42,7 @@ class tensortype(type):  # noqa: N801 - PyTorch's name
         return wrap(array_of(data, cls.dtype))
 
     def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, Tensor) and value.dtype is cls.dtype
+        return isinstance(value, Tensor) and value.dtype == cls.dtype
 
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.__name__}'>"

@@ -70,8 +70,9 @@ def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
         ValueError: for strides or a byte order that tensors do not have.
         TypeError: for types that they do not have.
     """
-    kind = given.dtype.newbyteorder("=")
-    dtypes.of_array(given if given.dtype == kind else np.empty(0, kind))
+    known = given.dtype in dtypes.OF_NUMPY
+    if not known:  # but perhaps in the other byte order
+        dtypes.of_array(np.empty(0, given.dtype.newbyteorder("=")))
     if writable and not given.flags.writeable:
         warn_once(READ_ONLY, 2)
     for stride in given.strides:
@@ -79,9 +80,9 @@ def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
             raise ValueError(NEGATIVE)
         if given.itemsize and stride % given.itemsize:
             raise ValueError(UNEVEN)
-    if given.dtype != kind:
+    if not known:
         raise ValueError(BYTE_ORDER)
-    return given.view(np.ndarray)
+    return dtypes.entered(given.view(np.ndarray))
 
 
 # Numbers and sequences
@@ -155,7 +156,7 @@ def filled(values: Sequence[Any], held: set[type], kind: np.dtype) -> np.ndarray
         except OverflowError:
             raise ValueError(TOO_LONG) from None
         low, high = LIMITS[kind]
-        if kind is not INT and array.size and not low <= array.min() <= array.max() <= high:
+        if kind != INT and array.size and not low <= array.min() <= array.max() <= high:
             raise beyond(kind)
         return array.astype(kind, copy=False)
     return converted(values, kind)

@@ -96,7 +96,7 @@ class SGD(Optimizer):
         loss = evaluate(closure)
         writer = ("SGD.step", here())
         for group in self.param_groups:
-            lr, kind, momentum = number(group["lr"]), None, group["momentum"]
+            lr, rate, momentum = number(group["lr"]), None, group["momentum"]
             plain = not (momentum or group["weight_decay"] or group["maximize"])
             flat = None if plain else flat_of(self, group)
             if flat is not None and (not momentum or "momentum_buffer" in flat.state):
@@ -109,9 +109,8 @@ class SGD(Optimizer):
                     array, g = p._array, p._grad._array
                     if not plain:
                         g = direction(array, g, self.state[p] if momentum else {}, group)
-                    if array.dtype is not kind:
-                        kind = array.dtype
-                        rate = scalar(lr, kind)
+                    if rate is None or array.dtype != rate.dtype:
+                        rate = scalar(lr, array.dtype)
                     np.subtract(array, g * rate, out=array)
                     cell = p._cell
                     cell[0] += 1

@@ -174,7 +174,7 @@ def binary_cross_entropy(
         )
     if weight is not None:
         weight = weight.expand(ops.broadcast_shapes(target.shape, weight.shape))
-    if input._array.dtype is not target._array.dtype:
+    if input._array.dtype != target._array.dtype:
         raise RuntimeError(f"Found dtype {target.dtype.char} but expected {input.dtype.char}")
     if input._array.dtype.kind != "f":
         raise float_only("binary_cross_entropy", input._array)
@@ -211,7 +211,7 @@ def binary_cross_entropy_with_logits(
     if input._array.dtype.kind != "f":
         raise float_only("log_sigmoid_cpu", input._array)
     kind = target.dtype
-    if kind is not input.dtype:
+    if kind != input.dtype:
         if not kind.is_floating_point:
             raise uncastable(input, target)
         input = input.to(kind)

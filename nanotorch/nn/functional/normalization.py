@@ -288,7 +288,7 @@ def check_groups(
                 f"{list(shape)}"
             )
     check_mixed(input, weight if weight is not None else bias)
-    if weight is not None and bias is not None and bias.dtype is not weight.dtype:
+    if weight is not None and bias is not None and bias.dtype != weight.dtype:
         raise RuntimeError(f"expected scalar type {weight.dtype.char} but found {bias.dtype.char}")
     if not math.prod(shape[2:]):
         raise RuntimeError("Expected HxW to be greater than 0, got 0")

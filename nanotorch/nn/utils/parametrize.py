@@ -112,7 +112,7 @@ class ParametrizationList(ModuleList):
         self.is_tensor = isinstance(new, Tensor)
         self.ntensors = 1 if isinstance(new, Tensor) else len(new)
         if isinstance(new, Tensor):
-            if new.dtype is not original.dtype:
+            if new.dtype != original.dtype:
                 raise ValueError(
                     "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
                     f"original.dtype: {original.dtype}\n"
@@ -173,7 +173,7 @@ class ParametrizationList(ModuleList):
                     f"{self.ntensors}. Got a sequence of length {len(parts)}."
                 )
             for number, (original, part) in enumerate(zip(self._originals(), parts, strict=True)):
-                if part.dtype is not original.dtype:
+                if part.dtype != original.dtype:
                     place = "" if self.is_tensor else f" {number}"
                     raise ValueError(
                         f"The tensor{place} returned by `right_inverse` has dtype {part.dtype} "

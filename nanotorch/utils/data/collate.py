@@ -101,7 +101,7 @@ def collate_tensors(batch: Sequence[Tensor], *, collate_fn_map: CollateMap | Non
     """Tensors of equal shapes, stacked."""
     arrays = [sample._array for sample in batch]
     shape, kind = arrays[0].shape, arrays[0].dtype
-    if any(a.shape != shape or a.dtype is not kind for a in arrays) or any(
+    if any(a.shape != shape or a.dtype != kind for a in arrays) or any(
         sample.requires_grad for sample in batch
     ):
         stacked: Tensor = stack(list(batch))

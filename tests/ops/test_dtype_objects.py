@@ -1,0 +1,229 @@
+"""Equal dtypes are one object in every tensor, and no code relies on it where it decides."""
+
+import copy
+import io
+import pickle
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch._core.tensor import wrap
+from nanotorch.utils.data import DataLoader, default_collate, default_convert
+from tests.ops.cases import Case
+from tests.ops.sampling import Call
+from tests.ops.test_table import WORKING
+
+PACKAGE = Path(torch.__file__).parent
+NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+# In these identity is a short way only: what it misses goes a general way, to the same answer.
+SHORT_WAYS = (
+    "_core/dtypes.py", "_core/engine.py", "_core/formula_source.py", "_core/operand_source.py",
+    "_core/quick.py", "compile/source.py",
+)  # fmt: skip
+
+
+class Marked(np.ndarray):
+    """An array of a class of its own."""
+
+
+def through_pickle(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+def in_structure(array: np.ndarray) -> np.ndarray:
+    records = np.zeros(array.shape, [("first", array.dtype), ("second", array.dtype)])
+    records["second"] = array
+    return records["second"]
+
+
+def from_file(array: np.ndarray) -> np.ndarray:
+    file = io.BytesIO()
+    np.save(file, array)
+    file.seek(0)
+    return np.asarray(np.load(file))
+
+
+def by_another_name(array: np.ndarray) -> np.ndarray:
+    """Of the other of C's two types of 64 bits."""
+    return array.view(np.longlong) if array.dtype == np.int64 else array
+
+
+WAYS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "pickle": through_pickle,
+    "metadata": lambda a: a.view(np.dtype(a.dtype, metadata={"unit": "m"})),
+    "native": lambda a: a.view(a.dtype.newbyteorder("=")),
+    "swapped twice": lambda a: a.view(a.dtype.newbyteorder().newbyteorder()),
+    "copied": lambda a: a.view(copy.deepcopy(a.dtype)),
+    "C name": by_another_name,
+    "structure": in_structure,
+    "file": from_file,
+    "buffer": lambda a: np.frombuffer(bytearray(a.tobytes()), a.dtype).reshape(a.shape),
+    "subclass": lambda a: through_pickle(a).view(Marked),
+}
+
+
+def saved(array: np.ndarray) -> Any:
+    file = io.BytesIO()
+    torch.save({"array": np.asarray(array), "tensor": torch.from_numpy(array)}, file)
+    file.seek(0)
+    loaded = torch.load(file, weights_only=False)
+    return [torch.from_numpy(loaded["array"]), loaded["tensor"]]
+
+
+def as_data(array: np.ndarray) -> torch.Tensor:
+    t: torch.Tensor = torch.zeros(1)
+    t.data = torch.from_numpy(array)
+    return t
+
+
+BOOLS: Any = torch.zeros(2, 2) == 0
+ENTRIES: dict[str, Callable[[np.ndarray], Any]] = {
+    "tensor": torch.tensor,
+    "tensor of rows": lambda a: torch.tensor(list(a)),
+    "tensor of numbers": lambda a: torch.tensor([list(row) for row in a]),
+    "as_tensor": torch.as_tensor,
+    "asarray": torch.asarray,
+    "from_numpy": torch.from_numpy,
+    "Tensor": torch.Tensor,
+    "new_tensor": lambda a: BOOLS.new_tensor(a),
+    "dlpack": torch.from_dlpack,
+    "ufunc": lambda a: np.add(a, BOOLS),
+    "product": lambda a: BOOLS * a,
+    "__array_wrap__": lambda a: torch.zeros(1).__array_wrap__(a),
+    "data": as_data,
+    "saved": saved,
+    "unpickled": lambda a: through_pickle(torch.from_numpy(a)),
+    "unpickled part": lambda a: through_pickle(torch.from_numpy(a)[:, 1:]),
+    "unpickled module": lambda a: through_pickle(torch.nn.Buffer(torch.from_numpy(a))),
+    "copied": lambda a: copy.deepcopy(torch.from_numpy(a)),
+    "collated": lambda a: default_collate([a, a]),
+    "converted": default_convert,
+    "loaded": lambda a: list(DataLoader(list(a), batch_size=2)),
+    "row": lambda a: torch.stack(list(map(torch.from_numpy, np.asarray(a)))),
+}
+
+
+def tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from tensors(part)
+
+
+def is_own(tensor: Any) -> bool:
+    """Whether the dtype object is the one of nanotorch's dtype of that name."""
+    return tensor._array.dtype is getattr(torch, tensor._array.dtype.name).numpy
+
+
+@pytest.mark.filterwarnings("ignore:Creating a tensor from a list")
+@pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_arrays_enter_under_one_dtype_object(entry: str) -> None:
+    for way, change in WAYS.items():
+        for name in NAMES:
+            given = change(np.array([[0, 1], [1, 0]], name))
+            found = list(tensors(ENTRIES[entry](given)))
+            assert found, (way, name)
+            assert all(map(is_own, found)), (way, name)
+
+
+def test_a_shared_array_is_still_shared() -> None:
+    given = through_pickle(np.zeros((2, 3), np.float32))
+    t = torch.from_numpy(given.T)
+    t[2, 0] = 5
+    assert given[0, 2] == 5
+    assert t.numpy().strides == given.T.strides
+
+
+def test_workers_give_what_operations_take() -> None:
+    rows = [np.full(3, k, np.float32) for k in range(4)]
+    layer = torch.nn.Linear(3, 2)
+    for batch in DataLoader(rows, batch_size=2, num_workers=1):
+        layer(batch).sum().backward()
+        torch.mm(batch, layer.weight.t())
+        assert is_own(batch)
+    assert is_own(layer.weight.grad)
+
+
+def test_what_holds_dtypes_comes_out_of_pickles_and_copies() -> None:
+    for renewed in (through_pickle, copy.deepcopy):
+        layer = torch.nn.LSTM(3, 3)
+        step = torch.optim.Adam(layer.parameters())
+        for _ in range(2):
+            layer(torch.ones(2, 1, 3))[0].sum().backward()
+            step.step()
+        layer, step = renewed((layer, step))
+        layer(torch.ones(2, 1, 3))[0].sum().backward()
+        step.step()
+        states = [t for state in step.state.values() for t in state.values()]
+        assert all(map(is_own, [*layer.parameters(), *states]))
+
+
+def through_a_pickle(case: Case) -> Call:
+    """The call with every second input out of a pickle: the even ones or the odd ones."""
+    arrays = case.arrays("float32")
+    numbers = iter(range(case.number, case.number + len(arrays)))
+
+    def make(array: np.ndarray) -> torch.Tensor:
+        t = wrap(array)
+        return through_pickle(t) if next(numbers) % 2 else t
+
+    plain = case.call("float32")
+    return Call(torch, plain.function, case.sample, arrays, make, inplace=plain.inplace)
+
+
+@pytest.mark.parametrize("name", {case.name: None for case in WORKING})
+def test_operations_take_tensors_out_of_pickles(name: str) -> None:
+    for case in WORKING:
+        if case.name == name:
+            call = through_a_pickle(case)
+            outs = [t for t in call() if isinstance(t, torch.Tensor)]
+            wanted = [out.sum() for out in outs if out.requires_grad]
+            if wanted:
+                torch.autograd.backward(wanted)
+            grads = [leaf.grad for leaf in call.leaves if leaf.grad is not None]
+            assert all(map(is_own, [*outs, *grads])), case
+
+
+# Code that compares identities
+
+
+def identities(source: str) -> list[str]:
+    """The lines, also of generated code, that ask for the identity of a dtype."""
+    pattern = re.compile(
+        r"\.(dtype|numpy)\}? is (not )?(?!None\b)|\bis (not )?[\w.{}\[\]]+\.(dtype|numpy)\b"
+        r"|\bis (not )?(HALF|SINGLE|DOUBLE)\b"
+    )
+    return [line.strip() for line in source.splitlines() if pattern.search(line)]
+
+
+def test_no_code_decides_by_the_identity_of_a_dtype() -> None:
+    found = {
+        str(path.relative_to(PACKAGE)): lines
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if (lines := identities(path.read_text("utf-8")))
+    }
+    assert tuple(found) == SHORT_WAYS, found
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("if a.dtype is b.dtype:", True),
+        ("if a.dtype is not kind:", True),
+        ("if kind is not b._array.dtype:", True),
+        ('f"if {a}.dtype is not {kind}"', True),
+        ("kind is HALF", True),
+        ("if dtype is None or x.dtype is None:", False),
+        ("if dtype is not None: x.dtype", False),
+        ("if a.dtype == b.dtype:", False),
+    ],
+)
+def test_such_code_is_seen(line: str, seen: bool) -> None:
+    assert bool(identities(line)) is seen
