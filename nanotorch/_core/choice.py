@@ -11,7 +11,13 @@ SMALL = 4096  # elements; below, branches cost less than passes
 def pick(mask: Any, a: Any, b: Any) -> Any:
     """``a`` where ``mask`` is true and ``b`` elsewhere, bit by bit; either may be one number."""
     # Steps that are traced, which `type` alone sees, have arrays of another class.
-    if mask.__class__ is not np.ndarray or mask.size < SMALL or not fits(a, b, mask.shape):
+    if mask.__class__ is not np.ndarray or mask.size < SMALL:
+        return np.where(mask, a, b)
+    if isinstance(a, (int, float)):
+        a = np.result_type(a, b).type(a)
+    elif isinstance(b, (int, float)):
+        b = np.result_type(a, b).type(b)
+    if not fits(a, b, mask.shape):
         return np.where(mask, a, b)
     bits = BITS[a.dtype.itemsize]
     out = mask.astype(bits)

@@ -5,6 +5,7 @@ import warnings
 from typing import Any, Literal
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from nanotorch._core.dtypes import entered
 
@@ -44,15 +45,24 @@ def owner_of(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def reach(array: np.ndarray) -> int:
+    """How many elements further than the first one the memory of an array ends."""
+    steps = zip(array.shape, array.strides, strict=True)
+    return (1 + sum((n - 1) * step // array.itemsize for n, step in steps)) if array.size else 0
+
+
 def whole_memory(array: np.ndarray) -> np.ndarray:
     """All bytes of the memory that ``array`` is a view of."""
-    return owner_of(array).ravel("K").view(np.uint8)
+    owner = owner_of(array)
+    if reach(owner) != owner.size:  # what NumPy's `as_strided` made: it has no array as its base
+        owner = as_strided(owner, (reach(owner),), (owner.itemsize,))
+    return owner.ravel("K").view(np.uint8)
 
 
 def copied(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
     """A copy of an array together with all the memory it lies in, which is copied once."""
     owner = owner_of(array)
-    if owner is not array and not (owner.flags.c_contiguous or owner.flags.f_contiguous):
+    if owner is not array and reach(owner) != owner.size:
         return like(array)  # no array owns this memory
     place = (MEMORY, id(owner))
     if place not in memo:
@@ -112,9 +122,7 @@ def reduced(tensor: Any) -> tuple[Any, ...]:
         segment = array.reshape(-1)
     else:
         start = address(array) - address(memory)
-        steps = zip(array.shape, array.strides, strict=True)
-        reach = 1 + sum((n - 1) * step for n, step in steps) // array.itemsize
-        segment = np.ndarray((reach,), array.dtype, memory, start)
+        segment = np.ndarray((reach(array),), array.dtype, memory, start)
     args = (type(tensor), segment, array.shape, strides, tensor.requires_grad)
     return rebuilt, args, attributes_of(tensor) or None
 

@@ -12,7 +12,8 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, op
 from nanotorch._core.out import SAME, Out
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import need_tensors
+from nanotorch.ops.arguments import need_tensors, number_in
+from nanotorch.ops.elementwise import check_factor
 from nanotorch.ops.expanding import cannot_expand, expand_to
 from nanotorch.ops.matrix import (
     across,
@@ -30,11 +31,12 @@ from nanotorch.ops.shape import reshape, t, transpose, unsafe_view, unsqueeze
 
 
 def scaled(value: Any, factor: Number) -> Any:
-    """``value * factor``, of integers by an integer."""
+    """``value * factor`` in the dtype of ``value``; of half precision by any number."""
     if factor == 1:
         return value
-    whole = isinstance(value, np.ndarray) and value.dtype.kind in "iu"
-    return value * (int(factor) if whole else factor)
+    if isinstance(value, np.ndarray) and value.dtype != np.float16:
+        factor = number_in(factor, value.dtype)
+    return value * factor
 
 
 def added(out: Array, input: Array, beta: Number) -> Array:
@@ -216,6 +218,8 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
     for name, vec in (("vec1", vec1), ("vec2", vec2)):
         if vec.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vec.ndim}-D")
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        check_factor(name, factor, input.dtype)
     return added(scaled(np.multiply.outer(vec1, vec2), alpha), input, beta)
 
 

@@ -85,10 +85,11 @@ def number_in(value: Number, kind: np.dtype) -> Any:
     elif kind.kind == "b":
         fits = True
     else:
-        info = np.iinfo(kind)
-        # PyTorch lets unsigned types wrap around below zero.
-        low = info.min if info.min else -int(info.max)
-        fits = math.isfinite(value) and low <= int(value) <= info.max
+        low, high = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+        if isinstance(value, float):
+            fits = low <= value < high + 1
+        else:  # PyTorch lets unsigned types wrap around below zero
+            fits = (low or -high) <= value <= high
     if not fits:
         raise RuntimeError(
             f"value cannot be converted to type {SIZED_NAMES[kind.name]} without overflow"
@@ -96,3 +97,10 @@ def number_in(value: Number, kind: np.dtype) -> Any:
     if kind.kind == "u" and value < 0:
         return kind.type(int(value) % (int(np.iinfo(kind).max) + 1))
     return kind.type(value)
+
+
+def number_or_infinity(value: Number, kind: np.dtype) -> Any:
+    """`number_in` where half precision, and that alone, overflows to infinity."""
+    if kind == np.float16:
+        return kind.type(number_in(value, np.dtype(np.float64)))
+    return number_in(value, kind)

@@ -11,7 +11,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.former import former_order
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import as_number, need_tensors, number_in
+from nanotorch.ops.arguments import as_number, need_tensors, number_in, number_or_infinity
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.hidden import inplace_form
 
@@ -37,6 +37,8 @@ def between(input: Array, end: Array, weight: Any, form: str) -> Array:
         raise NotImplementedError(f"\"lerp_kernel_{form}\" not implemented for '{kind}'")
     shape = common_shape(input.shape, end.shape)
     common_shape(shape, np.shape(weight))
+    tensor = isinstance(weight, np.ndarray)
+    weight = weight.astype(input.dtype) if tensor else number_or_infinity(weight, input.dtype)
     way = end - input
     return np.where(np.abs(weight) < 0.5, input + weight * way, end - way * (1 - weight))
 
@@ -53,7 +55,7 @@ def between(input: Array, end: Array, weight: Any, form: str) -> Array:
 def lerp_number(input: Array, end: Array, weight: float) -> Array:
     """`lerp` with a weight that is a number."""
     check_alike(input, end=end)
-    return between(input, end, input.dtype.type(weight), "scalar")
+    return between(input, end, weight, "scalar")
 
 
 @op(
@@ -68,7 +70,7 @@ def lerp_number(input: Array, end: Array, weight: float) -> Array:
 )
 def lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
     """`lerp` with a weight that is a tensor."""
-    check_alike(input, end=end, weight=weight)
+    check_alike(input, end=end, **({"weight": weight} if weight.ndim else {}))
     return between(input, end, weight, "tensor")
 
 
@@ -141,7 +143,9 @@ NO_INTEGERS = (
 )
 def add_quotient(input: Array, tensor1: Array, tensor2: Array, value: float) -> Array:
     """The kernel of `addcdiv`."""
-    return input + input.dtype.type(value) * tensor1 / tensor2
+    if input.dtype != np.float16:
+        value = number_in(value, input.dtype)
+    return input + value * tensor1 / tensor2
 
 
 add_quotient_ = inplace_form("add_quotient")

@@ -69,42 +69,48 @@ def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
         RuntimeError: for a float ``alpha`` with integers.
     """
     refuse_bool(input, NO_BOOLS)
-    return input - (other if alpha == 1 and alpha is not True else scaled(other, alpha))
+    return input - other if alpha == 1 and alpha is not True else input + less(other, alpha)
 
 
 def scaled(other: Array, alpha: float) -> Array:
     """``alpha * other`` in the dtype of ``other``."""
-    check_alpha(other, alpha)
+    check_factor("alpha", alpha, other.dtype)
     return other * number_in(alpha, other.dtype)
 
 
-def check_alpha(other: Array, alpha: Number) -> None:
-    """Refuse a factor of a higher kind than the numbers it multiplies."""
-    if isinstance(alpha, bool):
-        if other.dtype.kind != "b":
-            raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    elif isinstance(alpha, float) and other.dtype.kind != "f":
+def less(other: Array, alpha: float) -> Array:
+    """``-alpha * other`` in the dtype of ``other``."""
+    check_factor("alpha", alpha, other.dtype)
+    return other * number_in(-alpha, other.dtype)
+
+
+def check_factor(name: str, factor: Number, kind: np.dtype) -> None:
+    """Refuse a factor of a higher category than the numbers of type ``kind`` it multiplies."""
+    if isinstance(factor, bool):
+        if kind.kind != "b":
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+    elif isinstance(factor, float) and kind.kind != "f":
         raise RuntimeError(
-            "For integral input tensors, argument alpha must not be a floating point number."
+            f"For integral input tensors, argument {name} must not be a floating point number."
         )
 
 
 @op(
-    input=lambda g: -g,
+    input=lambda g, alpha: -g if alpha == 1 else g * -alpha,
     cast="promote",
     refuse_bool=NO_BOOL,
     node="RsubBackward1",
     method=False,
     public=False,
 )
-def rsub_number(input: Array, other: Array) -> Array:
-    """``other - input`` for a Python number ``other``."""
+def rsub_number(input: Array, other: Array, *, alpha: float = 1) -> Array:
+    """``other - alpha * input`` for a Python number ``other``."""
     refuse_bool(input, NO_BOOLS)
-    return other - input
+    return other - input if alpha == 1 and alpha is not True else other + less(input, alpha)
 
 
 @op(
-    input=lambda g: -g,
+    input=lambda g, alpha: -g if alpha == 1 else g * -alpha,
     other=lambda g: g,
     cast="promote",
     refuse_bool=NO_BOOL,
@@ -112,16 +118,16 @@ def rsub_number(input: Array, other: Array) -> Array:
     method=False,
     public=False,
 )
-def rsub_tensor(input: Array, other: Array) -> Array:
-    """``other - input`` for two tensors."""
+def rsub_tensor(input: Array, other: Array, *, alpha: float = 1) -> Array:
+    """``other - alpha * input`` for two tensors."""
     refuse_bool(input, NO_BOOLS)
-    return other - input
+    return other - input if alpha == 1 and alpha is not True else other + less(input, alpha)
 
 
 @public
-def rsub(input: Any, other: Any) -> Any:
-    """``other - input``, broadcasting."""
-    return (rsub_tensor if isinstance(other, Tensor) else rsub_number)(input, other)
+def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
+    """``other - alpha * input``, broadcasting."""
+    return (rsub_tensor if isinstance(other, Tensor) else rsub_number)(input, other, alpha=alpha)
 
 
 @op(

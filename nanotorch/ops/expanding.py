@@ -9,6 +9,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints
 from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.batch_rules import Call, in_line, in_rows, shifted
+from nanotorch._core.copying import order_of
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import sum_to
 from nanotorch._core.layout import normal_dim
@@ -293,7 +294,7 @@ def flip_along(input: Array, dims: tuple[int, ...]) -> Array:
     chosen = distinct_dims(dims, input.ndim)
     if not input.ndim:
         return input.copy()
-    return np.flip(input, chosen).copy("K")
+    return np.flip(input, chosen).copy(order_of(input))
 
 
 @method

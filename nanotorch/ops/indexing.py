@@ -138,7 +138,7 @@ ADD: dict[str, Any] = {
 def index_added(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> Array:
     """Add ``alpha * source`` into ``input``, after a check."""
     dim = check_index_add(input, dim, index, source)
-    scaled = source if alpha == 1 else source * input.dtype.type(alpha)
+    scaled = source if alpha == 1 else source * number_in(alpha, input.dtype)
     return parts_added(input, dim, index, scaled)
 
 

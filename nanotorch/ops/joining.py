@@ -37,8 +37,10 @@ def check_joinable(arrays: Arrays, dim: int) -> int:
             raise RuntimeError(
                 f"zero-dimensional tensor (at position {position}) cannot be concatenated"
             )
-    # PyTorch has always let empty vectors pass beside tensors of any shape.
-    first = next((a for a in arrays if a.shape != (0,)), arrays[0])
+    # PyTorch has always let empty vectors pass beside tensors of any shape, along any dimension.
+    first = next((a for a in arrays if a.shape != (0,)), None)
+    if first is None:
+        return 0
     dim = normal_dim(dim, first.ndim)
     for position, a in enumerate(arrays):
         if a.shape == (0,):
@@ -189,18 +191,20 @@ def atleast_3d(*tensors: Any) -> Any:
 @public
 def hstack(tensors: Tensors) -> Tensor:
     """The tensors side by side: along the second dimension, vectors along their only one."""
-    parts = atleast_1d(list(tensors))
-    if not parts:
+    need_tensor_list(tensors)
+    if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
+    parts = atleast_1d(tensors)
     return cat_along(parts, 0 if parts[0].ndim == 1 else 1)
 
 
 @public
 def vstack(tensors: Tensors) -> Tensor:
     """The tensors one below the other: along the first dimension, vectors as rows."""
-    parts = atleast_2d(list(tensors))
-    if not parts:
+    need_tensor_list(tensors)
+    if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList")
+    parts = atleast_2d(tensors)
     return cat_along(parts, 0)
 
 
@@ -213,18 +217,19 @@ def row_stack(tensors: Tensors) -> Tensor:
 @public
 def dstack(tensors: Tensors) -> Tensor:
     """The tensors one behind the other, along the third dimension."""
-    parts = atleast_3d(list(tensors))
-    if not parts:
+    need_tensor_list(tensors)
+    if not tensors:
         raise RuntimeError("dstack expects a non-empty TensorList")
+    parts = atleast_3d(tensors)
     return cat_along(parts, 2)
 
 
 @public
 def column_stack(tensors: Tensors) -> Tensor:
     """The tensors side by side, vectors as columns."""
-    if not len(tensors):
-        raise RuntimeError("column_stack expects a non-empty TensorList")
     need_tensor_list(tensors)
+    if not tensors:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
     columns = [reshape(t, (t.numel(), 1)) if t.ndim <= 1 else t for t in tensors]
     return cat_along(columns, 1)
 

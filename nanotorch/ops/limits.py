@@ -12,6 +12,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import number_in
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.hidden import inplace_form
@@ -36,12 +37,35 @@ def inside(input: Any, min: float | None, max: float | None) -> Any:
 )
 def clamp_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
     """`clamp` with limits that are Python numbers or None."""
-    if input.dtype.kind == "b" and (isinstance(min, bool) or isinstance(max, bool)):
-        limit = "min" if isinstance(min, bool) else "max"
-        raise NotImplementedError(f"\"clamp_{limit}_scalar_cpu\" not implemented for 'Bool'")
-    if input.dtype.kind != "f" and (isinstance(min, float) or isinstance(max, float)):
-        input = input.astype(np.float32)
-    return np.clip(input, min, max)
+    if input.dtype.kind != "f":
+        limits = [limit for limit in (min, max) if limit is not None]
+        input = input.astype(dtypes.result_type([input, *limits]).numpy, copy=False)
+        if input.dtype.kind == "b":
+            end = "" if len(limits) == 2 else "min_" if max is None else "max_"
+            raise NotImplementedError(f"\"clamp_{end}scalar_cpu\" not implemented for 'Bool'")
+    return held_between(input, min, max)
+
+
+def held_between(input: Array, min: Number | None, max: Number | None) -> Array:
+    """``input`` between two numbers, of which integers may lie beyond the ends of its type.
+
+    Raises:
+        RuntimeError: for numbers that leave nothing of the type, or a float beyond its limits.
+    """
+    kind = input.dtype
+    if kind.kind == "f":
+        low, high = [None if limit is None else number_in(limit, kind) for limit in (min, max)]
+        return np.clip(input, low, high)
+    least, most = ends(kind)
+    low, high = least if min is None else min, most if max is None else max
+    for name, limit, outside in (("min", low, low > most), ("max", high, high < least)):
+        if outside:
+            number_in(limit, np.dtype(np.float64))  # which no number is that nothing holds
+            raise RuntimeError(
+                f"Clamp {name} value {limit:g} is outside the representable range of "
+                f"{dtypes.OF_NUMPY[kind].char}"
+            )
+    return np.clip(input, low if low > least else least, high if high < most else most)
 
 
 # Limits that are tensors. A tie is shared in halves, unless the limits leave no room between them;

@@ -13,7 +13,7 @@ from nanotorch._core.batched import Shadow, whole_of
 from nanotorch._core.choice import pick
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, number_in
+from nanotorch.ops.arguments import as_number, number_in, number_or_infinity
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.inplace import writer
@@ -88,17 +88,10 @@ def choose(condition: Any, input: Any, other: Any) -> Any:
     if isinstance(input, Tensor) and isinstance(other, Tensor) and held[0].dtype == held[1].dtype:
         return where_true(condition, input, other, None)
     kind = dtypes.result_type(held).numpy
-    operands = [x if isinstance(x, Tensor) else wrap(number_array(x, kind)) for x in pair]
+    operands = [
+        x if isinstance(x, Tensor) else wrap(np.array(number_or_infinity(x, kind))) for x in pair
+    ]
     return where_true(condition, *operands, kind)
-
-
-def number_array(value: Any, kind: np.dtype) -> Array:
-    """A number as a 0-d array; float16 alone may overflow, to infinity.
-
-    Raises:
-        RuntimeError: for one that is beyond the limits of the type.
-    """
-    return np.array(value if kind == np.float16 else number_in(value, kind), kind)
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
@@ -158,18 +151,18 @@ def copy_for(input: Array, mask: Array) -> Array:
     return np.array(np.broadcast_to(input, common_shape(mask.shape, input.shape)), order="C")
 
 
-def scalar_value(value: Array) -> Array:
-    """The value of a 0-d tensor.
+def scalar_value(value: Array, kind: np.dtype) -> Any:
+    """The value of a 0-d tensor, for tensors of the type ``kind``.
 
     Raises:
-        RuntimeError: for more dimensions.
+        RuntimeError: for more dimensions, or an integer type that does not hold the value.
     """
     if value.ndim:
         raise RuntimeError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s)."
         )
-    return value
+    return number_in(value.item(), kind) if kind.kind in "iu" else value
 
 
 BY_NUMBER: dict[str, Any] = {
@@ -199,7 +192,7 @@ def filled_of_all(call: Call) -> Any:
     """`mask_by_tensor` of each sample, whose values may differ."""
     input, value = call.args["input"], call.args["value"]
     if value.ndim:
-        scalar_value(value._array)
+        scalar_value(value._array, input._array.dtype)
     out = choose(call.args["mask"], value.to(input.dtype), input)
     return input.copy_(out) if call.inplace else whole_of(out, call.batch)
 
@@ -207,13 +200,13 @@ def filled_of_all(call: Call) -> Any:
 @op(**BY_TENSOR, method=False, public=False, batch=lambda call: filled_of_all(call))
 def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
     """``input`` with the value of a 0-d tensor where ``mask`` is true."""
-    return filled(copy_for(input, mask), mask, scalar_value(value))
+    return filled(copy_for(input, mask), mask, scalar_value(value, input.dtype))
 
 
 @writer(**BY_TENSOR, overlap=True, batch=lambda call: filled_of_all(call))
 def mask_by_tensor_in_place(input: Array, mask: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor where ``mask`` is true."""
-    return filled(input, mask, scalar_value(value))
+    return filled(input, mask, scalar_value(value, input.dtype))
 
 
 @method

@@ -99,7 +99,7 @@ def pow_base(exponent: Array, input: Any) -> Array:
     """``input ** exponent`` for a Python number ``input``."""
     exponent = exponent.astype(dtypes.result_type([exponent, input]).numpy, copy=False)
     refuse_bool(exponent, "\"pow\" not implemented for 'Bool'")
-    base = np.asarray(exponent.dtype.type(input))
+    base = np.array(input).astype(exponent.dtype)
     return whole_power(base, exponent) if exponent.dtype.kind == "i" else np.power(base, exponent)
 
 

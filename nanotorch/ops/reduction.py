@@ -239,16 +239,32 @@ def cumsum(input: Any, dim: int, *, dtype: DType | None = None) -> Any:
     return cumsum_along(input, normal_dim(dim, input.ndim), dtype)
 
 
-# Products. Their formulas name the result only to notice, as PyTorch does, that it was written to.
+# Products
+
+
+def product_slope_of_all(g: Any, input: Any, out: Any) -> Any:
+    """The gradient of the product of all elements."""
+    if not input.ndim:
+        return g
+    if not bool((input == 0).any()):
+        return g * (out / input)
+    return g * reshape(others(reshape(input, (math.prod(input.shape),))), tuple(input.shape))
+
+
+def product_slope(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The gradient of a product along one dimension (none for a 0-d input)."""
+    if not dim:
+        return g
+    if not keepdim:
+        shape = tuple([1 if d in dim else n for d, n in enumerate(input.shape)])
+        g, out = reshape(g, shape), reshape(out, shape)
+    if not bool((input == 0).any()):
+        return g * (out / input)
+    return g * transpose(others(transpose(input, dim[0], -1)), dim[0], -1)
 
 
 @op(
-    input=lambda g, input, out: (
-        spread(g, tuple(input.shape), tuple(range(input.ndim)), False)
-        * reshape(others(reshape(input, (math.prod(input.shape),))), tuple(input.shape))
-        if input.ndim
-        else g
-    ),
+    input=lambda g, input, out: product_slope_of_all(g, input, out),
     method=False,
     public=False,
     node="ProdBackward0",
@@ -260,9 +276,7 @@ def prod_all(input: Array, dtype: DType | None = None) -> Array:
 
 
 @op(
-    input=lambda g, input, dim, keepdim, out: (
-        spread(g, tuple(input.shape), dim, keepdim) * others_along(input, dim) if dim else g
-    ),
+    input=lambda g, input, out, dim, keepdim: product_slope(g, input, out, dim, keepdim),
     method=False,
     public=False,
     node="ProdBackward1",
@@ -273,11 +287,6 @@ def prod_along(
 ) -> Array:
     """The product along one dimension (none for a 0-d input)."""
     return multiply_all(input, dim, sum_dtype(input, dtype), None, keepdim)
-
-
-def others_along(input: Any, dim: tuple[int, ...]) -> Any:
-    """For each element, the product of the other elements along ``dim``."""
-    return transpose(others(transpose(input, dim[0], -1)), dim[0], -1)
 
 
 @op(input=lambda g, input: others_slope(g, input), method=False, public=False)

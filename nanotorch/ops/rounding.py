@@ -50,22 +50,30 @@ def round_whole(input: Array) -> Array:
 @op(input=lambda g: vanishing(g), inplace=True, method=False, public=False, node="RoundBackward1")
 def round_decimals(input: Array, decimals: int) -> Array:
     """The nearest number of ``decimals`` digits; halves go to the even one."""
-    return np.round(input, decimals) if input.dtype.kind == "f" else np.array(input)
+    if input.dtype.kind != "f":
+        name = "round_cpu" if decimals else "round_vml_cpu"
+        kind = dtypes.of_array(input).char
+        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
+    return np.round(input, decimals)
 
 
 @method
-def round(input: Any, *, decimals: int = 0) -> Any:
-    """The nearest number of ``decimals`` digits; halves go to the even one."""
-    return round_decimals(input, decimals) if decimals else round_whole(input)
+def round(input: Any, *, decimals: int | None = None) -> Any:
+    """The nearest number of ``decimals`` digits; halves go to the even one.
+
+    Raises:
+        NotImplementedError: for digits of integers.
+    """
+    return round_whole(input) if decimals is None else round_decimals(input, decimals)
 
 
 round_decimals_, round_whole_ = inplace_form("round_decimals"), inplace_form("round_whole")
 
 
 @method(public=False)
-def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
+def round_(self: Tensor, *, decimals: int | None = None) -> Tensor:
     """In-place `round`."""
-    return round_decimals_(self, decimals) if decimals else round_whole_(self)
+    return round_whole_(self) if decimals is None else round_decimals_(self, decimals)
 
 
 @op(input=lambda g: g, inplace=True)
@@ -84,8 +92,10 @@ def frac(input: Array) -> Array:
 # Division
 
 
-def refuse_zero(other: Array) -> None:
-    """Integers have no infinity to return."""
+def check_divisor(name: str, input: Array, other: Array) -> None:
+    """Refuse bools, in the words of PyTorch's kernel of that name, and integers divided by 0."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
     if other.dtype.kind != "f" and not other.all():
         raise RuntimeError("ZeroDivisionError")
 
@@ -134,9 +144,7 @@ def in_common_dtype(number: Any, array: Array) -> tuple[Any, Array]:
 
 def rounded_down(input: Array, other: Array) -> Array:
     """The kernel of division rounded down."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"div_floor_cpu\" not implemented for 'Bool'")
-    refuse_zero(other)
+    check_divisor("div_floor", input, other)
     if input.dtype.kind == "f":  # NumPy gives nan where PyTorch gives inf
         return np.where(other == 0, input / other, np.floor_divide(input, other))
     return np.floor_divide(input, other)
@@ -153,9 +161,9 @@ def rounded_down(input: Array, other: Array) -> Array:
 )
 def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
     """``input / other``, rounded to zero ("trunc") or down ("floor"); integers stay integers."""
-    refuse_zero(other)
     if rounding_mode == "floor":
         return rounded_down(input, other)
+    check_divisor("div_trunc", input, other)
     if input.dtype.kind == "f":
         return np.trunc(input / other)
     return ((input - np.fmod(input, other)) // other).astype(input.dtype)
@@ -205,9 +213,7 @@ def number_remainder(other: Array, input: Any) -> Array:
 
 def with_sign_of_divisor(input: Array, other: Array) -> Array:
     """The kernel of `remainder`; a zero keeps the sign of the dividend, unlike NumPy's."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"remainder_cpu\" not implemented for 'Bool'")
-    refuse_zero(other)
+    check_divisor("remainder", input, other)
     if input.dtype.kind != "f":
         return np.remainder(input, other)
     rest = np.fmod(input, other)
@@ -225,9 +231,7 @@ def with_sign_of_divisor(input: Array, other: Array) -> Array:
 )
 def fmod_tensor(input: Array, other: Array) -> Array:
     """`fmod` of two tensors."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"fmod_cpu\" not implemented for 'Bool'")
-    refuse_zero(other)
+    check_divisor("fmod", input, other)
     return np.fmod(input, other)
 
 
@@ -241,7 +245,7 @@ def fmod_tensor(input: Array, other: Array) -> Array:
 )
 def fmod_number(input: Array, other: Array) -> Array:
     """`fmod` by a Python number."""
-    refuse_zero(other)
+    check_divisor("fmod", input, other)
     return np.fmod(input, other)
 
 

@@ -12,7 +12,9 @@ from nanotorch._core.choice import pick
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.activation import float_only
+from nanotorch.ops.arguments import number_in
 from nanotorch.ops.comparison import vanishing
+from nanotorch.ops.elementwise import refuse_bool
 from nanotorch.ops.given import tensors_given
 from nanotorch.ops.hidden import inplace_form
 from nanotorch.ops.masking import where
@@ -29,7 +31,9 @@ SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in any prec
 )
 def threshold(input: Array, threshold: float, value: float) -> Array:
     """``input`` where it is greater than ``threshold``, else ``value``; nan stays."""
-    return pick(input <= threshold, input.dtype.type(value), input)
+    refuse_bool(input, "\"threshold_cpu\" not implemented for 'Bool'")
+    kind = input.dtype
+    return pick(input <= number_in(threshold, kind), number_in(value, kind), input)
 
 
 @op(

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from nanotorch._core.arguments import as_int
 from nanotorch._core.batch_rules import leading, new_dimension
+from nanotorch._core.copying import address, whole_memory
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
@@ -123,7 +123,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     size = input._array.shape[dim]
     if not -size <= start <= size:
         raise IndexError(
-            f"start out of range (expected to be in range of [-{size}, {size}], but got {start})"
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
         )
     start += size if start < 0 else 0
     if start + length > size:
@@ -266,8 +266,13 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
         return source[:size]
     shape, strides = list(source.shape), list(source.strides)
     shape[dim] = (length - size) // step + 1
+    shape.append(size)
+    strides.append(strides[dim])
     strides[dim] *= step
-    return as_strided(source, (*shape, size), (*strides, source.strides[dim]))
+    # Not NumPy's `as_strided`, whose views do not tell whose memory they share.
+    memory = whole_memory(source)
+    start = address(source) - address(memory)
+    return np.ndarray(shape, source.dtype, memory, start, strides)
 
 
 @op(

@@ -101,7 +101,7 @@ def logit_backward(g: Array, input: Array, eps: float | None) -> Array:
     input=lambda g, input: zero_where(
         g * ((input * math.pi * cos(input * math.pi) - sin(input * math.pi))
              / (input * input * math.pi)),
-        input == 0,
+        input * input * math.pi == 0,  # also where the square of what is not 0 vanishes
     ),
     cast="float",
     inplace=True,

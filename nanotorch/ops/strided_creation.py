@@ -10,7 +10,7 @@ from nanotorch._core.batch_functions import for_each, under_vmap
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import as_number, number_in
+from nanotorch.ops.arguments import as_number, number_or_infinity
 from nanotorch.ops.creation import leaf, numpy_dtype
 
 
@@ -20,7 +20,7 @@ def scalar_tensor(
 ) -> Tensor:
     """A 0-d tensor of a number, in the default dtype unless another is given."""
     kind = numpy_dtype(dtype)
-    return leaf(np.array(number_in(as_number(s), kind), kind), requires_grad, device)
+    return leaf(np.array(number_or_infinity(as_number(s), kind), kind), requires_grad, device)
 
 
 @public

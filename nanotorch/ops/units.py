@@ -9,12 +9,15 @@ from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.choice import pick
 from nanotorch._core.op import Array, op
 from nanotorch.ops.activation import float_only, sigmoid, softplus, tanh
+from nanotorch.ops.arguments import number_in
 from nanotorch.ops.comparison import vanishing, zero_where
-from nanotorch.ops.elementwise import exp
+from nanotorch.ops.elementwise import exp, refuse_bool
 from nanotorch.ops.hidden import inplace_form
 from nanotorch.ops.joining import cat_along
-from nanotorch.ops.limits import clamp
+from nanotorch.ops.limits import clamp, held_between
 from nanotorch.ops.slicing import slice_along
+
+LONG = np.dtype(np.int64)
 
 
 def require_float(name: str, input: Array) -> None:
@@ -123,7 +126,10 @@ def elu_slope(g: Any, input: Any, alpha: float, scale: float) -> Any:
 )
 def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """``input`` held between two limits; its gradient at the limits is 0."""
-    return np.clip(input, input.dtype.type(min_val), input.dtype.type(max_val))
+    refuse_bool(input, "Bool inputs not supported for hardtanh")
+    if input.dtype.kind != "f":
+        min_val, max_val = int(number_in(min_val, LONG)), int(number_in(max_val, LONG))
+    return held_between(input, min_val, max_val)
 
 
 hardtanh_: Any = inplace_form("hardtanh")

@@ -251,6 +251,8 @@ def inferred(data: Any) -> dtypes.dtype:
         raise RuntimeError(f"Could not infer dtype of {kind_of(data)}")
     if not len(data):
         return dtypes.default.dtype
+    if any(part is data for part in data):
+        raise TypeError("new(): self-referential lists are incompatible")
     return functools.reduce(dtypes.promote_types, map(inferred, data))
 
 

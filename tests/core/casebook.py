@@ -23,6 +23,7 @@ FILES = [
     "mistakes",
     "mode",
     "node_hooks",
+    "numbers",
     "numpy",
     "origins",
     "out",

@@ -15,7 +15,8 @@ def test_it_gives_the_bits_of_where(kind: type) -> None:
         a[0, :4] = [np.nan, -0.0, np.inf, -np.inf]
     masks = rng.random(shape) < 0.5, np.zeros(shape, bool), np.ones(shape, bool)
     for mask in masks:
-        for x, y in ((a, b), (b, a), (a.T.copy().T, b), (a, kind(0)), (kind(3), b)):
+        pairs = [(a, b), (b, a), (a.T.copy().T, b), (a, kind(0)), (kind(3), b), (a, 0.0), (3.0, b)]
+        for x, y in pairs:
             expected = np.where(mask, x, y)
             got = pick(mask, x, y)
             assert (got.dtype, got.shape) == (expected.dtype, expected.shape)

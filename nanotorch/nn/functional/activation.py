@@ -135,8 +135,6 @@ def hardtanh(
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     tensor_given("hardtanh", input)
-    if input._array.dtype.kind == "b":
-        raise NotImplementedError("Bool inputs not supported for hardtanh")
     result: Tensor = (hardtanh_ if inplace else units.hardtanh)(input, min_val, max_val)
     return result
 

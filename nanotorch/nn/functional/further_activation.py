@@ -89,8 +89,6 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """``input`` where it is greater than ``threshold``, else ``value``."""
     tensor_given("threshold", input)
-    if input._array.dtype.kind == "b":
-        raise NotImplementedError("\"threshold_cpu\" not implemented for 'Bool'")
     result: Tensor = (threshold_ if inplace else shrinking.threshold)(input, threshold, value)
     return result
 
