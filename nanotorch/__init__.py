@@ -13,6 +13,7 @@ from typing import Any as _Any
 
 from nanotorch import autograd as autograd
 from nanotorch import ops as ops
+from nanotorch._core.arguments import exported as _exported
 from nanotorch._core.device import device as device
 from nanotorch._core.dtypes import Size as Size
 from nanotorch._core.dtypes import bool_ as bool
@@ -121,4 +122,5 @@ else:  # what many programs do without is imported when it is used
                 "use_deterministic_algorithms"
             ),
         },
+        _exported,
     )

@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from nanotorch._core.arguments import exported
 from nanotorch._core.out import CASTABLE, SAME, Out, with_out
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.ops.chains import linalg_diagonal as diagonal
 from nanotorch.ops.chains import linalg_vander as vander
 from nanotorch.ops.chains import matrix_power, multi_dot, tensorinv, tensorsolve, vecdot
-from nanotorch.ops.determinants import det
+from nanotorch.ops.determinants import linalg_det as det
 from nanotorch.ops.determinants import linalg_slogdet as slogdet
 from nanotorch.ops.factoring import cholesky_ex, eigh, eigvalsh, qr, svdvals
 from nanotorch.ops.factoring import linalg_cholesky as cholesky
@@ -124,7 +125,11 @@ _OUTS = {
         strict=True,
     ),
 }
-globals().update({name: with_out(globals()[name], rule) for name, rule in _OUTS.items()})
+for _name in __all__:
+    if _name in _OUTS:
+        globals()[_name] = with_out(__name__, _name, globals()[_name], _OUTS[_name])
+    elif _name != "LinAlgError":
+        globals()[_name] = exported(__name__, _name, globals()[_name])
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand(__name__)

@@ -57,7 +57,7 @@ for _name in ("entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri", 
         f"special_{_name}", elementwise=True, overlap="" if _name == "ndtr" else "part",
         recorded=_name != "ndtr",
     )  # fmt: skip
-    globals()[_name] = with_out(globals()[_name], _rule)
+    globals()[_name] = with_out(__name__, _name, globals()[_name], _rule)
 
 if not TYPE_CHECKING:
 

@@ -8,13 +8,16 @@ import functools
 import inspect
 import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nanotorch._core.out import Out
 
 GENERATED = "<nanotorch op "  # the file name of an operation's own source
 # Names of what passes a call on: to a function not compiled yet, to one with a further argument.
-PASSING = ("uncompiled", "accepting_out", "accepting_axis")
+PASSING = ("uncompiled", "accepting", "again")
 OPERATIONS = ("nanotorch._core.", "nanotorch.ops.")
 
 
@@ -45,6 +48,8 @@ def place_of(value: Any) -> Place | None:
     ):
         if frame.f_code.co_name not in PASSING:
             outer = frame
+        elif frame.f_code.co_name == "again" and frame.f_back is not None:
+            frame = frame.f_back  # it is called by what does not know the names yet
         frame = frame.f_back
     if outer is None:
         return None
@@ -65,6 +70,91 @@ def named(function: Any, name: str) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
     return function
+
+
+# Further names that PyTorch knows arguments by: NumPy's, and those in other forms of a function.
+OTHER_NAMES = {
+    "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
+    "indices": "indices_or_sections", "sections": "indices_or_sections",
+    "tensor_indices_or_sections": "indices_or_sections", "element": "elements",
+    "test_element": "test_elements",
+}  # fmt: skip
+
+
+class Absent:
+    """Stands for a required argument until it is known whether it came by another name."""
+
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+ABSENT = Absent()
+
+
+def other_names(names: Sequence[str]) -> dict[str, str]:
+    """Which further names a function with these arguments has for them."""
+    return {other: own for other, own in OTHER_NAMES.items() if own in names and other not in names}
+
+
+def exported(
+    home: str,
+    name: str,
+    function: Callable[..., Any],
+    rule: "Out | None" = None,
+    *,
+    further: bool = True,
+) -> Callable[..., Any]:
+    """The function with further names for its arguments, and with ``out`` if there is a rule.
+
+    The function itself, if that is the same.
+
+    Args:
+        home: the module that users know it from, where pickle finds it by its ``name``.
+        further: False for no further names.
+    """
+    code = function.__code__
+    names: Sequence[str] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if hasattr(function, "__signature__"):  # it is put together later
+        names = list(inspect.signature(function).parameters)
+    others = other_names(names) if further else {}
+    if rule is None and (not others or code.co_name == "accepting"):
+        return function
+
+    @functools.wraps(function)
+    def accepting(*args: Any, **named: Any) -> Any:
+        try:
+            if not named:
+                return function(*args)
+            out = None if rule is None else named.pop("out", None)
+            if not others.keys().isdisjoint(named):
+                named = own_names(function.__name__, others, named)
+            if rule is None or out is None:
+                return function(*args, **named)
+        except AttributeError:
+            refuse_first(function, args)
+            raise
+        return rule.fill(function, out, args, named)
+
+    accepting.__module__, accepting.__qualname__ = home, name
+    return accepting
+
+
+def own_names(name: str, others: Mapping[str, str], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments under a function's own names for them."""
+    own = {others.get(key, key): value for key, value in named.items()}
+    if len(own) < len(named):
+        twice = next(key for key in named if others.get(key) in named)
+        raise TypeError(f"{name}() got an unexpected keyword argument '{twice}'")
+    return own
+
+
+def refuse_first(function: Callable[..., Any], args: Sequence[Any]) -> None:
+    """Say so if a function that failed was given something else in the place of its tensor."""
+    if args and not hasattr(args[0], "_array"):
+        first = next(iter(inspect.signature(function).parameters))
+        if first == "input":
+            place = (function.__name__, first, 1)
+            raise refused(args[0], "Tensor", place) from None
 
 
 METHOD = "Tensor."
@@ -97,7 +187,18 @@ def refused(value: Any, wanted: str, place: Place | None = None) -> TypeError:
     place, kind = place or place_of(value), kind_of(value)
     if place is None:
         return TypeError(f"expected {wanted}, not {kind}")
+    if value is ABSENT:
+        return lacking(*place[:2])
     return TypeError(f"{told(place)} must be {wanted}, not {kind}")
+
+
+def lacking(name: str, *arguments: str) -> TypeError:
+    """The error for required arguments that were not given, in the number that PyTorch has."""
+    several = "" if len(arguments) > 1 else "s"
+    told = ", ".join(f'"{argument}"' for argument in arguments)
+    return TypeError(
+        f"{name}() missing {len(arguments)} required positional argument{several}: {told}"
+    )
 
 
 def require_bool(value: object, place: Place | None) -> None:

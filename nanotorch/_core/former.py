@@ -1,42 +1,77 @@
 """The order of arguments that PyTorch had before 2020, as in ``x.add_(-lr, gradient)``.
 
-It still takes it, for `add`, `sub`, `addcmul` and `addcdiv`, and so do these here.
+It still takes it, and so do these here: numbers come before the tensors that they scale.
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from nanotorch._core.origins import users_level
 from nanotorch._core.tensor import Tensor
 
+# By function, what scales its tensors.
+SCALES = {
+    **dict.fromkeys(("add", "sub"), ("alpha",)),
+    **dict.fromkeys(("addcdiv", "addcmul"), ("value",)),
+    **dict.fromkeys(("addbmm", "addmm", "addmv", "addr", "baddbmm"), ("beta", "alpha")),
+}
 DEPRECATED = (
-    "This overload of {name} is deprecated:\n\t{name}(Number {scale}, {tensors})\nConsider using "
-    "one of the following signatures instead:\n\t{name}({tensors}, *, Number {scale} = 1)"
+    "This overload of {0} is deprecated:\n\t{0}({1})\nConsider using "
+    "one of the following signatures instead:\n\t{0}({2})"
 )
 said: set[str] = set()
 
 
-def former_order(name: str, scale: str, number: Any, *tensors: Any) -> tuple[Any, ...]:
-    """The tensors and then the number, for a call that gave the number first.
+def former_order(
+    name: str,
+    tensors: Sequence[str],
+    values: Sequence[Any],
+    scaled: bool,
+    *,
+    method: bool,
+    out: bool = False,
+) -> dict[str, Any]:
+    """The arguments, by name, of a call that gave numbers first.
 
     Warns once, whichever function is called so.
 
     Args:
-        scale: under which name the number is given nowadays.
+        tensors: names of the tensors, the first of which is a method's own.
+        values: what the call gave, in its order.
+        scaled: whether it gave a number by name, too.
+        out: whether the function has that argument.
 
     Raises:
-        TypeError: if these are no such arguments, so that there is one too many.
+        TypeError: if these are no such arguments, so that there are too many.
     """
-    if isinstance(number, Tensor) or not all(isinstance(t, Tensor) for t in tensors):
-        count = len(tensors)
+    scales = SCALES[name.removesuffix("_")][: len(values) - len(tensors)]
+    first, *others = tensors
+    order = [first, *scales, *others]
+    if scales[0] == "beta" and not method:
+        order = ["beta", first, *scales[1:], *others]
+    found = dict(zip(order, values, strict=False))
+    numbers = ("other",)  # may be numbers today, too
+    if (
+        scaled
+        or len(values) > len(order)
+        or any(
+            isinstance(value, Tensor) is (key in scales) and key not in numbers
+            for key, value in found.items()
+        )
+    ):
+        count, given = len(tensors) - method, len(values) - method
         raise TypeError(
-            f"{name}() takes {count} positional argument{'s' * (count > 1)} but {count + 1} were "
-            "given"
+            f"{name}() takes {count} positional argument{'s' * (count > 1)} but {given} "
+            f"{'were' if given > 1 else 'was'} given"
         )
     if not said:
         said.add(name)
-        names = ("other",) if len(tensors) == 1 else ("tensor1", "tensor2")
-        listed = ", ".join(f"Tensor {n}" for n in names)
-        told = DEPRECATED.format(name=name, scale=scale, tensors=listed)
-        warnings.warn(told, UserWarning, stacklevel=users_level())
-    return (*tensors, number)
+        kinds = [f"{'Number' if key in scales else 'Tensor'} {key}" for key in order]
+        today = [f"Tensor {key}" for key in tensors]
+        optional = [f"Number {key} = 1" for key in SCALES[name.removesuffix("_")]]
+        last = ["Tensor out = None"] * out
+        formerly = [*kinds[method:], *(["*"] * out), *last]
+        told = [", ".join(part) for part in (formerly, [*today[method:], "*", *optional, *last])]
+        warnings.warn(DEPRECATED.format(name, *told), UserWarning, stacklevel=users_level())
+    return found

@@ -169,10 +169,6 @@ class Layout:
         """Whether the dtype has negative values."""
         return self.dtype.is_signed
 
-    def is_same_size(self, other: Any) -> bool:
-        """Whether the shape is that of another tensor."""
-        return bool(self._array.shape == other._array.shape)
-
     def dim_order(self) -> tuple[int, ...]:
         """The dimensions in the order in which they lie in memory, the slowest first."""
         strides = strides_of(self._array)

@@ -356,7 +356,7 @@ def compiled(o: Op, name: str) -> Any:
         if "NewNode" not in o.namespace:
             complete(o)
     plain = name.removeprefix(METHOD)
-    source = op_source.source(o, plain, out=o.out is not None and name == o.name)
+    source = op_source.source(o, name)
     filename = f"<nanotorch op {o.name}: {name}>"
     held: dict[str, Any] = {}
     exec(compile(source, filename, "exec"), o.namespace, held)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import refused
+from nanotorch._core.arguments import ABSENT, METHOD, lacking, other_names, own_names, refused
 from nanotorch._core.batch_rules import in_batch
 from nanotorch._core.batched import NoValues, Shadow
+from nanotorch._core.bytecode import EMPTY
 from nanotorch._core.dtypes import Number
 from nanotorch._core.former import former_order
 from nanotorch._core.grad_mode import mode
@@ -113,6 +114,40 @@ def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
     return o.namespace["kernel"](*arguments, **named)
 
 
+def again(o: "Op", called: str, former: list[Any], named: dict[str, Any], **given: Any) -> Any:
+    """Call a function of an operation that was given ``out``, arguments by names that are not its
+    own or in their former order, or too few.
+
+    Args:
+        called: which of its functions.
+        former: further arguments by place, None where there is none.
+        named: arguments by names that are not its own.
+        given: its own arguments, `ABSENT` where a required one is.
+    """
+    name, method = called.removeprefix(METHOD), called.startswith(METHOD)
+    rule = None if method else o.out
+    out = named.pop("out", None) if rule else None
+    found = {key: value for key, value in given.items() if value is not ABSENT}
+    further = [value for value in former if value is not None]
+    if further:
+        values = [*(given[key] for key in o.inputs), *further]
+        scaled = any(given[key] is not o.arguments[key].default for key in o.statics)
+        found |= former_order(name, o.inputs, values, scaled, method=method, out=rule is not None)
+    others = other_names(list(o.arguments)[method:])
+    for key, value in own_names(name, others, named).items():
+        if key not in o.arguments or (key in found and o.arguments[key].default is EMPTY):
+            unknown = next(n for n in named if others.get(n, n) == key)
+            raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
+        found[key] = value
+    missing = [key for key in given if key not in found]
+    if missing:
+        raise lacking(name, *missing)
+    function = o.functions[called]
+    if rule is None or out is None:
+        return function(**found)
+    return rule.fill(function, out, (), found)
+
+
 def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:
     """An error of a kernel in PyTorch's words, with the origins of tensors that do not fit."""
     if isinstance(error.__cause__, NoValues):  # NumPy tells it as what it was about to do
@@ -187,6 +222,7 @@ def stand_in(tensor: Tensor) -> Tensor:
 
 
 RUNTIME: dict[str, Any] = {
+    "ABSENT": ABSENT,
     "ndarray": np.ndarray,
     "generic": np.generic,
     "asarray": np.asarray,
@@ -208,7 +244,7 @@ RUNTIME: dict[str, Any] = {
             in_batch,
             constant,
             explain,
-            former_order,
+            again,
             promote,
             not_a_tensor,
             unpack_input,

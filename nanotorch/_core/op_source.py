@@ -23,7 +23,9 @@ For `mul` it reads, in short:
 
 from typing import TYPE_CHECKING
 
+from nanotorch._core.arguments import METHOD, other_names
 from nanotorch._core.bytecode import EMPTY
+from nanotorch._core.former import SCALES
 from nanotorch._core.formula_source import apply
 from nanotorch._core.operand_source import bare_arrays, call_arguments, taken, tensors_only
 
@@ -31,49 +33,57 @@ if TYPE_CHECKING:
     from nanotorch._core.op import Op
 
 
-def source(o: "Op", name: str, *, out: bool = False) -> str:
+def source(o: "Op", called: str) -> str:
     """One function of an op: the operation itself, or its in-place form, an operator, or one of
     the formulas' callers.
 
     Args:
-        out: whether it has that argument.
+        called: the name among the functions of the op.
     """
+    name = called.removeprefix(METHOD)
     if name.startswith("apply_"):
         return apply(o, graph=name == "apply_recorded")
     if name.startswith("__"):
         return operator(o, name)
     inplace = name != o.name
-    made = guarded(o, function(o, inplace=inplace), inplace=inplace)
-    made = accepting_out(o, made) if out else made
-    return accepting_former(o, made) if o.name in FORMER else made
+    return accepting_more(o, called, guarded(o, function(o, inplace=inplace), inplace=inplace))
 
 
-# By name, what is given before the tensors in PyTorch's former order of arguments.
-FORMER = {"add": "alpha", "addcmul": "value", "sub": "alpha"}
-
-
-def accepting_former(o: "Op", source: str) -> str:
-    """The operation with arguments in their former order; see `former`."""
-    scale, tensors = FORMER[o.name], ", ".join(o.inputs[1:])
-    head, _, body = source.partition("):\n")
-    return (
-        f"{head.replace(', *', ', former=None, *', 1)}):\n"
-        "    if former is not None:\n"
-        f"        {tensors}, {scale} = former_order({o.name!r}, {scale!r}, {tensors}, former)\n"
-        f"{body}"
+def accepting_more(o: "Op", called: str, source: str) -> str:
+    """The operation with `out`, further names of its arguments, and their former order."""
+    scales = SCALES.get(o.name, ())
+    method = called.startswith(METHOD)
+    renamed = (
+        other_names(list(o.arguments)[method:]).values() if method or o.public or o.out else ()
     )
-
-
-def accepting_out(o: "Op", source: str) -> str:
-    """The operation with the further argument ``out``."""
-    by_name = [n for n, a in o.arguments.items() if a.keyword_only]
-    args = "".join(f"{n}, " for n in o.arguments if n not in by_name)
-    named = ", ".join(f"{n!r}: {n}" for n in by_name)
-    head, _, body = source.partition("):\n")
+    if not (scales or renamed or (o.out and not method)):
+        return source
+    by_place: list[str] = []
+    by_name: list[str] = []
+    asked = ["named"]
+    former = [f"former_{name}" for name in scales]
+    optional = False  # all arguments after one that may come by another name
+    for name, a in o.arguments.items():
+        optional |= name in renamed
+        default = f"default_{name}"
+        if optional and a.default is EMPTY and not a.keyword_only:
+            default = "ABSENT"
+            if name not in o.inputs:  # what is no tensor is refused anyway
+                asked.append(f"{name} is ABSENT")
+        part = name if default != "ABSENT" and a.default is EMPTY else f"{name}={default}"
+        (by_name if a.keyword_only else by_place).append(part)
+    if scales:  # the numbers stand behind what makes them refused by place, which is faster
+        asked.append(f"{former[0]} is not None")
+        by_place += [*(f"{name}=None" for name in former), *by_name]
+    elif by_name:
+        by_place += ["*", *by_name]
+    given = "".join([f", {n}={n}" for n in o.arguments])
+    head, _, body = source.partition("(")
     return (
-        f"{head}{', ' if by_name else ', *, '}out=None):\n"
-        "    if out is not None:\n"
-        f"        return this_op.out.fill(this_function, out, ({args}), {{{named}}})\n{body}"
+        f"{head}({', '.join(by_place)}, **named):\n"
+        f"    if {' or '.join(asked)}:\n"
+        f"        return again(this_op, {called!r}, [{', '.join(former)}], named{given})\n"
+        f"{body.partition('):' + chr(10))[2]}"
     )
 
 
@@ -191,7 +201,7 @@ def outputs(o: "Op") -> list[str]:
             "for number, part in enumerate(out):",
             f"    make_view(part, input, (this_function, ({statics}), number))",
         ]
-    lines = ["out = new(Tensor); out._array = r; out._cell = [0, None]"]
+    lines = ["out = new(Tensor); out._array = r" + ("" if o.view else "; out._cell = [0, None]")]
     if o.view:
         statics = "".join(f"{n}, " for n in o.statics)
         lines.append(f"make_view(out, input, (this_function, ({statics}), None))")

@@ -4,7 +4,6 @@ The result is computed as always and then copied, so that the same memory may be
 what is saved is the memory that stays in use, not the time.
 """
 
-import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import refused
+from nanotorch._core.arguments import exported, refused
 from nanotorch._core.grad_mode import mode, no_grad
 from nanotorch._core.origins import users_level, wrote
 from nanotorch._core.overlap import refuse_overlap
@@ -161,35 +160,6 @@ def of_one_type(name: str) -> Out:
     return Out(name, refusal, strict=True, elementwise=True, overlap="part")
 
 
-# What NumPy calls arguments, as PyTorch does too.
-OWN_NAMES = {"axis": "dim", "keepdims": "keepdim"}
-
-
-def with_axis(function: Function) -> Function:
-    """The function with NumPy's names for its arguments ``dim`` and ``keepdim`` as well."""
-
-    @functools.wraps(function)
-    def accepting_axis(*args: Any, **named: Any) -> Any:
-        if named:
-            named = {OWN_NAMES.get(name, name): value for name, value in named.items()}
-        try:
-            return function(*args, **named)
-        except AttributeError:
-            refuse_first(function, args)
-            raise
-
-    return accepting_axis
-
-
-def refuse_first(function: Function, args: Sequence[Any]) -> None:
-    """Say so if a function that failed was given something else in the place of its tensor."""
-    if args and not isinstance(args[0], Tensor):
-        first = next(iter(inspect.signature(function).parameters))
-        if first == "input":
-            place = (function.__name__, first, 1)
-            raise refused(args[0], "Tensor", place) from None
-
-
 def worded(refusal: str, result: dtypes.dtype, out: dtypes.dtype) -> str:
     """The text of a refusal, for two dtypes."""
     c_names = {"result_c": dtypes.C_NAMES[result.name], "out_c": dtypes.C_NAMES[out.name]}
@@ -205,23 +175,11 @@ def tensors_in(values: Iterable[Any]) -> Iterable[Tensor]:
             yield from tensors_in(value)
 
 
-def with_out(function: Function, rule: Out) -> Function:
-    """The function with the further argument ``out``."""
-
-    @functools.wraps(function)
-    def accepting_out(*args: Any, out: Any = None, **named: Any) -> Any:
-        if named:
-            named = {OWN_NAMES.get(name, name): value for name, value in named.items()}
-        if out is None:
-            try:
-                return function(*args, **named)
-            except AttributeError:
-                refuse_first(function, args)
-                raise
-        return rule.fill(function, out, args, named)
-
-    accepting_out.__signature__ = WithOut(function)  # type: ignore[attr-defined]
-    return accepting_out
+def with_out(home: str, name: str, function: Function, rule: Out, **options: bool) -> Function:
+    """The function with the further argument ``out``; see `exported`."""
+    accepting = exported(home, name, function, rule, **options)
+    accepting.__signature__ = WithOut(function)  # type: ignore[attr-defined]
+    return accepting
 
 
 class WithOut(inspect.Signature):

@@ -4,7 +4,7 @@ import dis
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from nanotorch.names.scope import why_not
@@ -13,7 +13,9 @@ IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 
 def on_demand(
-    module: str, origins: Mapping[str, str] | None = None
+    module: str,
+    origins: Mapping[str, str] | None = None,
+    change: Callable[[str, str, Any], Any] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The ``__getattr__`` and ``__dir__`` of a module.
 
@@ -21,6 +23,7 @@ def on_demand(
         module: its name.
         origins: names that it has, but does not import before they are used, separated by blanks,
             by the module that defines them; the module's own name stands for modules inside it.
+        change: what functions go through, with the module and their names.
     """
     known = {name: origin for origin, names in (origins or {}).items() for name in names.split()}
 
@@ -31,6 +34,8 @@ def on_demand(
         if origin == module:
             return importlib.import_module(f"{module}.{name}")  # which sets the attribute
         value = getattr(importlib.import_module(origin), name)
+        if change is not None and isinstance(value, FunctionType):
+            value = change(module, name, value)
         setattr(sys.modules[module], name, value)
         return value
 

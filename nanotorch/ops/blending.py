@@ -158,10 +158,11 @@ def require_floats(*tensors: Any) -> None:
         raise RuntimeError(NO_INTEGERS)
 
 
+QUOTIENT = ("input", "tensor1", "tensor2")  # what `addcdiv` is given
+
+
 @method
-def addcdiv(
-    input: Any, tensor1: Any, tensor2: Any, former: Any = None, *, value: Number = 1
-) -> Any:
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *former: Any, value: Number = 1) -> Any:
     """``input + value * tensor1 / tensor2``, broadcasting.
 
     Args:
@@ -170,18 +171,20 @@ def addcdiv(
     Raises:
         RuntimeError: if both tensors to divide are of integers.
     """
-    if former is not None:
-        tensor1, tensor2, value = former_order("addcdiv", "value", tensor1, tensor2, former)
+    if former:
+        given = (input, tensor1, tensor2, *former)
+        return addcdiv(**former_order("addcdiv", QUOTIENT, given, value != 1, method=True))
     require_floats(tensor1, tensor2)
     return add_quotient(input, tensor1, tensor2, as_number(value))
 
 
 @method(public=False)
-def addcdiv_(
-    self: Tensor, tensor1: Any, tensor2: Any, former: Any = None, *, value: Number = 1
-) -> Tensor:
+def addcdiv_(self: Tensor, tensor1: Any, tensor2: Any, *former: Any, value: Number = 1) -> Tensor:
     """In-place `addcdiv`."""
-    if former is not None:
-        tensor1, tensor2, value = former_order("addcdiv_", "value", tensor1, tensor2, former)
+    if former:
+        given = (self, tensor1, tensor2, *former)
+        return addcdiv_(
+            **former_order("addcdiv_", ("self", *QUOTIENT[1:]), given, value != 1, method=True)
+        )
     require_floats(tensor1, tensor2)
     return add_quotient_(self, tensor1, tensor2, as_number(value))

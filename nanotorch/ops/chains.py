@@ -214,7 +214,7 @@ def check_halves(name: str, first: Sequence[int], second: Sequence[int]) -> None
         )
 
 
-def tensorinv(A: Any, ind: int = 2) -> Any:
+def tensorinv(input: Any, ind: int = 2) -> Any:
     """The inverse of a tensor taken for a matrix whose rows are its first ``ind`` dimensions.
 
     Raises:
@@ -222,14 +222,14 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
     """
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
-    shape = tuple(A.shape)
+    shape = tuple(input.shape)
     first, second = shape[:ind], shape[ind:]
     check_halves("ind", first, second)
     n = math.prod(first)
-    return reshape(inv(reshape(A, (n, n))), (*second, *first))
+    return reshape(inv(reshape(input, (n, n))), (*second, *first))
 
 
-def tensorsolve(A: Any, B: Any, dims: Sequence[int] | None = None) -> Any:
+def tensorsolve(input: Any, other: Any, dims: Sequence[int] | None = None) -> Any:
     """The X for which products with ``A``, summed over all dimensions of X, give ``B``.
 
     Args:
@@ -239,8 +239,8 @@ def tensorsolve(A: Any, B: Any, dims: Sequence[int] | None = None) -> Any:
         RuntimeError: unless ``A`` as a matrix is square and has an inverse.
     """
     if dims is not None:
-        A = movedim(A, tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
-    rows, rest = tuple(A.shape[: B.ndim]), tuple(A.shape[B.ndim :])
+        input = movedim(input, tuple(dims), tuple(range(input.ndim - len(dims), input.ndim)))
+    rows, rest = tuple(input.shape[: other.ndim]), tuple(input.shape[other.ndim :])
     check_halves("other.ndim", rows, rest)
-    matrix = reshape(A, (math.prod(rows), math.prod(rest)))
-    return reshape(solve(matrix, reshape(B, (-1,))), rest)
+    matrix = reshape(input, (math.prod(rows), math.prod(rest)))
+    return reshape(solve(matrix, reshape(other, (-1,))), rest)

@@ -83,9 +83,9 @@ for _name, _forms in FORMS.items():
 
 
 @method
-def square_(self: Tensor) -> Tensor:
+def square_(input: Tensor) -> Tensor:
     """In-place `square`."""
-    result: Tensor = self.pow_(2)
+    result: Tensor = input.pow_(2)
     return result
 
 

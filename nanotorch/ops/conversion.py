@@ -149,9 +149,9 @@ for _name, _dtype in {
 
 
 @public
-def result_type(tensor1: Any, tensor2: Any) -> DType:
+def result_type(tensor: Any, other: Any) -> DType:
     """The dtype of arithmetic between two tensors or numbers."""
-    held = [t._array if isinstance(t, Tensor) else t for t in (tensor1, tensor2)]
+    held = [t._array if isinstance(t, Tensor) else t for t in (tensor, other)]
     return dtypes.result_type(held)
 
 

@@ -50,9 +50,14 @@ def determinants(input: Array) -> Array:
     return np.linalg.det(input)
 
 
-@method(name="det")
-def det(A: Any) -> Any:
+@method
+def det(input: Any) -> Any:
     """The determinants of square matrices, ``(..., n, n)``."""
+    return determinants(input)
+
+
+def linalg_det(A: Any) -> Any:
+    """`det`, as PyTorch's module `linalg` has it."""
     return determinants(A)
 
 

@@ -175,13 +175,14 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 @method(public=False)
-def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+def sum_to_size(self: Tensor, *sizes: Any, size: Sequence[int] | None = None) -> Tensor:
     """Summed along dimensions so that the result has shape ``size``: the adjoint of `expand`.
 
     Raises:
         RuntimeError: if ``size`` cannot be expanded to the tensor's shape.
     """
-    wanted, shape = ints("sum_to_size", "size", size), self._array.shape
+    wanted = ints("sum_to_size", "size", sizes if size is None else (size,))
+    shape = self._array.shape
     fits = all(n in (1, s) for n, s in zip(reversed(wanted), reversed(shape), strict=False))
     if len(wanted) > len(shape) or not fits:
         raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
@@ -241,7 +242,11 @@ def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tenso
 @method
 @under_vmap(looped)
 def repeat_interleave(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+    input: Any = None,
+    repeats: Any = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
 ) -> Tensor:
     """Each element, or each part along ``dim``, repeated in place.
 
@@ -252,8 +257,9 @@ def repeat_interleave(
     Raises:
         RuntimeError: for negative numbers, or another count of numbers than of parts.
     """
-    if repeats is None:
-        return type(input)._lift(np.repeat(np.arange(input.numel()), input._array))
+    if input is None or repeats is None:
+        counts = repeats if input is None else input
+        return type(counts)._lift(np.repeat(np.arange(counts.numel()), counts._array))
     if dim is None:
         input, dim = input.flatten(), 0
     dim = normal_dim(dim, input.ndim)

@@ -97,7 +97,7 @@ def factored(name: str, A: Any, upper: bool) -> Any:
     return out
 
 
-def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
+def linalg_cholesky(input: Any, *, upper: bool = False) -> Any:
     """The lower triangular L with ``A = L Lᵀ`` of symmetric positive definite matrices.
 
     Args:
@@ -106,14 +106,14 @@ def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
     Raises:
         LinAlgError: if a matrix is not positive definite.
     """
-    return factored("linalg.cholesky", A, upper)
+    return factored("linalg.cholesky", input, upper)
 
 
-def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`cholesky` without a check: the named tuple ``(L, info)``; the latter is 0 for success."""
     if check_errors:
-        factored("linalg.cholesky_ex", A, upper)
-    return cholesky_ex_result(cholesky_with_info(A, upper))
+        factored("linalg.cholesky_ex", input, upper)
+    return cholesky_ex_result(cholesky_with_info(input, upper))
 
 
 REMOVED = (
@@ -359,19 +359,19 @@ def eigh_factors(input: Array, UPLO: str) -> tuple[Array, Array]:
 eigh_result = named_tuple("linalg_eigh", "eigenvalues", "eigenvectors")
 
 
-def eigh(A: Any, UPLO: str = "L") -> Any:
+def eigh(input: Any, UPLO: str = "L") -> Any:
     """Eigenvalues, from the smallest, and eigenvectors of symmetric matrices, in columns.
 
     Args:
-        A: ``(..., n, n)``.
+        input: ``(..., n, n)``.
         UPLO: which triangle to look at, the lower "L" or the upper "U".
 
     Returns:
         the named tuple ``(eigenvalues, eigenvectors)``.
     """
-    return eigh_result(eigh_factors(A, UPLO))
+    return eigh_result(eigh_factors(input, UPLO))
 
 
-def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+def eigvalsh(input: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of symmetric matrices, from the smallest."""
-    return eigh_factors(A, UPLO)[0]
+    return eigh_factors(input, UPLO)[0]

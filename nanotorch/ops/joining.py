@@ -90,26 +90,26 @@ def cat_along(tensors: Arrays, dim: int) -> Array:
 
 
 @public
-def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
+def cat(tensors: Any, dim: int = 0) -> Any:
     """The tensors one behind the other along ``dim``; their other sizes agree.
 
     Raises:
         RuntimeError: if they do not.
     """
     need_tensor_list(tensors)
-    return cat_along(tensors, as_int(dim if axis is None else axis))
+    return cat_along(tensors, as_int(dim))
 
 
 @public
-def concat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
+def concat(tensors: Any, dim: int = 0) -> Any:
     """`cat` by another name."""
-    return cat(tensors, dim, axis=axis)
+    return cat(tensors, dim)
 
 
 @public
-def concatenate(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
+def concatenate(tensors: Any, dim: int = 0) -> Any:
     """`cat` by NumPy's name."""
-    return cat(tensors, dim, axis=axis)
+    return cat(tensors, dim)
 
 
 # Along a new dimension

@@ -76,7 +76,7 @@ def pseudoinverse(input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
 
 
 def pinv(
-    A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+    input: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
     """The pseudoinverses of matrices, ``(..., n, m)`` of ``(..., m, n)``.
 
@@ -86,7 +86,7 @@ def pinv(
         rcond: another name of ``rtol``.
         hermitian: the matrices are symmetric; only the lower triangle is looked at.
     """
-    return pseudoinverse(A, atol, rcond if rtol is None else rtol, hermitian)
+    return pseudoinverse(input, atol, rcond if rtol is None else rtol, hermitian)
 
 
 @method
@@ -97,14 +97,14 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
 
 @under_vmap(looped)
 def matrix_rank(
-    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+    input: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
     """The ranks of matrices: how many singular values are not zero; arguments as for `pinv`.
 
     Args:
         tol: an absolute tolerance alone.
     """
-    array = A._array
+    array = input._array
     if array.ndim < 2:
         raise RuntimeError(
             "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
@@ -171,12 +171,12 @@ def check_sides(A: Any, B: Any, driver: str) -> None:
 
 
 @under_vmap(separately)
-def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
+def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X that make ``A X - B`` smallest: ``(solution, residuals, rank, singular_values)``.
 
     Args:
-        A: ``(..., m, n)``.
-        B: ``(..., m, k)``, or vectors ``(..., m)``.
+        input: ``(..., m, n)``.
+        b: ``(..., m, k)``, or vectors ``(..., m)``.
         rcond: singular values below this share of the greatest count as zero.
         driver: which results there are: "gelsy" gives ranks, "gels" residuals, "gelsd" and
             "gelss" all of them; the others are empty.
@@ -185,18 +185,18 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
         RuntimeError: for sides that do not fit, or another driver.
     """
     driver = "gelsy" if driver is None else driver
-    check_sides(A, B, driver)
-    vector = is_vector(tuple(A.shape), tuple(B.shape))
-    X, residuals = least_squares(A, unsqueeze(B, -1) if vector else B, None, rcond)
+    check_sides(input, b, driver)
+    vector = is_vector(tuple(input.shape), tuple(b.shape))
+    X, residuals = least_squares(input, unsqueeze(b, -1) if vector else b, None, rcond)
     if vector:
         X = squeeze_one(X, X.ndim - 1).clone()
     rank, values = X.new_empty(0, dtype=dtypes.int64), X.new_empty(0)
     if driver != "gels":
-        rank = matrix_rank(A, rtol=rcond)
+        rank = matrix_rank(input, rtol=rcond)
     if driver in ("gelsd", "gelss"):
-        values = svdvals(A.detach())
-    full = not rank.numel() or bool((rank == A.shape[-1]).all())
-    if driver == "gelsy" or A.shape[-2] <= A.shape[-1] or not full:
+        values = svdvals(input.detach())
+    full = not rank.numel() or bool((rank == input.shape[-1]).all())
+    if driver == "gelsy" or input.shape[-2] <= input.shape[-1] or not full:
         residuals = residuals.reshape(-1)[:0].clone()
     return lstsq_result((X, residuals, rank, values))
 
@@ -205,7 +205,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
 
 
 @under_vmap(looped)
-def cond(A: Any, p: Any = None) -> Any:
+def cond(input: Any, p: Any = None) -> Any:
     """The condition numbers of matrices: the norm of each times that of its inverse.
 
     Args:
@@ -216,19 +216,19 @@ def cond(A: Any, p: Any = None) -> Any:
     Raises:
         RuntimeError, ValueError: for another norm, or matrices that are not square.
     """
-    if A.ndim < 2:
+    if input.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p is None or p in (2, -2):
-        values = svdvals(A)
+        values = svdvals(input)
         most, least = values[..., :1], values[..., -1:]
         return squeeze_one(least / most if p == -2 else most / least, values.ndim - 1)
     if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
         raise ValueError(f"linalg.cond got an invalid norm type: {p}")
-    check_matrices(f"linalg.cond(ord={p})", A._array)
+    check_matrices(f"linalg.cond(ord={p})", input._array)
     if p == "nuc":
-        values = svdvals(A)
+        values = svdvals(input)
         return sum_along(values, (values.ndim - 1,), False) * sum_along(
             1 / values, (values.ndim - 1,), False
         )
-    product = matrix_norm(A, p) * matrix_norm(inverse_with_info(A)[0], p)
+    product = matrix_norm(input, p) * matrix_norm(inverse_with_info(input)[0], p)
     return nan_to_num(product, math.inf, math.inf, -math.inf)

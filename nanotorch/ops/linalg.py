@@ -84,7 +84,7 @@ def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) ->
 
 
 def vector_norm(
-    x: Tensor,
+    input: Tensor,
     ord: float = 2,
     dim: Dims = None,
     keepdim: bool = False,
@@ -100,12 +100,12 @@ def vector_norm(
     Raises:
         NotImplementedError: for integers.
     """
-    x = x if dtype is None else convert(x, dtypes.as_dtype(dtype))
-    return norm_along(x, float(as_number(ord)), normal_dims(dim, x.ndim), keepdim)
+    input = input if dtype is None else convert(input, dtypes.as_dtype(dtype))
+    return norm_along(input, float(as_number(ord)), normal_dims(dim, input.ndim), keepdim)
 
 
 def matrix_norm(
-    A: Tensor,
+    input: Tensor,
     ord: Any = "fro",
     dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
@@ -122,20 +122,20 @@ def matrix_norm(
     Raises:
         RuntimeError: for any other ``ord``, or without matrices.
     """
-    if A.ndim < 2:
+    if input.ndim < 2:
         raise RuntimeError(
             "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
         )
-    A = A if dtype is None else convert(A, dtypes.as_dtype(dtype))
+    input = input if dtype is None else convert(input, dtypes.as_dtype(dtype))
     if ord == "fro":
-        return vector_norm(A, 2, dim, keepdim)
-    rows, columns = normal_dims(dim, A.ndim)
+        return vector_norm(input, 2, dim, keepdim)
+    rows, columns = normal_dims(dim, input.ndim)
     if ord in ("nuc", 2, -2):
-        return spectral_norm(A, ord, rows, columns, keepdim)
+        return spectral_norm(input, ord, rows, columns, keepdim)
     if ord not in (1, -1, INF, -INF):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     along, over = (columns, rows) if math.isinf(ord) else (rows, columns)
-    sums = norm_along(A, 1.0, (along,), keepdim)
+    sums = norm_along(input, 1.0, (along,), keepdim)
     over -= not keepdim and along < over
     return (amax if ord > 0 else amin)(sums, over, keepdim)
 
@@ -153,7 +153,7 @@ def spectral_norm(A: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -
 
 
 def norm(
-    A: Tensor,
+    input: Tensor,
     ord: Any = None,
     dim: Dims = None,
     keepdim: bool = False,
@@ -162,16 +162,16 @@ def norm(
 ) -> Tensor:
     """`matrix_norm` of a matrix (or over two dimensions), else `vector_norm`."""
     if ord is None:
-        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
-    if dim is None and A.ndim not in (1, 2):
+        return vector_norm(input, 2, dim, keepdim, dtype=dtype)
+    if dim is None and input.ndim not in (1, 2):
         raise RuntimeError(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-            f"{A.ndim}D."
+            f"{input.ndim}D."
         )
-    pair = A.ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
+    pair = input.ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
     if pair or isinstance(ord, str):
-        return matrix_norm(A, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)  # type: ignore[arg-type]
-    return vector_norm(A, ord, dim, keepdim, dtype=dtype)
+        return matrix_norm(input, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)  # type: ignore[arg-type]
+    return vector_norm(input, ord, dim, keepdim, dtype=dtype)
 
 
 @method(name="norm")

@@ -185,4 +185,5 @@ def provide() -> None:
         if o is not None and PUBLIC.get(name, o.functions[name]) is o.functions[name]:
             o.accept_out(rule)
         else:
-            PUBLIC[name] = with_out(PUBLIC[name], rule)
+            further = name != "norm"  # which PyTorch has in Python, too
+            PUBLIC[name] = with_out("nanotorch", name, PUBLIC[name], rule, further=further)

@@ -62,7 +62,7 @@ def is_signed(input: Tensor) -> bool:
     return input._array.dtype.kind in "if"
 
 
-@public
+@method
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
     need_tensors(input, other)

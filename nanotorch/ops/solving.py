@@ -286,7 +286,7 @@ def solved_triangle(input: Array, other: Array, upper: bool, left: bool, unit: b
 
 
 def solve_triangular(
-    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+    input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
     """`solve` for triangular matrices, of which the other triangle is not looked at.
 
@@ -294,4 +294,4 @@ def solve_triangular(
         upper: whether the matrices are upper triangular.
         unitriangular: take the diagonal for ones.
     """
-    return solved_triangle(A, B, upper, left, unitriangular)
+    return solved_triangle(input, B, upper, left, unitriangular)

@@ -1,28 +1,28 @@
-"""Which functions know their dimension by NumPy's name ``axis`` too, and ``keepdim`` by its."""
+"""Further names by which functions know their arguments, such as NumPy's ``axis``."""
 
-from nanotorch._core.op import PUBLIC
-from nanotorch._core.out import with_axis
+from types import FunctionType
+
+from nanotorch._core.arguments import exported, other_names
+from nanotorch._core.op import OPS, PUBLIC
 from nanotorch._core.tensor import Tensor
 
-# Those with an argument ``out`` have that already as functions. What is called very often, as
-# `sum`, has the argument itself or, as `unsqueeze`, does without.
-# fmt: off
-NAMES = (
-    "all", "amax", "amin", "aminmax", "any", "argmax", "argmin", "argsort",
-    "count_nonzero", "cummax", "cummin", "cumprod", "cumprod_", "cumsum", "cumsum_", "diff",
-    "index_fill", "index_fill_", "kthvalue", "log_softmax", "logcumsumexp", "logsumexp", "max",
-    "median", "min", "mode", "nanmean", "nanmedian", "nanquantile", "nansum", "prod",
-    "quantile", "renorm", "repeat_interleave", "scatter", "scatter_", "softmax", "sort",
-    "std", "std_mean", "take_along_dim", "tensor_split", "topk", "trapezoid", "trapz",
-    "unflatten", "var", "var_mean",
-)
-# fmt: on
+# PyTorch has them in Python as well, by one name each. Of methods `unflatten` is another.
+PLAIN = ("norm", "split", "unique", "unique_consecutive")
 
 
 def provide() -> None:
-    """Give functions and methods the names, once all are declared and have ``out=``."""
-    for name in NAMES:
-        if name in PUBLIC and PUBLIC[name].__code__.co_name != "accepting_out":
-            PUBLIC[name] = with_axis(PUBLIC[name])
-        if name in vars(Tensor):
-            setattr(Tensor, name, with_axis(vars(Tensor)[name]))
+    """Give functions and methods the names, once all are declared and have ``out=``.
+
+    Those of operations have them in their source.
+    """
+    generated = {function for o in OPS.values() for function in o.functions.values()}
+    for name, function in PUBLIC.items():
+        plain = isinstance(function, FunctionType) and function not in generated
+        if plain and name not in PLAIN:
+            PUBLIC[name] = exported("nanotorch", name, function)
+    for name, function in list(vars(Tensor).items()):
+        if isinstance(function, FunctionType) and function not in generated:
+            code = function.__code__
+            further = other_names(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
+            if further and name[:2] != "__" and name not in (*PLAIN, "unflatten"):
+                setattr(Tensor, name, exported(Tensor.__module__, f"Tensor.{name}", function))

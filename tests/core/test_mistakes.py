@@ -13,6 +13,6 @@ def test_the_former_order_is_told_to_be_deprecated_once(monkeypatch: pytest.Monk
     """The warning names what is to be written instead, and is not repeated."""
     monkeypatch.setattr(former, "said", set())
     x = torch.ones(2)
-    with pytest.warns(UserWarning, match=r"add\(Tensor other, \*, Number alpha = 1\)") as caught:
+    with pytest.warns(UserWarning, match=r"add_\(Tensor other, \*, Number alpha = 1\)") as caught:
         x.add_(2, x).sub_(2, x)
     assert [w.filename for w in caught] == [__file__]

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from nanotorch._core.arguments import exported as _exported
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.nn.functional.activation import elu as elu
 from nanotorch.nn.functional.activation import elu_ as elu_
@@ -153,3 +154,16 @@ from nanotorch.nn.functional.fractional import (
 )
 from nanotorch.nn.functional.grids import affine_grid as affine_grid
 from nanotorch.nn.functional.grids import grid_sample as grid_sample
+
+# Those that PyTorch has not written in Python, whose arguments have further names.
+# fmt: off
+for _name in (
+    "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "channel_shuffle",
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "cosine_similarity", "gelu", "hardshrink", "linear", "logsigmoid", "one_hot",
+    "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_",
+    "rrelu_", "selu_", "softplus", "softshrink", "threshold_", "celu_", "elu_", "hardtanh_",
+    "leaky_relu_",
+):
+    globals()[_name] = _exported(__name__, _name, globals()[_name])
+# fmt: on

@@ -125,8 +125,8 @@ def avg_pool3d(
     return result
 
 
-avg_pool2d = with_out(avg_pool2d, Out("avg_pool2d", SAME, strict=True))
-avg_pool3d = with_out(avg_pool3d, Out("avg_pool3d", SAME, strict=True))
+avg_pool2d = with_out(__name__, "avg_pool2d", avg_pool2d, Out("avg_pool2d", SAME, strict=True))
+avg_pool3d = with_out(__name__, "avg_pool3d", avg_pool3d, Out("avg_pool3d", SAME, strict=True))
 
 # Norms
 

@@ -1,0 +1,106 @@
+"""Functions know their arguments by the names that PyTorch knows them by, NumPy's included."""
+
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+from nanotorch._core.tensor import wrap
+from tests.ops.cases import GOLDEN
+from tests.ops.keywords import by_name, found, prepared, spellings
+from tests.ops.samples import TABLE
+
+ANSWERS = json.loads((GOLDEN / "keywords.json").read_text("utf-8"))
+# Functions that are more than PyTorch's, or less.
+MORE = ("nn.functional.sigmoid", "nn.functional.tanh")  # the operations themselves
+LESS = (["scalar1", "scalar2"],)  # of `result_type`, where two numbers may stand
+
+
+def taken(function: Any, own: Any, named: dict[str, Any]) -> bool:
+    """Whether a function takes arguments of these names."""
+    try:
+        function(*own, **named)
+    except TypeError:
+        return False
+    return True
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("path", ANSWERS)
+def test_names_of_arguments(path: str) -> None:
+    """Each argument by each of its names, where PyTorch takes it, and nowhere else."""
+    function = found(torch, path)
+    assert function is not None
+    row = TABLE[path] if path in TABLE else TABLE[path.rpartition(".")[2]]
+    for names, number, others in ANSWERS[path]:
+        if names in LESS:
+            continue
+
+        def arguments(names: Any = names, number: Any = number) -> tuple[Any, dict[str, Any]]:
+            args, kwargs = prepared(torch, path, row.samples[number], wrap)
+            own, named = by_name(path, args, names)
+            return own, named | kwargs
+
+        own, named = arguments()
+        function(*own, **named)
+        for position, _ in enumerate(spellings(named)):
+            own, named = arguments()
+            spelled = list(spellings(named))[position]
+            assert taken(function, own, spelled) is (others or path in MORE), spelled.keys()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.prod(x, axis=0, dim=0)", "torch.prod(x, 0, axis=0)", "torch.max(x, axis=0, dim=0)",
+        "torch.add(x, x, x2=x)", "torch.unsqueeze(x, 0, axis=0)", "x.unsqueeze(axis=0, x=1)",
+        "torch.add(x, x, bad=1)", "x.unsqueeze(bad=1)", "torch.flatten(x, bad=1)",
+        "torch.chunk(x, x=x, chunks=2)",
+    ],
+)  # fmt: skip
+def test_what_is_given_twice_or_unknown(call: str) -> None:
+    """PyTorch refuses it with a TypeError, too."""
+    with pytest.raises(TypeError, match="argument"):
+        eval(call, {"torch": torch, "x": torch.ones(2, 2)})
+
+
+def test_missing_arguments_are_named() -> None:
+    """In PyTorch's words, for operations whose arguments may come by other names."""
+    x = torch.ones(2, 2)
+    for call, told in [
+        (lambda: x.unsqueeze(), 'unsqueeze() missing 1 required positional arguments: "dim"'),
+        (
+            lambda: torch.unsqueeze(x=x),
+            'unsqueeze() missing 1 required positional arguments: "dim"',
+        ),
+        (lambda: torch.mm(x), 'mm() missing 1 required positional arguments: "mat2"'),
+    ]:
+        with pytest.raises(TypeError) as raised:
+            call()
+        assert str(raised.value) == told
+
+
+def test_a_wrong_argument_by_another_name_is_refused_by_its_own() -> None:
+    """The message names the function that was called, and the argument."""
+    x = torch.ones(2, 2)
+    with pytest.raises(TypeError, match=r"^unsqueeze\(\): argument 'dim' \(position 1\) must be"):
+        x.unsqueeze(axis="a")
+    with pytest.raises(TypeError, match=r"^sin\(\): argument 'input' \(position 1\) must be Ten"):
+        torch.sin(x="a")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "sum", "stack", "cat", "max", "exp", "flatten", "add", "conv1d", "layer_norm",
+        "norm", "einsum", "linalg.norm", "linalg.det", "special.expit", "special.i1",
+        "nn.functional.gelu", "nn.functional.linear", "nn.functional.relu",
+        "nn.functional.avg_pool2d", "Tensor.sum", "Tensor.max", "Tensor.unsqueeze",
+    ],
+)  # fmt: skip
+def test_functions_go_through_pickle(path: str) -> None:
+    """As they must, to be the `collate_fn` of a loader whose workers are spawned."""
+    function = found(torch, path)
+    assert pickle.loads(pickle.dumps(function)) is function
