@@ -135,6 +135,13 @@ class Shadow:
     def __getattr__(self, name: str) -> NoReturn:
         raise NoValues(name)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
+        # NumPy's reductions never release their operand if this raises. What they give has no
+        # values either, and says so to whoever asks it for them next.
+        if method in ("reduce", "accumulate", "reduceat") and "out" not in named:
+            return self
+        raise NoValues
+
 
 def no_values(self: Shadow, *args: Any, **kwargs: Any) -> NoReturn:
     """Refuse whatever needs values."""
@@ -149,7 +156,7 @@ OPERATORS = (
 for _name in (
     *NUMBERS, *OPERATORS, *("r" + n for n in OPERATORS), *("i" + n for n in OPERATORS),
     *("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert"),
-    *("array_ufunc", "array_function"),
+    "array_function",
 ):  # fmt: skip
     setattr(Shadow, f"__{_name}__", no_values)
 Shadow.__hash__ = object.__hash__  # type: ignore[method-assign]

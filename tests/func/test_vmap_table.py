@@ -1,6 +1,10 @@
 """Every operation of the table under `vmap` does what it does for one sample after the other."""
 
+import gc
 import re
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -9,6 +13,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core import batch_functions, batch_rules
+from nanotorch._core.batched import Shadow
 from nanotorch._core.op import OPS
 from tests.func.vmap_cases import (
     all_dims,
@@ -106,10 +111,35 @@ def check_row(name: str) -> None:
             check(case, dims)
 
 
+@contextmanager
+def leaving_nothing() -> Iterator[None]:
+    """A block after which no tensor of all samples is alive that it made."""
+    wholes: list[weakref.ref[torch.Tensor]] = []
+
+    def noted(self: Shadow, whole: torch.Tensor) -> None:
+        self.whole = whole
+        wholes.append(weakref.ref(whole))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Shadow, "__init__", noted)
+        yield
+    if any(whole() is not None for whole in wholes):
+        gc.collect()  # errors that were expected hold their frames
+    assert wholes
+    assert all(whole() is None for whole in wholes)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ROWS)
 def test_all_samples_at_once_are_one_after_the_other(name: str) -> None:
-    check_row(name)
+    with leaving_nothing():
+        check_row(name)
+
+
+def test_samples_that_stay_are_seen() -> None:
+    hoard: list[torch.Tensor] = []
+    with pytest.raises(AssertionError), leaving_nothing():
+        torch.vmap(lambda row: hoard.append(row) or row)(torch.ones(2, 2))
 
 
 def check_gradients(name: str) -> None:
