@@ -66,14 +66,12 @@ class OpNode(Node):
     apply_recorded: Any
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
+        if all(g is None for g in grads):
+            return (None,) * len(self.next_functions)
         if self.op.multi:
             g: Any = self._materialize(grads, graph)
-        elif self.op.results:
-            g = tuple(grads)
         else:
-            g = grads[0]
-            if g is None:
-                return (None,) * len(self.next_functions)
+            g = tuple(grads) if self.op.results else grads[0]
         return self.apply_recorded(g) if graph else self.apply_bare(g)
 
     def _materialize(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:

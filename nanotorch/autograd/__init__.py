@@ -16,25 +16,32 @@ from nanotorch.autograd.backward import backward as backward
 from nanotorch.autograd.backward import grad as grad
 from nanotorch.autograd.function import Function as Function
 from nanotorch.names.lookup import on_demand as _on_demand
+from nanotorch.names.lookup import stand_in as _stand_in
 
 _sys.modules["nanotorch.autograd.grad_mode"] = grad_mode  # PyTorch has a module of that name
 
 if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.autograd import functional as functional
     from nanotorch.autograd import graph as graph
-    from nanotorch.autograd import variable as variable
-    from nanotorch.autograd.gradcheck import gradcheck as gradcheck
-    from nanotorch.autograd.gradcheck import gradgradcheck as gradgradcheck
+    from nanotorch.autograd.former_variable import Variable as Variable
+    from nanotorch.autograd.former_variable import variable as variable
+    from nanotorch.autograd.gradient_check import gradcheck as gradcheck
+    from nanotorch.autograd.gradient_check import gradgradcheck as gradgradcheck
     from nanotorch.autograd.graph_view import make_dot as make_dot
     from nanotorch.autograd.graph_view import print_graph as print_graph
-    from nanotorch.autograd.variable import Variable as Variable
 else:
+    # PyTorch has files of the functions' names.
+    _stand_in(
+        "nanotorch.autograd.gradcheck",
+        {"nanotorch.autograd.gradient_check": "GradcheckError gradcheck gradgradcheck"},
+    )
+    _stand_in("nanotorch.autograd.variable", {"nanotorch.autograd.former_variable": "Variable"})
     __getattr__, __dir__ = _on_demand(
         "nanotorch.autograd",
         {
-            "nanotorch.autograd": "functional graph variable",
-            "nanotorch.autograd.gradcheck": "gradcheck gradgradcheck",
+            "nanotorch.autograd": "functional graph",
+            "nanotorch.autograd.former_variable": "Variable variable",
+            "nanotorch.autograd.gradient_check": "gradcheck gradgradcheck",
             "nanotorch.autograd.graph_view": "make_dot print_graph",
-            "nanotorch.autograd.variable": "Variable",
         },
     )

@@ -155,3 +155,77 @@ def once_only(torch: Any) -> Any:
 def error_class(torch: Any) -> Any:
     module = importlib.import_module(f"{torch.__name__}.autograd.gradcheck")
     return [module.GradcheckError.__name__, issubclass(module.GradcheckError, RuntimeError)]
+
+
+def outputs_that_depend_on_values(torch: Any) -> Any:
+    check = torch.autograd.gradcheck
+    x = leaf64(torch, 0.0, 1.0, 2.0)
+    functions = [
+        lambda x: x if x[0] > 0 else x[:2],
+        lambda x: x * 2 if x[0] > 0 else (x * 2)[None],
+        lambda x: (x * 2, (x if x[0] > 0 else x[:2]).detach()),
+        lambda x: (x * 2, (x > 0).nonzero()),
+        lambda x: x * 2 if x[0] > 0 else (x * 2).float(),
+        lambda x: (x * 2, x.argmax()),
+    ]
+    return [raised(check, f, x) for f in functions]
+
+
+def several_outputs(torch: Any) -> Any:
+    def x() -> Any:
+        return torch.tensor([[3.0, 1.0], [0.5, 2.0]], dtype=torch.float64, requires_grad=True)
+
+    functions = [
+        torch.std_mean,
+        lambda x: torch.var_mean(x, 1),
+        torch.aminmax,
+        torch.linalg.slogdet,
+        torch.linalg.qr,
+        lambda x: x.unbind(),
+        lambda x: x.split(1),
+        lambda x: torch.linalg.eigh(x @ x.mT)[0],
+    ]
+    checks = (torch.autograd.gradcheck, torch.autograd.gradgradcheck)
+    return [check(f, x()) for f in functions for check in checks]
+
+
+def no_gradient_of_any_output(torch: Any) -> Any:
+    stop = make(
+        torch,
+        lambda ctx, *tensors: tuple([t.clone() for t in tensors]),
+        lambda ctx, *grads: (None,) * len(grads),
+    ).apply
+    answers = []
+    for f in (torch.std_mean, torch.aminmax, torch.linalg.qr, lambda x: x.unbind(), torch.sort):
+        x = torch.tensor([[3.0, 1.0], [0.5, 2.0]], requires_grad=True)
+        outputs = stop(*[t for t in f(x) if t.requires_grad])
+        for recorded in (False, True):
+            answers += torch.autograd.grad(
+                outputs,
+                x,
+                [torch.ones_like(t) for t in outputs],
+                allow_unused=True,
+                retain_graph=True,
+                create_graph=recorded,
+            )
+    return answers
+
+
+def empty_batches(torch: Any) -> Any:
+    def leaf(*shape: int) -> Any:
+        return torch.ones(*shape, dtype=torch.float64, requires_grad=True)
+
+    functional = torch.nn.functional
+    return [
+        [check(lambda x: x * x, leaf(0, 2)), check(functional.linear, (leaf(0, 2), leaf(3, 2)))]
+        + [check(functional.conv2d, (leaf(0, 2, 3, 3), leaf(3, 2, 2, 2)))]
+        for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck)
+    ]
+
+
+def names_of_functions_and_files(torch: Any) -> Any:
+    for name in ("gradcheck", "variable", "grad_mode"):
+        importlib.import_module(f"{torch.__name__}.autograd.{name}")
+    autograd = torch.autograd
+    kinds = [type(getattr(autograd, name)).__name__ for name in ("gradcheck", "variable")]
+    return [kinds, type(autograd.grad_mode).__name__, raised(autograd.variable, torch.ones(1))]

@@ -6,7 +6,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.autograd import Function, gradcheck, gradgradcheck
-from nanotorch.autograd.gradcheck import GradcheckError
+from nanotorch.autograd.gradient_check import GradcheckError
 from tests.autograd.asking import as_pytorch
 
 test_as_pytorch = as_pytorch("gradcheck")

@@ -1,7 +1,7 @@
 """`Variable`, which tensors that require grad were wrapped in once."""
 
 import warnings
-from typing import Any
+from typing import Any, NoReturn
 
 from nanotorch._core.tensor import Tensor
 
@@ -40,3 +40,8 @@ class Variable(metaclass=VariableMeta):
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
         return data.detach().requires_grad_(requires_grad)
+
+
+def variable(*args: Any, **kwargs: Any) -> NoReturn:
+    """Refuse what `torch.tensor` does now."""
+    raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
