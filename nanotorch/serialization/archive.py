@@ -6,8 +6,11 @@ that. Other libraries read the tensors and pass over the texts.
 """
 
 import json
+import math
+import os
 import zlib
-from typing import Any
+from collections import Counter
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -20,6 +23,8 @@ from nanotorch.serialization.structure import RESERVED, Decoder, Encoder
 
 FORMAT = 1
 OURS, CHECKSUM = "nanotorch", "nanotorch.crc32"
+MOST_DIMENSIONS = 64
+LONGEST = 100  # characters of a name in a message
 # safetensors' names of dtypes; the rest is what NumPy or nanotorch lacks.
 DTYPES = {
     "BOOL": dtypes.bool_, "U8": dtypes.uint8, "I8": dtypes.int8, "I16": dtypes.int16,
@@ -74,7 +79,7 @@ def checksum(array: np.ndarray) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
-def unpacked(data: bytes, path: str) -> Any:
+def unpacked(file: BinaryIO, path: str) -> Any:
     """The object that a file holds: what was saved, or a dict of another library's tensors.
 
     Args:
@@ -84,17 +89,24 @@ def unpacked(data: bytes, path: str) -> Any:
         EOFError: for an empty file.
         RuntimeError: for one that is none of safetensors', or is not as it was written.
     """
-    header = read_header(data, path)
-    arrays = read_arrays(data, header, path)
-    metadata = header.get(RESERVED) or {}
-    if OURS not in metadata:
-        return {name: wrap(array.copy()) for name, array in arrays.items()}
+    header, size = read_header(file, path)
+    metadata = header.pop(RESERVED, {})
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise RuntimeError(f"{path}: its header is damaged (its metadata are no texts)")
+    try:
+        arrays = read_arrays(file, header, size, path)
+        if OURS not in metadata:
+            return {name: wrap(array.copy()) for name, array in arrays.items()}
+    except MemoryError:
+        raise RuntimeError(f"{path}: its {size:,} bytes do not fit into the memory") from None
     text = metadata[OURS]
-    if str(zlib.crc32(text.encode())) != metadata.get(CHECKSUM):
+    if str(zlib.crc32(text.encode(errors="replace"))) != metadata.get(CHECKSUM):
         raise RuntimeError(f"{path}: the description of its contents was changed after saving")
     try:
         return rebuilt(json.loads(text), arrays, path)
-    except (KeyError, ValueError, TypeError, AttributeError, MemoryError, RecursionError) as error:
+    except Exception as error:  # of any kind: a forger may write what he likes
+        if isinstance(error, RuntimeError) and str(error).startswith(path):
+            raise
         raise RuntimeError(
             f"{path}: the description of its contents makes no sense "
             f"({type(error).__name__}: {error})"
@@ -118,51 +130,102 @@ def rebuilt(told: Any, arrays: dict[str, np.ndarray], path: str) -> Any:
     return Decoder(dict(zip(names, placed, strict=True))).decode(told["structure"])
 
 
-def read_header(data: bytes, path: str) -> dict[str, Any]:
-    """The part of a file that tells names, dtypes, shapes and places, checked against its length.
+def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:
+    """The part of a file that tells names, dtypes, shapes and places, and how many bytes follow.
 
     Raises:
         EOFError: for an empty file.
-        RuntimeError: for one that is none of safetensors', or is cut off.
+        RuntimeError: for one that is none of safetensors'.
     """
-    if not data:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    beginning = file.read(16)
+    if not beginning:
         raise EOFError(f"{path} is empty, or was read to its end before; rewind it by seek(0)")
-    length = int.from_bytes(data[:8], "little")
+    length = int.from_bytes(beginning[:8], "little")
     # What safetensors itself takes for the longest header.
-    if len(data) < 8 or length > 100_000_000 or data[8:9] not in (b"{", b""):
-        begins = f"is no file of nanotorch or safetensors; it begins with {data[:16]!r}"
-        raise RuntimeError(f"{path} {description(data, path) or begins}")
-    if len(data) < 8 + length:
+    if size < 8 or length > 100_000_000 or beginning[8:9] not in (b"{", b""):
+        begins = f"is no file of nanotorch or safetensors; it begins with {beginning!r}"
+        raise RuntimeError(f"{path} {description(file, path) or begins}")
+    if size < 8 + length:
         raise RuntimeError(
-            f"{path} is cut off: its header has {length} bytes, of which {len(data) - 8} are there"
+            f"{path} is cut off: its header has {length} bytes, of which {size - 8} are there"
         )
+    file.seek(8)
     try:
-        header = json.loads(data[8 : 8 + length])
-        ends = [entry["data_offsets"][1] for name, entry in header.items() if name != RESERVED]
-        size = 8 + length + max(ends, default=0)
-    except (ValueError, TypeError, KeyError, LookupError, AttributeError, RecursionError) as error:
+        header = json.loads(file.read(length), object_pairs_hook=without_repetition)
+    except (ValueError, RecursionError) as error:
         raise RuntimeError(f"{path}: its header is damaged ({error})") from error
-    if size > len(data):
-        raise RuntimeError(f"{path} is cut off: of {size} bytes {len(data)} are there")
-    return dict(header)
+    return header, size - 8 - length
 
 
-def read_arrays(data: bytes, header: dict[str, Any], path: str) -> dict[str, np.ndarray]:
+def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of JSON with these keys and values."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"{short(twice)} stands there twice")
+    return found
+
+
+def short(value: object) -> str:
+    """What `repr` tells of a value, cut off where it becomes too long for a message."""
+    text = repr(value)
+    return text if len(text) <= LONGEST else text[:LONGEST] + "..."
+
+
+def read_arrays(
+    file: BinaryIO, header: dict[str, Any], size: int, path: str
+) -> dict[str, np.ndarray]:
     """The tensors of a file as arrays that cannot be written to.
 
     Raises:
-        RuntimeError: if they do not fit the file, or are of a dtype that nanotorch lacks.
+        RuntimeError: if they do not fit the `size` bytes of the file, or are of a dtype that
+            nanotorch lacks.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
+    places: dict[str, tuple[int, int]] = {}
     for name, entry in header.items():
-        if name != RESERVED and entry.get("dtype") not in DTYPES:
+        try:
+            kind, shape, (start, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+            whole = all(type(n) is int and 0 <= n < 2**63 for n in (*shape, start, end))
+        except (TypeError, KeyError, ValueError) as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise RuntimeError(f"{path}: its header is damaged ({short(name)}: {reason})") from None
+        if not isinstance(kind, str) or kind not in DTYPES:
             raise RuntimeError(
-                f"{path}: the tensor {name!r} has the dtype {entry.get('dtype')} of safetensors, "
-                f"which nanotorch lacks; convert it to one of {', '.join(DTYPES)} first"
+                f"{path}: the tensor {short(name)} has the dtype {kind!s:.{LONGEST}} of "
+                "safetensors, which nanotorch lacks; convert it to one of "
+                f"{', '.join(DTYPES)} first"
             )
-    try:
-        return load(data)
-    except SafetensorError as error:
-        raise RuntimeError(f"{path} is damaged: {error}") from error
+        if len(shape) > MOST_DIMENSIONS:
+            raise RuntimeError(
+                f"{path}: the tensor {short(name)} has {len(shape)} dimensions; an array of NumPy "
+                f"has at most {MOST_DIMENSIONS}"
+            )
+        if not whole or math.prod(shape) * DTYPES[kind].itemsize != end - start:
+            raise RuntimeError(
+                f"{path} is damaged: the tensor {short(name)} of shape {short(shape)} and dtype "
+                f"{kind} cannot take the bytes from {short(start)} to {short(end)}"
+            )
+        places[name] = start, end
+    reached = 0
+    for name, (start, end) in sorted(places.items(), key=lambda place: place[1]):
+        if start != reached:
+            raise RuntimeError(
+                f"{path} is damaged: the tensor {short(name)} begins at {start}, where the one "
+                f"before ends at {reached}"
+            )
+        reached = end
+    if reached > size:
+        raise RuntimeError(f"{path} is cut off: of {reached} bytes of tensors {size} are there")
+    if reached < size:
+        raise RuntimeError(f"{path} is damaged: {size - reached} bytes are no part of a tensor")
+    data = file.read(size)
+    arrays = {}
+    for name, (start, _) in places.items():
+        kind, shape = DTYPES[header[name]["dtype"]].numpy, header[name]["shape"]
+        try:
+            arrays[name] = np.ndarray(shape, kind, data, start)
+        except (ValueError, OverflowError) as error:  # of none times too many elements
+            raise RuntimeError(f"{path}: the shape of the tensor {short(name)}: {error}") from None
+    return arrays

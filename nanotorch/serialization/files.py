@@ -1,14 +1,22 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and read only if they have an end."""
 
 import contextlib
+import errno
+import io
 import os
+import re
 import secrets
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 Parts = Sequence[bytes | memoryview]
 """The bytes of a file in parts, which need not be copied to be one."""
+
+
+UNFINISHED = re.compile(r"\..+\.(json|yaml|safetensors)-[0-9a-f]{8}")
+"""The names under which `write_atomically` begins the files of a run."""
 
 
 @contextlib.contextmanager
@@ -53,6 +61,49 @@ def write_atomically(
             os.close(descriptor)
 
 
+def remove_unfinished(directory: Path) -> None:
+    """Remove what a process that was killed while it wrote has left in a directory."""
+    for path in directory.iterdir():
+        if UNFINISHED.fullmatch(path.name) and (path.is_file() or path.is_symlink()):
+            path.unlink(missing_ok=True)
+
+
+def opened(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file to read.
+
+    Raises:
+        OSError: if it cannot be read, or is a device or a pipe, which may never end, nor begin.
+        ValueError: if there can be no file of this name.
+    """
+
+    def without_waiting(name: str, flags: int) -> int:  # for somebody who writes to a pipe
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+    file = io.FileIO(path, opener=without_waiting)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "is a device or a pipe, not a file", os.fspath(path))
+    return io.BufferedReader(file)
+
+
+def contents(path: Path, largest: int) -> bytes:
+    """Return what is in a file of at most `largest` bytes.
+
+    Raises:
+        OSError: if it cannot be read, is larger, or is no file.
+    """
+    try:
+        file = opened(path)
+    except ValueError:  # a NUL in the name, for one
+        raise OSError(errno.EINVAL, "is not a file name", str(path)) from None
+    with file, naming(path):
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(largest + 1) if size <= largest else b""
+    if max(size, len(data)) > largest:
+        raise OSError(errno.EFBIG, f"has more than {largest:,} bytes", str(path))
+    return data
+
+
 def write(f: Any, data: Parts) -> None:
     """Write parts to a path or to an object with a method ``write``.
 
@@ -78,14 +129,14 @@ def write(f: Any, data: Parts) -> None:
     write_atomically(path, data)
 
 
-def read(f: Any) -> bytes:
-    """Return what is in a file, or in a file object from where it stands.
+def source(f: Any) -> BinaryIO:
+    """Return the file at a path, or in memory what is in a file object from where it stands.
 
     Raises:
         AttributeError: for what is neither a path nor a file object.
     """
     if isinstance(f, (str, os.PathLike)):
-        return Path(f).read_bytes()
+        return opened(f)
     if not hasattr(f, "read"):
         raise AttributeError(
             f"'{type(f).__name__}' object has no attribute 'read'. nanotorch.load reads from a "
@@ -94,4 +145,4 @@ def read(f: Any) -> bytes:
     data = f.read()
     if isinstance(data, str):
         raise TypeError("the file object gives text; open the file in binary mode, 'rb'")
-    return bytes(data)
+    return io.BytesIO(data)

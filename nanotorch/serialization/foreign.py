@@ -1,7 +1,7 @@
 """What a file is that `load` cannot read, by its first bytes, and what to do about it."""
 
-import io
 import zipfile
+from typing import BinaryIO
 
 CONVERT = (
     "It holds pickles, which can run any code when they are read, so nanotorch does not read it. "
@@ -22,19 +22,22 @@ KINDS = (
     (b"<", "a page of the web rather than the file that was to be fetched"),
     (b"\x1f\x8b", "compressed by gzip; unpack it first"),
 )
+BEGINNING = 32
 MAGIC = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"  # of PyTorch's files before 1.6
 
 
-def description(data: bytes, path: str) -> str | None:
-    """What the file is and what to do, in a sentence; None if its beginning tells nothing.
+def description(file: BinaryIO, path: str) -> str | None:
+    """What a file is and what to do, in a sentence; None if its beginning tells nothing.
 
     Args:
         path: how the file is named in the advice.
     """
+    file.seek(0)
+    data = file.read(BEGINNING)
     if data.startswith(b"PK\x03\x04"):
-        return zip_description(data, path)
+        return zip_description(file, path)
     if data[:1] == b"\x80" and data[1:2] in b"\x02\x03\x04\x05":
-        kind = "a checkpoint of torch.save in its old format" if MAGIC in data[:32] else "a pickle"
+        kind = "a checkpoint of torch.save in its old format" if MAGIC in data else "a pickle"
         return f"is {kind}. {CONVERT.format(path=path)}"
     for beginning, kind in KINDS:
         if data.startswith(beginning):
@@ -42,11 +45,11 @@ def description(data: bytes, path: str) -> str | None:
     return None
 
 
-def zip_description(data: bytes, path: str) -> str:
+def zip_description(file: BinaryIO, path: str) -> str:
     """As `description`, for a zip archive."""
     try:
-        names = zipfile.ZipFile(io.BytesIO(data)).namelist()
-    except zipfile.BadZipFile:
+        names = zipfile.ZipFile(file).namelist()
+    except Exception:  # of which a damaged archive may cause many
         # Its directory stands at its end.
         return (
             "is a zip archive that was cut off, maybe a checkpoint of torch.save; get it again. "

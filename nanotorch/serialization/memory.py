@@ -13,11 +13,15 @@ Layout = dict[str, Any]
 
 def extent(array: np.ndarray) -> tuple[int, int]:
     """The address of an array's first byte and of that after its last."""
-    start = address(array)
+    return span(array, address(array), array.strides)
+
+
+def span(array: np.ndarray, start: int, strides: Sequence[int]) -> tuple[int, int]:
+    """As `extent`, of the array with its first element at `start`, and these strides."""
     if not array.size:
         return start, start
     # Negative strides reach below the first element.
-    reach = [(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]
+    reach = [(n - 1) * step for n, step in zip(array.shape, strides, strict=True)]
     below, above = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
     return start + below, start + above + array.itemsize
 
@@ -81,10 +85,13 @@ def laid_out(arrays: Sequence[np.ndarray], layouts: Sequence[Layout | None]) -> 
         memory = memories.get(layout["group"])
         if memory is None:
             memory = memories[layout["group"]] = np.zeros(layout["bytes"], np.uint8)
-        # NumPy refuses an array that would lead out of the memory.
-        placed = np.ndarray(
-            array.shape, array.dtype, memory, layout["offset"], tuple(layout["strides"])
-        )
+        offset, strides = layout["offset"], tuple(layout["strides"])
+        # NumPy refuses an array that would lead out of the memory, unless the numbers are so large
+        # that its own arithmetic overflows.
+        start, stop = span(array, offset, strides)
+        if start < 0 or stop > memory.size:
+            raise ValueError(f"bytes {start} to {stop} of {memory.size}")
+        placed = np.ndarray(array.shape, array.dtype, memory, offset, strides)
         placed[...] = array
         result.append(placed)
     return result

@@ -5,7 +5,7 @@ from typing import Any
 
 from nanotorch._core.device import absent, device
 from nanotorch.serialization.archive import packed, unpacked
-from nanotorch.serialization.files import read, write
+from nanotorch.serialization.files import source, write
 
 
 def save(
@@ -64,11 +64,13 @@ def load(
         EOFError: for an empty file.
         RuntimeError: for a file that is cut off, changed or of another format; the text tells
             which, and how to convert a checkpoint of PyTorch's.
+        OSError: if the path is not that of a file that can be read.
         AssertionError, RuntimeError: if ``map_location`` is not the CPU.
     """
     check_location(map_location)
     name = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
-    return unpacked(read(f), str(name))
+    with source(f) as file:
+        return unpacked(file, str(name))
 
 
 def check_location(where: Any) -> None:

@@ -182,8 +182,11 @@ class Decoder:
         return result
 
     def array(self, name: str) -> np.ndarray:
-        """The array of this name."""
-        return self._arrays[name]
+        """The array of this name, which stands at one place.
+
+        At many it could make a small file fill the memory.
+        """
+        return self._arrays.pop(name)
 
     def tensor(self, content: Any, value: Any) -> Tensor:
         """A leaf, the same one at all places where it stood."""
