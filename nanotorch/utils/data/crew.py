@@ -5,6 +5,7 @@ import os
 import pickle
 import signal
 import socket
+import threading
 import time
 import warnings
 import weakref
@@ -33,16 +34,28 @@ NOT_PICKLED = (
 def interrupts_held_back() -> Iterator[None]:
     """A block in which Ctrl-C waits; a process that is started in it lets it in when it is ready.
 
-    Else a worker that is still on its way to `set_up_process` would end with a traceback.
+    Else a worker that is still on its way to `set_up_process`, or that has been told only half of
+    its job, would end with a traceback.
     """
     if not HOLDS_BACK:
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    held: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if main else None
+    # The new process inherits the mask. Here it is not enough: the system hands the signal to a
+    # thread without a mask, such as those of BLAS, and Python runs the handler in the main thread.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    if handler is not None:
+        signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if held:
+            signal.raise_signal(signal.SIGINT)
 
 
 class Crew:
@@ -70,12 +83,12 @@ class Crew:
             try:
                 with interrupts_held_back():
                     process.start()
+                    self.processes.append(process)
             except (TypeError, AttributeError, pickle.PicklingError):
                 warnings.warn(NOT_PICKLED, stacklevel=5)
                 raise
             finally:
                 other.close()
-            self.processes.append(process)
 
     def send(self, worker: int, message: Any) -> None:
         """Send a message to a worker; that one has died is told when its answer is waited for."""
