@@ -7,12 +7,12 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from nanotorch.train.cli import main
+from tests.patience import LONG, wait_until
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 ROOT = Path(__file__).parents[2]
@@ -170,12 +170,10 @@ def test_a_terminal_gets_a_bar() -> None:
 def test_an_interrupted_run_keeps_clean_records(number: signal.Signals, code: int) -> None:
     write_example(Path(), REGRESSION.replace("epochs: 2", "epochs: 100000000"))
     process = start([*SCRIPT, "--config", "x.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 60
-    while not any(path.stat().st_size for path in Path("runs").glob("x/*/metrics.jsonl")):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    records = "x/*/metrics.jsonl"
+    wait_until(lambda: any(path.stat().st_size for path in Path("runs").glob(records)))
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LONG)
     assert (process.returncode, err) == (code, b"")
     assert re.search(rb"^interrupted after \d+ steps, ", out, re.MULTILINE)
     (directory,) = Path("runs/x").iterdir()
@@ -215,7 +213,7 @@ def test_a_reader_may_leave(leaving: str) -> None:
     if leaving == "stdout":
         assert process.stderr.read() == b""
         process.stderr.close()
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=LONG) == 0
     (path,) = Path("runs/x").glob("*/run.json")
     run = json.loads(path.read_text("utf-8"))
     assert (run["status"], run["steps"]) == ("finished", 20000)
@@ -227,10 +225,10 @@ def test_a_reader_of_errors_may_leave() -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "wb") as nobody:
-        assert start([*SCRIPT, "--nope"], stderr=nobody.fileno()).wait(timeout=60) == 2
+        assert start([*SCRIPT, "--nope"], stderr=nobody.fileno()).wait(timeout=LONG) == 2
         write_example(Path())
         command = [*SCRIPT, "--config", "x.yaml", "nope=1"]
-        assert start(command, stderr=nobody.fileno()).wait(timeout=60) == 2
+        assert start(command, stderr=nobody.fileno()).wait(timeout=LONG) == 2
 
 
 @posix

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ import nanotorch as torch
 from nanotorch.train import load_config, resume, train
 from nanotorch.train.checkpoints import step_of
 from nanotorch.train.events import TensorBoardEvents, cut_back, hyperparameters, sizes
+from tests.patience import wait_until
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, write_example
 from tests.train.test_cli import SCRIPT, posix, start
 
@@ -156,10 +156,7 @@ def test_a_killed_run_is_readable_to_its_last_checkpoint() -> None:
     write_example(Path(), CLASSIFICATION.replace("steps: 5", "steps: 100000"))
     more = ["log.tensorboard=true", "log.progress=false", "checkpoint.seconds=0.2"]
     process = start([*SCRIPT, "--config", "x.yaml", *more], stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while len(list(Path("runs").glob("x/*/checkpoints/step-*"))) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: len(list(Path("runs").glob("x/*/checkpoints/step-*"))) >= 2)
     process.send_signal(signal.SIGKILL)
     process.wait()
     (directory,) = Path("runs/x").iterdir()

@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from nanotorch.train.cli import main
 from nanotorch.train.fitting import Fitting
 from nanotorch.train.minimization import Minimization
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
-from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix, start
+from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix
 
 LAYERS = (
     "model.layers=[{name: Linear, out_features: 5}, BatchNorm1d, ReLU, {name: Dropout, p: 0.3}, "
@@ -230,24 +229,32 @@ def test_a_longer_run_has_a_longer_schedule(warmup: int) -> None:
 
 @posix
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("text", [REGRESSION, MINIMIZATION])
-def test_an_interrupted_run_goes_on(number: signal.Signals, code: int, text: str) -> None:
+@pytest.mark.parametrize(("text", "part"), [(REGRESSION, Fitting), (MINIMIZATION, Minimization)])
+def test_an_interrupted_run_goes_on(
+    number: signal.Signals,
+    code: int,
+    text: str,
+    part: type,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     length = "train.epochs=1200" if text == REGRESSION else "function.iterations=20000"
     write_example(Path(), text)
     more = [length, "optimizer={name: Adam, lr: 1e-4}", "log.progress=false"]
     whole = train(load_config("x.yaml", more))
     before = set(Path("runs/x").iterdir())
-    process = start([*SCRIPT, "--config", "x.yaml", *more], stdout=subprocess.PIPE)
-    deadline = time.monotonic() + 60
-    while not any(path.stat().st_size > 9999 for path in Path("runs/x").glob("*/metrics.jsonl")
-                  if path.parent not in before):  # fmt: skip
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    process.send_signal(number)
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == code
+    left, step = iter(range(300, 0, -1)), part.step
+
+    def interrupted(self: Any, batch: Any) -> tuple[float, int]:
+        if next(left, 0) == 1:
+            os.kill(os.getpid(), number)
+        return step(self, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(part, "step", interrupted)
+        assert main(["--config", "x.yaml", *more], SCRIPT[1]) == code
     (directory,) = set(Path("runs/x").iterdir()) - before
-    said, what = out.decode().splitlines()[-1].split(": ")
+    said, what = capsys.readouterr().out.splitlines()[-1].split(": ")
     assert said == "to go on"
     subprocess.run(what, shell=True, env=ENVIRONMENT, check=True, stdout=subprocess.DEVNULL)
     assert left_by(directory) == left_by(whole.directory)

@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from nanotorch.train import sweep
+from tests.patience import LONG, wait_until
 from tests.train.examples import REGRESSION, write_example
 from tests.train.test_cli import posix
 
@@ -109,12 +109,10 @@ def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool,
         command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
-        end = time.monotonic() + 60
-        while len([*Path("runs").glob("*/*/*/*/metrics.jsonl")]) < 2 and time.monotonic() < end:
-            time.sleep(0.1)
-        time.sleep(0.5)
+        records = "*/*/*/*/metrics.jsonl"
+        wait_until(lambda: sum(p.stat().st_size > 0 for p in Path("runs").glob(records)) == 2)
         (os.killpg if group else os.kill)(process.pid, number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=LONG)
     finally:
         process.kill()
     assert (process.returncode, err) == (code, "interrupted\n")

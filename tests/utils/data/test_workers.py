@@ -17,6 +17,7 @@ import pytest
 import nanotorch as torch
 from nanotorch.utils.data import DataLoader, Dataset, TensorDataset, get_worker_info
 from tests.asking import as_pytorch
+from tests.patience import LONG, wait_until
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="the datasets of these tests need a fork"),
@@ -25,8 +26,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This DataLoader will create"),
 ]
 
-# Seconds after which a test fails: nothing that works comes near, however busy the machine is.
-LONG = 120
 FORK = multiprocessing.get_context("fork") if os.name == "posix" else None
 
 test_workers = as_pytorch("data_workers")
@@ -59,12 +58,8 @@ def alive(pid: int) -> bool:
     return True
 
 
-def gone(pids: Any) -> bool:
-    """Whether the processes end; they have long to do so on a busy machine."""
-    due = time.monotonic() + LONG
-    while any(alive(int(pid)) for pid in pids) and time.monotonic() < due:
-        time.sleep(0.02)
-    return not any(alive(int(pid)) for pid in pids)
+def wait_for_the_end_of(pids: Any) -> None:
+    wait_until(lambda: not any(alive(int(pid)) for pid in pids))
 
 
 def pid_of(index: int) -> int:
@@ -136,7 +131,7 @@ def test_a_killed_worker_is_told_of_and_the_others_end() -> None:
     with pytest.raises(RuntimeError, match=r"worker \(pid\(s\) \d+\) exited unexpectedly") as told:
         next(batches)
     assert "is killed by signal: Killed" in str(told.value.__cause__)
-    assert gone(seen)
+    wait_for_the_end_of(seen)
 
 
 def test_a_worker_killed_from_outside_between_passes() -> None:
@@ -145,7 +140,7 @@ def test_a_worker_killed_from_outside_between_passes() -> None:
     os.kill(min(pids), signal.SIGKILL)
     with pytest.raises(RuntimeError, match="exited unexpectedly"):
         list(kept)
-    assert gone(pids)
+    wait_for_the_end_of(pids)
     fresh = {int(batch) for batch in kept}
     assert not fresh & pids
 
@@ -279,7 +274,7 @@ def test_ctrl_c(tmp_path: Path, options: str) -> None:
     assert out == "interrupted\n"
     assert program.returncode == -signal.SIGINT
     assert err.count("Traceback") == 1
-    assert gone(pids)
+    wait_for_the_end_of(pids)
 
 
 # Ctrl-C at the worst of moments: a worker's process is there and has not been told its job. The
@@ -317,7 +312,7 @@ def test_a_program_that_is_killed_leaves_no_workers(tmp_path: Path) -> None:
     program, pids = started(tmp_path, "main()")
     program.kill()
     program.communicate(timeout=LONG)
-    assert gone(pids)
+    wait_for_the_end_of(pids)
 
 
 def test_a_program_that_ends_within_a_loop(tmp_path: Path) -> None:
@@ -326,7 +321,7 @@ def test_a_program_that_ends_within_a_loop(tmp_path: Path) -> None:
     program, pids = started(tmp_path, call)
     _, err = program.communicate(timeout=LONG)
     assert (program.returncode, err) == (0, "")
-    assert gone(pids)
+    wait_for_the_end_of(pids)
 
 
 class Known(Dataset[Any]):
