@@ -203,7 +203,7 @@ class Generator(Twister):
         else:
             checks.require(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
             drawn = self.uniform64(size)
-        return (drawn.reshape(shape) < p).astype(dtype)
+        return np.asarray(drawn.reshape(shape) < p, dtype)  # what NumPy compares to may be a scalar
 
     def exponential(self, shape: Shape, dtype: DTypeLike = np.float32, rate: float = 1.0) -> Array:
         """Exponentially distributed numbers: `exponential_`."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import refused
 from nanotorch._core.batch_rules import Call, in_line
 from nanotorch._core.copying import like
 from nanotorch._core.grad_mode import mode
@@ -377,6 +378,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 @method(public=False)
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place `index_put`."""
+    if not isinstance(values, Tensor):
+        raise refused(values, "Tensor", ("index_put_", "values", 2))
     return put_into(self, checked_indices(indices, self.ndim), values, accumulate)
 
 

@@ -15,6 +15,7 @@ from nanotorch.ops.inplace import copy_
 from nanotorch.ops.joining import cat
 from nanotorch.ops.memory import clone
 from nanotorch.ops.order import movedim
+from nanotorch.ops.products import vdot
 from nanotorch.ops.reduction import sum
 from nanotorch.ops.running import cumprod
 from nanotorch.ops.shape import reshape, unsqueeze
@@ -142,10 +143,13 @@ def chain_matmul(*matrices: Any) -> Any:
     """`torch.linalg.multi_dot` of matrices given one by one.
 
     Raises:
-        RuntimeError: for none.
+        RuntimeError: for none, or one that is no matrix.
     """
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    for matrix in matrices:
+        if matrix.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
     return multi_dot(matrices) if len(matrices) > 1 else clone(matrices[0])
 
 
@@ -153,8 +157,23 @@ def chain_matmul(*matrices: Any) -> Any:
 
 
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
-    """The products of vectors along ``dim``; other dimensions broadcast."""
-    return sum(x * y, dim)
+    """The products of vectors along ``dim``; other dimensions broadcast.
+
+    Raises:
+        RuntimeError: for two dtypes, or two vectors of different sizes.
+        NotImplementedError: for integers and bools.
+    """
+    if not x.is_floating_point():
+        raise NotImplementedError(
+            "linalg.vecdot: Expected a floating point or complex tensor as input. Got "
+            f"{x.dtype.char}"
+        )
+    if x.dtype is not y.dtype:
+        raise RuntimeError(
+            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{x.dtype.char} and y of type {y.dtype.char} instead"
+        )
+    return vdot(x, y) if x.ndim == y.ndim == 1 else sum(x * y, dim)
 
 
 def powers(x: Any, N: int) -> Any:

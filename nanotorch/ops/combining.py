@@ -254,6 +254,8 @@ def check_sets(x1: Any, x2: Any, p: float) -> None:
             raise RuntimeError(
                 f"cdist only supports floating-point dtypes, {name} got: {x.dtype.char}"
             )
+    if x1.dtype != x2.dtype:
+        raise RuntimeError(f"expected scalar type {x1.dtype.char} but found {x2.dtype.char}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     common_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))

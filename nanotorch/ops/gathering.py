@@ -10,11 +10,12 @@ from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.batch_rules import dimensions
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.accumulation import add_rows
 from nanotorch.ops.arguments import need_tensors, number_in
 from nanotorch.ops.expanding import common_shape, expand_to
 from nanotorch.ops.inplace import writer
+from nanotorch.ops.rounding import NO_DERIVATIVE, no_derivative
 
 # Along one dimension
 
@@ -183,17 +184,47 @@ def scatter_number_in_place(input: Array, dim: int, index: Array, value: dtypes.
     return put_along(input, dim, index, None, number_in(value, input.dtype))
 
 
-def reduced(input: Tensor, dim: int, index: Tensor, src: Any, reduce: str) -> Tensor:
-    """``input`` with ``src`` added or multiplied where ``index`` says; it has no gradient."""
+def combine_along(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
+    """Add or multiply ``src``, which is 0-d for a number, where ``index`` says."""
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
-    out, picked = input._array.copy(), index._array
-    source = src._array if isinstance(src, Tensor) else None
-    dim = check_index("scatter", out, picked, dim, source)
-    values = np.broadcast_to(src, picked.shape) if source is None else part(source, picked.shape)
+    dim = check_index("scatter", input, index, dim, src if src.ndim else None)
+    values = part(src, index.shape) if src.ndim else np.broadcast_to(src, index.shape)
     function = np.add if reduce == "add" else np.multiply
-    function.at(out, at(picked, dim), values.astype(out.dtype))
-    return Tensor._lift(out)
+    function.at(input, at(index, dim), values.astype(input.dtype))
+    return input
+
+
+@op(
+    input=lambda g: no_derivative("scatter"),
+    src=lambda g: no_derivative("scatter"),
+    node=NO_DERIVATIVE,
+    method=False,
+    public=False,
+    batch=dimensions,
+)
+def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
+    """A copy of ``input`` after `combine_along`."""
+    return combine_along(np.array(input, order="C"), dim, index, src, reduce)
+
+
+@writer(
+    input=lambda g: no_derivative("scatter_"),
+    src=lambda g: no_derivative("scatter_"),
+    node=NO_DERIVATIVE,
+    overlap=False,
+    batch=dimensions,
+)
+def scatter_combined_in_place(
+    input: Array, dim: int, index: Array, src: Array, reduce: str
+) -> Array:
+    """In-place `scatter_combined`."""
+    return combine_along(input, dim, index, src, reduce)
+
+
+def as_source(src: Any) -> Tensor:
+    """A tensor as it is, a number as one without dimensions."""
+    return src if isinstance(src, Tensor) else wrap(np.array(src))
 
 
 @method
@@ -212,7 +243,7 @@ def scatter(
     """
     src = value if src is None else src
     if reduce is not None:
-        return reduced(input, dim, index, src, reduce)
+        return scatter_combined(input, dim, index, as_source(src), reduce)
     scattering = scatter_number if isinstance(src, (bool, int, float)) else scatter_tensor
     return scattering(input, dim, index, src)
 
@@ -225,7 +256,7 @@ def scatter_(
     """In-place `scatter`."""
     src = value if src is None else src
     if reduce is not None:
-        return self.copy_(reduced(self, dim, index, src, reduce))
+        return scatter_combined_in_place(self, dim, index, as_source(src), reduce)
     number = isinstance(src, (bool, int, float))
     scattering = scatter_number_in_place if number else scatter_tensor_in_place
     return scattering(self, dim, index, src)

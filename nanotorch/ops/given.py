@@ -3,6 +3,7 @@
 from typing import Any
 
 from nanotorch._core.arguments import refused
+from nanotorch._core.grad_mode import mode
 from nanotorch._core.tensor import Tensor
 
 
@@ -14,6 +15,20 @@ def tensor_given(name: str, input: Any) -> None:
     """
     if not isinstance(input, Tensor):
         raise refused(input, "Tensor", (name, "input", 1))
+
+
+def constants_given(name: str, **given: Tensor | None) -> None:
+    """Refuse tensors to which nothing is passed back, if a gradient might be expected.
+
+    Raises:
+        RuntimeError: with the argument's name.
+    """
+    for argument, value in given.items():
+        if value is not None and value.requires_grad and mode.enabled:
+            raise RuntimeError(
+                f"The function '{name}' is not differentiable with respect to argument "
+                f"'{argument}'. This input cannot have requires_grad True."
+            )
 
 
 def tensors_given(name: str, **given: Any) -> None:

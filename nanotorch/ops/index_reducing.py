@@ -53,7 +53,7 @@ def check_index_reduce(input: Array, dim: int, index: Array, source: Array, redu
             f"source.size(dim): ({count}), for dim: {dim}"
         )
     rest = [a.shape[:dim] + a.shape[dim + 1 :] for a in (input, source)]
-    if input.ndim and source.ndim and rest[0] != rest[1]:
+    if (input.ndim == 0) != (source.ndim == 0) or rest[0] != rest[1]:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. "
             f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"

@@ -40,8 +40,6 @@ CONVERTING = (
 CONVERTING_ELSE = {
     "cholesky_inverse": CASTABLE.format("cholesky_inverse"),
     "cholesky_solve": CASTABLE.format("cholesky_solve"),
-    "float_power": "the output given to float_power has dtype {out} but the operation's result "
-    "requires dtype {result}",
     "ldexp": "ldexp can't be cast to the desired output type {out}",
     "logsumexp": "logsumexp(): Expected floating point type for result tensor, but got: {out}",
     "mean": "mean.dtype_out(): input types can't be cast to the desired output type {out}",
@@ -60,6 +58,8 @@ STRICT = {
     "for out's dtype.": ("amax", "amin"),
     "addmv input tensors must have the same dtype, but got {out}, {result}, and {result}": ("mv",),
     "self and mat2 must have the same dtype, but got {out} and {result}": ("addbmm",),
+    "the output given to float_power has dtype {out} but the operation's result requires dtype "
+    "{result}": ("float_power",),
     "all only supports bool tensor for result, got: {out}": ("all",),
     "any only supports bool tensor for result, got: {out}": ("any",),
     "Expected out type to be {result} but got {out}": ("where",),
@@ -126,8 +126,9 @@ KNOWN_AS = {
 # What PyTorch computes without a derivative, or without a look at what requires grad.
 UNRECORDED = (
     "all", "any", "argmax", "argmin", "bucketize", "conj_physical", "diag", "eq", "ge", "gt",
-    "histc", "inner", "isin", "isneginf", "isposinf", "le", "log_softmax", "lt", "ne",
-    "nanquantile", "nonzero", "nonzero_static", "quantile", "searchsorted", "signbit",
+    "histc", "inner", "isin", "isneginf", "isposinf", "le", "log_softmax", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "lt", "nanquantile", "ne",
+    "nonzero", "nonzero_static", "quantile", "searchsorted", "signbit",
     "slice_scatter", "softmax", "tensordot",
 )  # fmt: skip
 # What refuses an input whose memory lies partly, or at all, in what is written to.

@@ -12,6 +12,7 @@ from nanotorch._core.batch_rules import merged
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import number_in
 from nanotorch.ops.taps import RESAMPLE, Maps, Taps, along
 from nanotorch.ops.windows import last
 
@@ -32,7 +33,7 @@ def constant_pad(input: Array, pad: tuple[int, ...], value: Number) -> Array:
     if max(pad, default=0) <= 0:
         return input[kept].copy("K")
     kind = input.dtype
-    out = np.full(shape, int(value) if kind.kind in "iu" else value, kind)
+    out = np.full(shape, number_in(value if kind.kind == "b" else float(value), kind), kind)
     into = [slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims]
     out[last(into)] = input[kept]
     return out

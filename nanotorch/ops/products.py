@@ -6,7 +6,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.batch_rules import Call, dimensions
-from nanotorch._core.layout import normal_dim
+from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors
@@ -84,7 +84,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     if a.dtype != b.dtype:
         raise RuntimeError("both inputs should have same dtype")
     for d, e in zip(first, second, strict=True):
-        m, n = a.shape[d], b.shape[e]
+        m, n = a.shape[own_dim(d, a.ndim)], b.shape[own_dim(e, b.ndim)]
         if n == 1:
             a = sum_along(a, (normal_dim(d, a.ndim),), True)
         elif m == 1:

@@ -291,17 +291,21 @@ def normal(
         return leaf(draw(shape, numpy_dtype(dtype), mean, std), requires_grad, device)
     if not isinstance(std, Tensor):
         assert isinstance(mean, Tensor)
-        values = draw(mean._array.shape, mean._array.dtype, 0.0, std) + mean._array
+        values = draw(mean._array.shape, mean._array.dtype, 0.0, std)
+        values += mean._array
         return recorded(wrap(values), NORMALS[1], mean)
     if not isinstance(mean, Tensor):
         check_std(std)
-        values = draw(std._array.shape, std._array.dtype) * std._array
-        return recorded(wrap(values + np.array(mean, values.dtype)), NORMALS[2], std)
+        values = draw(std._array.shape, std._array.dtype)
+        values *= std._array
+        values += np.array(mean, values.dtype)
+        return recorded(wrap(values), NORMALS[2], std)
     check_std(std)
     shape = common_shape(tuple(mean.shape), tuple(std.shape))
     values = draw(shape, mean._array.dtype)
     values *= std._array
-    return recorded(wrap(values + mean._array), NORMALS[3], mean, std)
+    values += mean._array
+    return recorded(wrap(values), NORMALS[3], mean, std)
 
 
 def check_std(std: Tensor) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.batch_rules import dimensions
 from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.layout import normal_dim
+from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
@@ -238,6 +238,15 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 # Integrals by the trapezoidal rule
 
 
+def refuse_bools(name: str, y: Any, x: Any) -> None:
+    """PyTorch adds no bools here."""
+    if any(t is not None and t.dtype == dtypes.bool_ for t in (y, x)):
+        which = "`y`" if x is None else "`x` or `y`"
+        raise NotImplementedError(
+            f"{name}: received a bool input for {which}, but bool is not supported"
+        )
+
+
 def neighbours(y: Any, dim: int) -> tuple[Any, Any]:
     """All but the last, and all but the first along ``dim``."""
     size = max(y.shape[dim] - 1, 0)
@@ -268,7 +277,8 @@ def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     Raises:
         RuntimeError: if the two do not fit.
     """
-    dim = normal_dim(dim, y.ndim)
+    refuse_bools("trapezoid", y, x)
+    dim = own_dim(dim, y.ndim)
     left, right = neighbours(y, dim)
     if x is not None:
         return sum((left + right) * steps("trapezoid", y, x, dim), dim) / 2.0
@@ -286,6 +296,9 @@ def trapz(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
 @public
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     """The integral up to each place but the first: see `trapezoid`."""
+    if not y.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    refuse_bools("cumulative_trapezoid", y, x)
     dim = normal_dim(dim, y.ndim)
     left, right = neighbours(y, dim)
     if x is not None:

@@ -9,7 +9,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, combination, require_bool
 from nanotorch._core.batch_functions import DYNAMIC, looped, never, under_vmap
 from nanotorch._core.dtypes import Number
-from nanotorch._core.layout import normal_dim
+from nanotorch._core.layout import own_dim
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number
@@ -120,7 +120,7 @@ def unique(
     if dim is None:
         found = unique_values(input)
     else:
-        found = unique_slices(input, normal_dim(dim, input.ndim))
+        found = unique_slices(input, own_dim(dim, input.ndim))
     return wanted(found, return_inverse, return_counts)
 
 
@@ -132,7 +132,7 @@ def unique_consecutive(
     """One of each run of equal values; arguments as for `unique`."""
     require_bool(return_inverse, ("unique_consecutive", "return_inverse", 0))
     require_bool(return_counts, ("unique_consecutive", "return_counts", 0))
-    dim = None if dim is None else normal_dim(dim, input.ndim)
+    dim = None if dim is None else own_dim(dim, input.ndim)
     return wanted(unique_runs(input, dim), return_inverse, return_counts)
 
 
@@ -155,6 +155,8 @@ def isin(
         forms = [f"{a} {names[a]}, {b} test_{names[b]}, {tail}" for a, b in pairs]
         raise combination("isin", pair, forms)
     held = [x._array if isinstance(x, Tensor) else np.asarray(as_number(x)) for x in pair]
+    if any(array.dtype.kind == "b" for array in held):
+        raise NotImplementedError("Unsupported input type encountered for isin(): Bool")
     return wrap(np.asarray(np.isin(held[0], held[1], assume_unique, invert)))
 
 

@@ -34,6 +34,8 @@ ELSEWHERE = dict.fromkeys(
         "heaviside",
         "number_floor_divided",
         "number_remainder",
+        "scatter_combined",
+        "scatter_combined_in_place",
         "unique_runs",
         "unique_slices",
         "unique_values",

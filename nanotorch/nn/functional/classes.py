@@ -13,7 +13,7 @@ from nanotorch.nn.functional.reduction import checked_reduction
 from nanotorch.nn.functional.reduction import reduce as reduced
 from nanotorch.ops import loss as kernels
 from nanotorch.ops.affine import linear
-from nanotorch.ops.given import tensors_given
+from nanotorch.ops.given import constants_given, tensors_given
 from nanotorch.ops.picture_loss import picture_nll
 from nanotorch.ops.scalar import over_number, times_number
 
@@ -50,6 +50,7 @@ def nll_loss(
     if input.ndim == 1:
         input, target = input.unsqueeze(0), target.reshape(1)
         reduction = "sum" if reduction == "none" else reduction
+    constants_given("nll_loss_forward", weight=weight)
     loss: Tensor = kernels.nll(input, target, weight, reduction, ignore_index)
     return loss
 
@@ -62,6 +63,7 @@ def of_pictures(
     if input.ndim != 4:
         input = input.reshape((*input.shape[:2], 1, -1))
         target = target.reshape((shape[0], 1, -1))
+    constants_given("nll_loss2d_forward", weight=weight)
     loss: Tensor = picture_nll(input, target, weight, reduction, ignore_index)
     return loss.reshape(shape) if reduction == "none" and loss.ndim != len(shape) else loss
 
@@ -247,11 +249,12 @@ def of_probabilities(
     check_weights(weight, classes, "cross_entropy: ")
     logs = ops.log_softmax(input, dim)
     if label_smoothing > 0.0:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
+        target = target * (1 - label_smoothing) + label_smoothing / (classes or 1)
     products = logs * target
     if weight is not None:
         products = products * per_class(weight, input.ndim)
     if reduction == "none":
         return -products.sum(dim)
     total = -products.sum()
-    return over_number(total, input.numel() / classes) if reduction == "mean" else total
+    samples = input.numel() // (classes or 1)
+    return over_number(total, samples) if reduction == "mean" else total

@@ -106,6 +106,8 @@ def embedding_bag(
             stacklevel=2,
         )
         weight, input = input, weight
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if sparse:
         if mode == "max":
             raise ValueError("max mode does not support sparse weights")

@@ -106,7 +106,7 @@ def gaussian_nll_loss(
 
     Args:
         var: the variances, or one number for all; of the shape of ``input``, or with 1 in place of
-            the last size, or without it.
+            one size, or without the last.
         full: add ``log(2π) / 2``. Default: False.
         eps: variances are held above it. Default: 1e-6.
 
@@ -126,7 +126,10 @@ def gaussian_nll_loss(
     if var.size() != input.size():
         if input.size()[:-1] == var.size():
             var = var.unsqueeze(-1)
-        elif input.size()[:-1] != var.size()[:-1] or var.size(-1) != 1:
+        elif (
+            input.dim() != var.dim()
+            or sum(n for n, m in zip(var.shape, input.shape, strict=True) if n != m) != 1
+        ):
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")

@@ -1,5 +1,6 @@
 """Linear maps."""
 
+from nanotorch._core import dtypes
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.affine import linear as linear
 
@@ -14,13 +15,35 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     Raises:
         RuntimeError: for shapes that do not fit.
     """
-    sizes = tuple(weight.shape)
+    shapes = tuple(input1.shape), tuple(input2.shape)
+    if len(shapes[0]) != len(shapes[1]):
+        raise RuntimeError(
+            f"bilinear(): input dimensions do not match: got {len(shapes[0])} and {len(shapes[1])}"
+        )
+    for dim, (a, b) in enumerate(zip(shapes[0][:-1], shapes[1][:-1], strict=True)):
+        if a != b:
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {dim}: got {a} and {b}"
+            )
+    sizes = tuple([weight.size(d) for d in range(3)])
     if input1.size(-1) != sizes[1] or input2.size(-1) != sizes[2]:
         which, size = (0, 1) if input1.size(-1) != sizes[1] else (1, 2)
         got = (input1, input2)[which].size(-1)
         raise RuntimeError(
             f"bilinear(): input{which + 1} size does not match weight size: got {got} but expected "
             f"{sizes[size]}"
+        )
+    if bias is not None and bias.size(0) != sizes[0]:
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected "
+            f"{sizes[0]}"
+        )
+    if len({t.dtype for t in (input1, input2, weight)}) > 1:
+        names = [dtypes.C_NAMES[t.dtype.name] for t in (input1, input2, weight)]
+        raise RuntimeError(
+            "All tensors must have the same dtype, got input1: {}, input2: {}, weight: {}".format(
+                *names
+            )
         )
     outer = input1.unsqueeze(-1) * input2.unsqueeze(-2)
     flat = outer.reshape((*input1.shape[:-1], sizes[1] * sizes[2]))

@@ -20,6 +20,7 @@ from nanotorch.nn.functional.reduction import (
 from nanotorch.ops import loss as kernels
 from nanotorch.ops.activation import float_only
 from nanotorch.ops.expanding import common_shape
+from nanotorch.ops.given import constants_given
 from nanotorch.ops.robust_loss import huber, smooth_l1
 
 # Of numbers
@@ -178,6 +179,7 @@ def binary_cross_entropy(
         raise RuntimeError(f"Found dtype {target.dtype.char} but expected {input.dtype.char}")
     if input._array.dtype.kind != "f":
         raise float_only("binary_cross_entropy", input._array)
+    constants_given("binary_cross_entropy", weight=weight)
     loss: Tensor = kernels.bce(input, target, weight, reduction)
     return loss
 
@@ -221,5 +223,6 @@ def binary_cross_entropy_with_logits(
         pos_weight = pos_weight.to(kind).expand(
             common_shape(tuple(pos_weight.shape), tuple(input.shape))
         )
+    constants_given("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     loss: Tensor = kernels.bce_with_logits(input, target, weight, pos_weight, reduction)
     return loss

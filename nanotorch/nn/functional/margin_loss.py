@@ -9,7 +9,7 @@ from nanotorch.nn.functional.activation import logsigmoid
 from nanotorch.nn.functional.reduction import checked_reduction, uncastable
 from nanotorch.ops import margin_loss as kernels
 from nanotorch.ops.expanding import common_shape
-from nanotorch.ops.given import tensors_given
+from nanotorch.ops.given import constants_given, tensors_given
 
 
 @under_vmap(looped)
@@ -60,6 +60,7 @@ def multi_margin_loss(
         )
     if weight is not None and weight.numel() != c:
         raise RuntimeError(f"inconsistent weight size, expected {c} but got {list(weight.shape)}")
+    constants_given("multi_margin_loss", weight=weight)
     classes = numbers_of(target).reshape(-1, 1)
     if ((classes < 0) | (classes >= c)).any():
         raise RuntimeError("target out of range")
@@ -188,6 +189,7 @@ def soft_margin_loss(
         )
     if not input.is_floating_point():
         raise uncastable(ops.zeros(0), input)
+    constants_given("soft_margin_loss", target=target)
     target = target.to(input.dtype).expand(shape)
     loss: Tensor = kernels.soft_margin(input, target, reduction)
     return loss

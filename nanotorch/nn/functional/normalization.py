@@ -12,7 +12,7 @@ from nanotorch._core.origins import wrote
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional.norms_of_samples import by_channels, by_groups, refuse_single
-from nanotorch.ops.given import tensor_given
+from nanotorch.ops.given import constants_given, tensor_given
 from nanotorch.ops.layer_norm import last_dimensions, normalize_last
 from nanotorch.ops.normalization import channels, groups, normalize_batch, normalize_groups
 from nanotorch.ops.scalar import plus_number
@@ -83,6 +83,7 @@ def normalized_channels(
     if not input.is_floating_point():
         raise NotImplementedError(f"\"batch_norm\" not implemented for '{input.dtype.char}'")
     check_mixed(input, weight, bias, running_mean, running_var)
+    constants_given("native_batch_norm", running_mean=running_mean, running_var=running_var)
     if not input._array.size:
         return of_nothing(input, weight, bias)
     plan = channels(shape, weight is not None or bias is not None)
@@ -275,6 +276,8 @@ def check_groups(
     shape = input._array.shape
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if not shape[1]:
+        raise RuntimeError("Expected number of channels to be greater than 0, got 0")
     if shape[1] % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
