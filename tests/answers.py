@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.tolerances import rounding
+
 Situation = Callable[[Any], Any]
 GOLDEN = Path(__file__).parent / "golden"
 # Golden file -> module of situations.
@@ -68,7 +70,6 @@ QUALIFIED = re.compile(r"\b(?:nano)?torch\.(?:nn|optim|utils|_core|autograd|ops)
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 # What nanotorch tells after PyTorch's text; tests of their own look at it.
 BEYOND = re.compile(r"\n\nWhere:.*", re.DOTALL)
-RELATIVE = {"int64": 0.0, "float32": 3e-6, "float64": 1e-12, "float16": 1e-3}
 
 
 def situations(name: str) -> dict[str, Situation]:
@@ -148,31 +149,31 @@ def numbers(tensor: Any) -> Any:
     }
 
 
-def assert_same(answer: Any, expected: Any, where: str = "", relative: float = 3e-6) -> None:
+def assert_same(answer: Any, expected: Any, where: str = "", depth: float = 1) -> None:
     """The answers agree: numbers up to rounding, everything else exactly.
 
     Args:
-        relative: to the largest of the numbers that stand together, where they are not `numbers`,
-            for which `RELATIVE` holds.
+        depth: of the network, as `rounding` takes it. Numbers that do not tell their dtype are
+            taken for single precision.
     """
     if isinstance(expected, dict) and "numbers" in expected:
         assert (answer["dtype"], answer["shape"]) == (expected["dtype"], expected["shape"]), where
-        tolerance = RELATIVE.get(expected["dtype"], 0.0)
+        tolerance = rounding(expected["dtype"], depth)
         assert_close(answer["numbers"], expected["numbers"], tolerance, where)
     elif isinstance(expected, dict):
         assert list(answer) == list(expected), where
         for key, value in expected.items():
-            assert_same(answer[key], value, f"{where}.{key}", relative)
+            assert_same(answer[key], value, f"{where}.{key}", depth)
     elif isinstance(expected, list):
         assert isinstance(answer, list), where
         assert len(answer) == len(expected), f"{where}: {answer} is not {expected}"
         if expected and all(type(value) is float for value in expected):
-            assert_close(answer, expected, relative, where)
+            assert_close(answer, expected, rounding("float32", depth), where)
             return
         for position, value in enumerate(expected):
-            assert_same(answer[position], value, f"{where}[{position}]", relative)
+            assert_same(answer[position], value, f"{where}[{position}]", depth)
     elif isinstance(expected, float):
-        assert_close([answer], [expected], relative, where)
+        assert_close([answer], [expected], rounding("float32", depth), where)
     else:
         assert answer == expected, where
         assert type(answer) is type(expected), where
@@ -183,6 +184,7 @@ def assert_close(actual: list[float], expected: list[float], relative: float, wh
     finite = [abs(e) for e in expected if math.isfinite(e)]
     tolerance = relative * max(finite, default=0.0)
     for a, e in zip(actual, expected, strict=True):
+        assert type(a) is type(e), f"{where}: {actual} is not {expected}"
         if math.isfinite(e):
             assert abs(a - e) <= tolerance, f"{where}: {actual} is not {expected}"
         else:

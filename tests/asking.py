@@ -9,8 +9,12 @@ import nanotorch as torch
 from tests.answers import Situation, assert_same, golden, situations, told
 
 
-def as_pytorch(name: str) -> Any:
-    """A test for every situation of a file: the answer is PyTorch's."""
+def as_pytorch(name: str, depth: float = 1) -> Any:
+    """A test for every situation of a file: the answer is PyTorch's.
+
+    Args:
+        depth: of the networks and trainings in them, as `rounding` takes it.
+    """
     known = golden(name)
     pairs = [pytest.param(ask, known[key], id=key) for key, ask in situations(name).items()]
 
@@ -19,6 +23,6 @@ def as_pytorch(name: str) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # as when PyTorch was asked; `warned` sees them all
             answer = told(ask(torch))
-        assert_same(answer, expected)
+        assert_same(answer, expected, depth=depth)
 
     return test

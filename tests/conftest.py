@@ -6,8 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 import nanotorch as torch
+
+# On a busy machine, examples take long, and so does making them.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 # A shell may start its background jobs with Ctrl-C ignored, and they pass that on to their own.
 signal.signal(signal.SIGINT, signal.default_int_handler)

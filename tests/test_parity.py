@@ -17,8 +17,10 @@ def test_losses_are_those_of_pytorch(script: Path) -> None:
     expected = json.loads(GOLDEN.read_text("utf-8"))[script.stem]
     answer = run(script, "nanotorch")
     assert len(answer["losses"]) >= 100
-    assert answer["losses"] == pytest.approx(expected["losses"], rel=1e-5, abs=0.0)
-    assert_same(answer["final"], expected["final"], relative=1e-4)
+    depth = len(answer["losses"]) ** 0.5  # the roundings of steps add up like those of terms
+    for loss, known in zip(answer["losses"], expected["losses"], strict=True):
+        assert_same(loss, known, depth=depth)
+    assert_same(answer["final"], expected["final"], depth=depth)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)

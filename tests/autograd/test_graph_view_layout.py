@@ -32,7 +32,7 @@ def random_graph(count: int, density: float, rng: random.Random) -> Graphs:
     return sizes, list(dict.fromkeys(edges))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(graphs())
 def test_nothing_overlaps(graph: Graphs) -> None:
     sizes, edges = graph
@@ -50,7 +50,7 @@ def test_nothing_overlaps(graph: Graphs) -> None:
             assert aside >= 20 or below >= 20
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(graphs())
 def test_links_lead_down_beside_the_boxes(graph: Graphs) -> None:
     sizes, edges = graph
@@ -72,7 +72,7 @@ def test_links_lead_down_beside_the_boxes(graph: Graphs) -> None:
                 assert end <= top + 1e-6 or start >= bottom - 1e-6, "bends beside a box"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(graphs())
 def test_rows_and_order(graph: Graphs) -> None:
     sizes, edges = graph
@@ -121,7 +121,7 @@ def test_crossings_are_removed() -> None:
     assert 0 < after < 0.7 * before
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(graphs())
 def test_straight_segments_are_straight_and_do_not_cross(graph: Graphs) -> None:
     rows = arrange(*graph)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tests.core.fuzz_cases import BEGIN
+from tests.tolerances import PROGRAMS
 
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 
@@ -185,9 +186,6 @@ def name_of(node: Any) -> str | None:
     return None if node is None else str(node.name())
 
 
-TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2}
-
-
 def difference(a: Any, b: Any, where: str = "") -> str | None:
     """Where and how two states differ, if they do; floats agree up to rounding."""
     if isinstance(a, dict) and isinstance(b, dict):
@@ -213,7 +211,7 @@ def close(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether arrays agree: floats relative to the largest of them."""
     if a.dtype.kind != "f" or np.array_equal(a, b, equal_nan=True):
         return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
-    limit = TOLERANCE[a.dtype.name]
+    limit = PROGRAMS[a.dtype.name]
     finite = a[np.isfinite(a)]
     scale = max(1.0, float(np.abs(finite).max(initial=0.0)))
     return bool(np.allclose(a, b, rtol=limit, atol=limit * scale, equal_nan=True))

@@ -2,4 +2,4 @@
 
 from tests.asking import as_pytorch
 
-test_transformer = as_pytorch("nn_transformer")
+test_transformer = as_pytorch("nn_transformer", depth=4)

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.tolerances import EPS, rounding
+
 HERE = Path(__file__).parent
 GOLDEN = HERE.parent / "golden"
 Answer = dict[str, Any]
@@ -137,7 +139,9 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, float) or isinstance(b, float):
         if a is None or b is None or isinstance(a, str) or isinstance(b, str):
             return False
-        return math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-9) or (math.isnan(a) and math.isnan(b))
+        if math.isnan(a) and math.isnan(b):
+            return True
+        return math.isclose(a, b, rel_tol=rounding("float32"), abs_tol=EPS["float32"])
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict) and isinstance(b, dict):

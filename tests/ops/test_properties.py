@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 import nanotorch as torch
 from nanotorch._core.engine import sum_to
 
-COMMON = settings(max_examples=60, deadline=None, derandomize=True)
+COMMON = settings(max_examples=60, derandomize=True)
 SIZES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=3)
 PAIRS = hnp.mutually_broadcastable_shapes(num_shapes=2, min_side=0, max_side=3, max_dims=4)
 TRIPLES = hnp.mutually_broadcastable_shapes(num_shapes=3, min_side=0, max_side=3, max_dims=3)

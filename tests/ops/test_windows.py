@@ -62,7 +62,7 @@ def by_loops(s: dict[str, Any], out: tuple[int, ...], x: np.ndarray, w: np.ndarr
     return result
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(situations())
 def test_convolution_is_what_it_says(s: dict[str, Any]) -> None:
     at, x, w, _ = drawn(s)
@@ -71,13 +71,13 @@ def test_convolution_is_what_it_says(s: dict[str, Any]) -> None:
     assert out.flags.c_contiguous
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(situations())
 def test_adjoints(s: dict[str, Any]) -> None:
     check_adjoints(s)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(situations())
 def test_adjoints_of_channels_by_themselves(s: dict[str, Any]) -> None:
     """They have ways of their own: a convolution with the turned kernel, inner products."""
@@ -132,7 +132,7 @@ def test_batches_in_parts(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(part, expected, rtol=1e-12, atol=1e-12)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(
     st.integers(1, 5).flatmap(
         lambda n: st.tuples(

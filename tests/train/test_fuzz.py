@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from nanotorch.train.cli import main
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
@@ -98,19 +98,19 @@ def check(text: str, arguments: list[str]) -> None:
             os.chdir(before)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(mutated())
 def test_a_mutated_file_is_a_run_or_a_message(text: str) -> None:
     check(text, [])
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100)
 @given(EXAMPLES, st.lists(overrides(), max_size=3))
 def test_mutated_overrides_are_a_run_or_a_message(text: str, arguments: list[str]) -> None:
     check(text, arguments)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_message(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as directory:
