@@ -68,7 +68,6 @@ _NORM = "linalg.{} expected out tensor dtype {{result}} but got: {{out}}"
 _STRICT = {
     "cholesky": "linalg_cholesky_ex",
     "cholesky_ex": "linalg_cholesky_ex",
-    "cross": "linalg_cross",
     "det": "_linalg_det",
     "eigh": "_linalg_eigh",
     "eigvalsh": "_linalg_eigh",
@@ -91,6 +90,7 @@ _STRICT = {
 # How all that have the argument treat `out=`.
 _OUTS = {
     **{name: Out(known_as, SAME, strict=True) for name, known_as in _STRICT.items()},
+    "cross": Out("linalg_cross", SAME, strict=True, overlap="any"),
     "cond": Out("linalg_cond", CASTABLE.format("linalg.cond"), recorded=False),
     "householder_product": Out(
         "linalg_householder_product", CASTABLE.format("torch.linalg.householder_product")

@@ -54,7 +54,7 @@ __all__ = [
 # `out=` of what stands here only; the others' is that of the functions in `nanotorch`.
 for _name in ("entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri", "xlog1py"):
     _rule = Out(
-        f"special_{_name}", elementwise=True, overlap="" if _name == "ndtr" else "part",
+        f"special_{_name}", elementwise=True, overlap="no" if _name == "ndtr" else "part",
         recorded=_name != "ndtr",
     )  # fmt: skip
     globals()[_name] = with_out(__name__, _name, globals()[_name], _rule)

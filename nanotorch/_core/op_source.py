@@ -124,7 +124,7 @@ def function(o: "Op", *, inplace: bool) -> list[str]:
         lines += ["    " + line for line in tensors_only(o)]
         if o.formulas:  # what has no gradient is not recorded, and may be written to leaves
             lines.append("    if recording: refuse_history(input)")
-        lines.append(f"    {'refuse_write(input._cell)' if o.overlap else 'check_memory(input)'}")
+        lines.append(f"    check_memory(input{'' if o.expanded is None else f', {o.expanded!r}'})")
     elif o.variadic:
         lines += [
             f"    {o.variadic} = list({o.variadic})",

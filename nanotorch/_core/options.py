@@ -16,6 +16,8 @@ class Options:
         inplace_node: the class name of that one's node, where PyTorch has no derivative for it.
         overlap: for the in-place form: True if another operand may share memory, False if it must
             not be the same elements either; None: it may be these, but not others.
+        expanded: for the in-place form: how PyTorch warns of memory that several elements share,
+            by the name of the function; "" where it says nothing. None: that is refused.
         in_order: the result lies in memory in the order of its dimensions, however the input does.
         numbers: whether an operand may be a Python number.
         dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
@@ -36,6 +38,7 @@ class Options:
     inplace: bool = False
     inplace_node: str | None = None
     overlap: bool | None = None
+    expanded: str | None = None
     in_order: bool = False
     numbers: bool = True
     dunder: str | None = None

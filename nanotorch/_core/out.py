@@ -48,17 +48,20 @@ class Out(NamedTuple):
     Attributes:
         name: how messages call the function.
         refusal: the error for a dtype that the result cannot have, with `{result}` and `{out}` for
-            the two, `{result_c}` and `{out_c}` for their names in C.
+            the two, `{result_c}` and `{out_c}` for their names in C; "" if it can have any.
         strict: that is every dtype but the result's; else those it cannot be converted to. Several
             results are never converted.
         error: the type of that error.
         dtype: the function has an argument of that name, whose default is then that of ``out``.
-        creates: the function makes a tensor from nothing: ``out`` takes any shape without a
-            warning, and its dtype is that of the result.
+        creates: the function makes a tensor from nothing, of the dtype of ``out``.
+        fills: ``out`` of as many elements keeps its shape.
+        resized: the warning of another shape, which `{}` and `{}` name, of `out` and the result.
         each: several results are converted, as one is.
         recorded: whether inputs that require grad are refused.
         elementwise: the result has the shape to which the inputs are broadcast.
-        overlap: which memory of an input is refused: "part" of it, or "any".
+        overlap: which memory of an input is refused: "part" of it, "any" or "no"; several words for
+            several inputs, the last for the rest.
+        expanded: memory that several elements share is written to all the same.
     """
 
     name: str
@@ -67,10 +70,13 @@ class Out(NamedTuple):
     error: type[Exception] = RuntimeError
     dtype: bool = False
     creates: bool = False
+    fills: bool = False
+    resized: str = RESIZED
     each: bool = False
     recorded: bool = True
     elementwise: bool = False
-    overlap: str = ""
+    overlap: str = "no"
+    expanded: bool = False
 
     def fill(self, function: Function, out: Any, args: Sequence[Any], named: dict[str, Any]) -> Any:
         """Call the function and write its results to ``out``, which is returned.
@@ -103,7 +109,7 @@ class Out(NamedTuple):
         for one, result in pairs:
             self.check(one, result._array, inputs, single)
         for one, result in pairs:
-            self.write(one, result._array)
+            self.write(one, result._array, inputs)
         if self.creates and named.get("requires_grad"):
             out.requires_grad_()
         return out if single else results._given(outs)
@@ -123,33 +129,45 @@ class Out(NamedTuple):
     ) -> None:
         """Refuse to write one result, the only one or not, to what cannot take it."""
         wanted, given = dtypes.of_array(result), out.dtype
-        if wanted is not given and (
-            self.strict or not (single or self.each) or not dtypes.can_cast(wanted, given)
+        if (
+            self.refusal
+            and wanted is not given
+            and (self.strict or not (single or self.each) or not dtypes.can_cast(wanted, given))
         ):
             refusal = self.refusal if single or self.strict or self.each else SAME
             raise self.error(worded(refusal, wanted, given))
-        shape = out._array.shape
-        if self.elementwise and shape != result.shape and any(t is out for t in inputs):
-            raise RuntimeError(
-                f"output with shape {list(shape)} doesn't match the broadcast shape "
-                f"{list(result.shape)}"
-            )
-        if shape == result.shape:
-            check_memory(out)
-        if self.overlap == "any" or (self.overlap and shape == result.shape):
-            for t in inputs:
-                if t._cell is out._cell:
-                    refuse_overlap(out, t, same_too=self.overlap == "any")
+        if self.elementwise:
+            shape = out._array.shape
+            if shape != result.shape and any(t is out for t in inputs):
+                raise RuntimeError(
+                    f"output with shape {list(shape)} doesn't match the broadcast shape "
+                    f"{list(result.shape)}"
+                )
+            self.check_memory(out, inputs)  # as it lies before it is given the right shape
 
-    def write(self, out: Tensor, result: np.ndarray) -> None:
+    def check_memory(self, out: Tensor, inputs: Iterable[Tensor]) -> None:
+        """Refuse memory that several elements share, or inputs."""
+        check_memory(out, "" if self.expanded else None)
+        for place, t in enumerate(inputs):
+            if t._cell is out._cell:
+                words = self.overlap.split()
+                how = words[min(place, len(words) - 1)]
+                if how != "no":
+                    refuse_overlap(out, t, same_too=how == "any")
+
+    def write(self, out: Tensor, result: np.ndarray, inputs: Iterable[Tensor]) -> None:
         """Write one result."""
+        if self.fills and out._array.size == result.size:
+            result = result.reshape(out._array.shape)
         if out._array.shape != result.shape:
-            if out._array.size and not self.creates:
-                told = RESIZED.format(list(out._array.shape), list(result.shape))
+            if out._array.size and self.resized:
+                told = self.resized.format(list(out._array.shape), list(result.shape), out, result)
                 warnings.warn(told, UserWarning, stacklevel=users_level())
             version = out._cell[0]
-            out.resize_(result.shape)
+            out._give_shape(result.shape)
             out._cell[0] = version  # it is all one write
+        if not self.elementwise:
+            self.check_memory(out, inputs)
         out._array[...] = result
         wrote(out._cell, self.name)
 

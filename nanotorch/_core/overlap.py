@@ -20,11 +20,22 @@ PARTIAL_OVERLAP = (
 )
 
 
+EXPANDED = (
+    "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this "
+    "operation. This also applies to advanced indexing e.g. tensor[{}"
+)
+
+
+def repeats(array: np.ndarray) -> bool:
+    """Whether several elements share a place."""
+    if 0 not in array.strides or not array.size:
+        return False
+    return any(d == 0 and n > 1 for d, n in zip(array.strides, array.shape, strict=True))
+
+
 def check_places(array: np.ndarray) -> None:
     """Refuse a write to memory that several elements share."""
-    if 0 not in array.strides or not array.size:
-        return
-    if any(d == 0 and n > 1 for d, n in zip(array.strides, array.shape, strict=True)):
+    if repeats(array):
         raise RuntimeError(OVERLAP)
 
 

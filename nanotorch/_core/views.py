@@ -5,6 +5,7 @@ from the base to it. After a write, the base's history includes the write (`Copy
 every other view takes its history from the base anew when it is next asked for it.
 """
 
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,8 @@ from nanotorch._core.graph import (
     next_sequence,
 )
 from nanotorch._core.inference import InferenceCell, refuse_write
-from nanotorch._core.origins import wrote
-from nanotorch._core.overlap import check_places
+from nanotorch._core.origins import users_level, wrote
+from nanotorch._core.overlap import EXPANDED, check_places, repeats
 from nanotorch._core.view_errors import CUSTOM as CUSTOM
 from nanotorch._core.view_errors import INFERENCE, MULTI_OUTPUT, NO_GRAD, TRACKED, refused_write
 
@@ -245,10 +246,20 @@ def check_write(tensor: "Tensor") -> None:
     check_memory(tensor)
 
 
-def check_memory(tensor: "Tensor") -> None:
-    """Refuse a write to an inference tensor, or to memory that several elements share."""
+def check_memory(tensor: "Tensor", expanded: str | None = None) -> None:
+    """Refuse a write to an inference tensor, or to memory that several elements share.
+
+    Args:
+        expanded: warn of the latter, by this name of a function; if "", accept it.
+    """
     refuse_write(tensor._cell)
-    check_places(tensor._array)
+    if expanded is None:
+        check_places(tensor._array)
+    elif expanded and repeats(tensor._array):
+        told = EXPANDED.format(
+            expanded, "indices] = tensor" if "put" in expanded else "mask] = scalar"
+        )
+        warnings.warn(told, UserWarning, stacklevel=users_level())
 
 
 def refuse_history(tensor: "Tensor") -> None:

@@ -334,7 +334,7 @@ def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
     return put(like(input), at, values, accumulate)
 
 
-@writer(**PUT, overlap=True)
+@writer(**PUT, overlap=True, expanded="index_put_")
 def put_at_in_place(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
     """In-place `put_at`."""
     return put(input, at, values, accumulate)
@@ -384,11 +384,14 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 def put_into(self: Tensor, at: Index, values: Tensor, accumulate: bool = False) -> Tensor:
-    """`index_put_`, which refuses values that share its memory, unless it fills a mask with one."""
-    if values._cell is self._cell:
-        only = at.only
-        if accumulate or values._array.size != 1 or only is None or only.dtype.kind not in "bu":
-            if mode.enabled:
-                refuse_history(self)
-            refuse_overlap(self, values, same_too=True)
+    """`index_put_`, which refuses what shares its memory, unless it fills a mask with a number."""
+    only, given = at.only, (values, *[t for t, _ in at.watched])
+    sharing = [t for t in given if t._cell is self._cell]
+    if sharing and (
+        accumulate or values._array.size != 1 or only is None or only.dtype.kind not in "bu"
+    ):
+        if mode.enabled:
+            refuse_history(self)
+        for t in sharing:
+            refuse_overlap(self, t, same_too=True)
     return put_at_in_place(self, at, values, accumulate)

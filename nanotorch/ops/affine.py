@@ -105,6 +105,7 @@ def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
     mat1=lambda g, mat2, mat1_strides, alpha: scaled(across(g, t(mat2), mat1_strides), alpha),
     mat2=lambda g, mat1, mat2_strides, alpha: scaled(across(t(mat1), g, mat2_strides), alpha),
     inplace=True,
+    overlap=True,
     batch=lambda call: added_of_all(call, products_of_all(call, check_mm, "addmm")),
 )
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
@@ -128,6 +129,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
     mat=lambda g, vec, alpha: scaled(reshape(g, (-1, 1)) * vec, alpha),
     vec=lambda g, mat, alpha: scaled(mv(t(mat), g), alpha),
     inplace=True,
+    overlap=True,
     batch=lambda call: added_of_all(call, matrices_by_vectors(call, "mat", "vec")),
 )
 def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
@@ -155,6 +157,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Numb
     batch1=lambda g, batch2, alpha: scaled(bmm(g, transpose(batch2, 1, 2)), alpha),
     batch2=lambda g, batch1, alpha: scaled(bmm(transpose(batch1, 1, 2), g), alpha),
     inplace=True,
+    overlap=True,
     batch=lambda call: added_of_all(call, products_of_all(call, check_bmm)),
 )
 def baddbmm(
@@ -184,6 +187,7 @@ def each(g: Any, count: int) -> Any:
         bmm(transpose(batch1, 1, 2), each(g, batch1.shape[0])), alpha
     ),
     inplace=True,
+    overlap=True,
     batch=lambda call: added_of_all(call, sum_of_products(call)),
 )
 def addbmm(

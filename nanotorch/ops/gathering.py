@@ -178,7 +178,7 @@ def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
     return put_along(np.array(input, order="C"), dim, index, None, number_in(value, input.dtype))
 
 
-@writer(**SCATTER_NUMBER, batch=dimensions)
+@writer(**SCATTER_NUMBER, overlap=False, batch=dimensions)
 def scatter_number_in_place(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """In-place `scatter_number`."""
     return put_along(input, dim, index, None, number_in(value, input.dtype))

@@ -81,6 +81,7 @@ def both_slopes(
         g, input, dim, index, source, out, reduce, include_self
     )[1],
     inplace=True,
+    overlap=False,
 )
 def index_reduce(
     input: Array, dim: int, index: Array, source: Array, reduce: str, *, include_self: bool = True

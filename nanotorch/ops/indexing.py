@@ -289,7 +289,7 @@ def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
     return index_filled(np.array(input), dim, index, number_in(value, input.dtype))
 
 
-@writer(**FILL_NUMBER)
+@writer(**FILL_NUMBER, overlap=False, expanded="index_fill_")
 def fill_by_number_in_place(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """In-place `fill_by_number`."""
     return index_filled(input, dim, index, number_in(value, input.dtype))
@@ -301,7 +301,7 @@ def fill_by_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
     return index_filled(np.array(input), dim, index, value)
 
 
-@writer(**FILL_TENSOR)
+@writer(**FILL_TENSOR, overlap=False, expanded="index_fill_")
 def fill_by_tensor_in_place(input: Array, dim: int, index: Array, value: Array) -> Array:
     """In-place `fill_by_tensor`."""
     return index_filled(input, dim, index, value)

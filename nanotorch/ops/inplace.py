@@ -99,7 +99,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 # Numbers
 
 
-@writer(input=lambda g: blank(g), node="FillBackward2", overlap=True)
+@writer(input=lambda g: blank(g), node="FillBackward2", expanded="")
 def filled_with_number(input: Array, value: Number) -> Array:
     """Write a Python number everywhere."""
     input.fill(number_in(value, input.dtype))
@@ -111,6 +111,7 @@ def filled_with_number(input: Array, value: Number) -> Array:
     value=lambda g: sum_all(g),
     node="FillBackward3",
     overlap=True,
+    expanded="",
     batch=lambda call: copied_into(call.args["input"], call.args["value"]),
 )
 def filled_with_tensor(input: Array, value: Array) -> Array:
@@ -141,7 +142,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return filled_with_number(self, value)
 
 
-@writer(input=lambda g: blank(g), overlap=True)
+@writer(input=lambda g: blank(g), expanded="")
 def zero(input: Array) -> Array:
     """Write zeros."""
     input.fill(0)

@@ -182,7 +182,7 @@ def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
     return filled(copy_for(input, mask), mask, number_in(value, input.dtype))
 
 
-@writer(**BY_NUMBER, overlap=True, batch=elementwise)
+@writer(**BY_NUMBER, expanded="masked_fill_", batch=elementwise)
 def mask_by_number_in_place(input: Array, mask: Array, value: dtypes.Number) -> Array:
     """Write a number where ``mask`` is true."""
     return filled(input, mask, number_in(value, input.dtype))
@@ -203,7 +203,7 @@ def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
     return filled(copy_for(input, mask), mask, scalar_value(value, input.dtype))
 
 
-@writer(**BY_TENSOR, overlap=True, batch=lambda call: filled_of_all(call))
+@writer(**BY_TENSOR, expanded="masked_fill_", batch=lambda call: filled_of_all(call))
 def mask_by_tensor_in_place(input: Array, mask: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor where ``mask`` is true."""
     return filled(input, mask, scalar_value(value, input.dtype))
@@ -281,6 +281,7 @@ def masked_select_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Arr
     input=lambda g, mask: zero_where(g, mask),
     source=lambda g, mask, source_shape: masked_scatter_backward(g, mask, source_shape),
     inplace=True,
+    overlap=True,
     in_order=True,
 )
 def masked_scatter(input: Array, mask: Array, source: Array) -> Array:

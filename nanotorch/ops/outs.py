@@ -5,6 +5,7 @@ from typing import Any
 
 from nanotorch._core.op import OPS, PUBLIC
 from nanotorch._core.out import CASTABLE, CONVERTED, SAME, Out, of_one_type, with_out
+from nanotorch._core.out import RESIZED as OF_ANY_SHAPE
 
 # fmt: off
 ELEMENTWISE = (
@@ -33,7 +34,7 @@ JOINING = (
     "vstack",
 )
 CONVERTING = (
-    "addr", "bernoulli", "diff", "ger", "kron", "max", "min", "outer", "std", "threshold",
+    "addr", "diff", "ger", "kron", "max", "min", "outer", "std", "threshold",
     "var",
 )
 # By the error for a dtype that the result cannot be converted to.
@@ -131,27 +132,40 @@ UNRECORDED = (
     "nonzero", "nonzero_static", "quantile", "searchsorted", "signbit",
     "slice_scatter", "softmax", "tensordot",
 )  # fmt: skip
-# What refuses an input whose memory lies partly, or at all, in what is written to.
+# What refuses an input whose memory lies partly, or at all, in what is written to; see `Out`.
 OVERLAPPING = {
     "part": (
-        *ELEMENTWISE, "addbmm", "addmm", "addmv", "baddbmm", "cumprod", "cumsum",
-        "frexp", "heaviside", "index_add", "index_copy", "index_reduce", "ldexp", "logcumsumexp",
-        "msort", "nan_to_num", "normal", "renorm", "scatter", "scatter_add", "scatter_reduce",
-        "sort", "topk", "where",
+        *ELEMENTWISE, "addr", "cumprod", "cumsum", "frexp", "heaviside", "logcumsumexp", "msort",
+        "nan_to_num", "normal", "renorm", "sort", "topk", "where",
     ),
+    "part no": ("addbmm", "addmm", "addmv", "baddbmm", "ldexp"),
+    "part any": (
+        "index_add", "index_copy", "index_reduce", "scatter", "scatter_add", "scatter_reduce",
+    ),
+    "any part": ("gather", "take_along_dim"),
     "any": (
-        *JOINING, "addr", "aminmax", "cross", "gather", "ger", "index_select", "kron", "kthvalue",
-        "masked_select", "max", "min", "mode", "outer", "take", "take_along_dim",
+        *JOINING, "aminmax", "cross", "diff", "ger", "index_select", "kron", "kthvalue",
+        "masked_select", "max", "min", "mode", "nonzero", "nonzero_static", "outer", "take",
     ),
 }  # fmt: skip
 OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}
+# What writes to memory that several elements share.
+EXPANDED = ("empty", "eye", "full", "ones", "threshold", "zeros")
+# What says nothing, or something else, of another shape.
+RESIZED = dict.fromkeys(("addbmm", "bernoulli", "log_sigmoid", *CREATING), "")
+RESIZED["arange"] = (
+    "The number of elements in the out tensor of shape {0} is {2._array.size} which does not match "
+    "the computed number of elements {3.size}. Note that this may occur as a result of rounding "
+    "error. The out tensor will be resized to a tensor of shape ({3.size},)."
+)
 
 
 def rules() -> Iterator[tuple[str, Out]]:
     """The rule of every function that has the argument."""
 
     def rule(name: str, refusal: str = CONVERTED, **how: Any) -> tuple[str, Out]:
-        how |= {"recorded": name not in UNRECORDED, "overlap": OVERLAP.get(name, "")}
+        how |= {"recorded": name not in UNRECORDED, "overlap": OVERLAP.get(name, "no")}
+        how |= {"resized": RESIZED.get(name, OF_ANY_SHAPE), "expanded": name in EXPANDED}
         return name, Out(KNOWN_AS.get(name, name), refusal, **how)
 
     for name in ELEMENTWISE:
@@ -161,12 +175,14 @@ def rules() -> Iterator[tuple[str, Out]]:
     for name in OF_ANY_TYPE:
         yield rule(name, dtype=True)
     for name in CREATING:
-        yield rule(name, dtype=True, creates=True)
+        fills = name in ("arange", "linspace", "logspace")
+        yield rule(name, dtype=True, creates=True, fills=fills)
     for name in JOINING:
         refusal = "torch.cat(): input types can't be cast to the desired output type {out}"
         yield rule(name, refusal, error=TypeError)
     for name in CONVERTING:
         yield rule(name)
+    yield rule("bernoulli", "")
     for name, refusal in CONVERTING_ELSE.items():
         yield rule(name, refusal)
     yield rule(

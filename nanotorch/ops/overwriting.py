@@ -83,6 +83,7 @@ def celu_(input: Array, alpha: float = 1.0) -> Array:
 @writer(
     input=lambda g, input, threshold: threshold_backward(g, input, threshold),
     node="ThresholdBackward1",
+    expanded="",
 )
 def threshold_(input: Array, threshold: float, value: float) -> Array:
     """`threshold`, written into ``input``."""

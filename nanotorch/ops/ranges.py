@@ -139,8 +139,11 @@ def logspace(
     """``steps`` powers of ``base`` with exponents at equal distances."""
     if integer(steps) is None:
         raise combination("logspace", (start, end, steps), spaced("float base = 10.0, "))
+    kind = numpy_dtype(dtype)
+    if kind.kind == "b":
+        raise NotImplementedError("\"logspace_cpu\" not implemented for 'Bool'")
     exponents = linspace(start, end, steps, dtype=dtypes.float64)._array
-    return leaf((base**exponents).astype(numpy_dtype(dtype)), requires_grad, device)
+    return leaf((base**exponents).astype(kind), requires_grad, device)
 
 
 @public

@@ -95,6 +95,7 @@ def slopes(
         g, input, dim, index, src, out, reduce, include_self
     )[1],
     inplace=True,
+    overlap=False,
     batch=dimensions,
 )
 def scatter_reduce(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import as_ints
-from nanotorch._core.copying import owner_of, whole_memory
+from nanotorch._core.copying import address, owner_of, whole_memory
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import method
@@ -27,8 +27,8 @@ NOT_RESIZABLE = (
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape in its own memory, in the order of the dimensions.
 
-    Views of it see what they saw. If the memory is too small, the tensor gets new memory: what it
-    had, followed by zeros.
+    Views of it see what they saw. If the memory is too small, the tensor, and the one it is a view
+    of, get new memory: what they had, followed by zeros.
 
     Raises:
         RuntimeError: for a tensor that requires grad, a negative size, an inference tensor outside
@@ -41,32 +41,58 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         raise RuntimeError("numel: integer multiplication overflow")
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    return give_shape(self, shape)
+
+
+@method(name="_give_shape", public=False)
+def give_shape(self: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """`resize_`, of tensors that require grad as well."""
     if shape == self._array.shape:
         return self
     refuse_write(self._cell)
     own, count = layout_of(self._array), math.prod(shape)
     strides = tuple([math.prod(shape[d + 1 :]) for d in range(len(shape))])
-    if own[2] + count <= whole_memory(self._array).nbytes // self._array.itemsize:
-        there = (shape, strides, own[2])
-        return relaid_in_place(self, strided_view(self, there, own), own, there)
-    if is_shared(self):
-        raise RuntimeError(NOT_RESIZABLE)
-    held = whole_memory(self._array).view(self._array.dtype)[own[2] :]
-    self._array = np.zeros(shape, held.dtype)
-    self._array.reshape(-1)[: len(held)] = held
-    wrote(self._cell, "resize_")
-    return self
+    there = (shape, strides, own[2])
+    if own[2] + count > whole_memory(self._array).nbytes // self._array.itemsize:
+        if is_shared(self):
+            raise RuntimeError(NOT_RESIZABLE)
+        lengthen(self, own[2] + count)
+        if self._view is None:  # and nobody has to find a way back
+            self._array = strided_view(self._array, there, own)
+            wrote(self._cell, "resize_")
+            return self
+    return relaid_in_place(self, strided_view(self, there, own), own, there)
 
 
 def is_shared(tensor: Tensor) -> bool:
-    """Whether anybody but the tensor holds its memory."""
+    """Whether anybody but the tensor, and the one it is a view of, holds its memory."""
+    view, of_base = tensor._view, 0
     # The tensor holds one reference, or its array does, and the call the other.
     if sys.getrefcount(tensor._array) > 2:
         return True
+    if view is not None:
+        part = tensor._array.base is view.base._array
+        if sys.getrefcount(view.base._array) > 2 + part + (view.shaped is view.base._array):
+            return True
+        if part:
+            return not view.base._array.flags.owndata
+        of_base = 1
     if tensor._array.flags.owndata:
         return False
     whole = owner_of(tensor._array) is tensor._array.base
-    return not whole or sys.getrefcount(tensor._array.base) > 2
+    return not whole or sys.getrefcount(tensor._array.base) > 2 + of_base
+
+
+def lengthen(tensor: Tensor, count: int) -> None:
+    """Give a tensor, and the one it is a view of, memory of ``count`` elements, zeros behind."""
+    old, view = whole_memory(tensor._array), tensor._view
+    memory = np.zeros(count, tensor._array.dtype)
+    memory.view(np.uint8)[: old.size] = old
+    for t in (tensor,) if view is None else (tensor, view.base):
+        a, start = t._array, address(t._array) - address(old)
+        t._array = np.ndarray(a.shape, a.dtype, memory, start, a.strides)
+    if view is not None:
+        view.shaped = view.base._array
 
 
 @method

@@ -28,6 +28,7 @@ FILES = [
     "origins",
     "out",
     "out_functions",
+    "out_memory",
     "random",
     "random_engine",
     "tensor",

@@ -9,7 +9,7 @@ import nanotorch as torch
 from tests.answers import Situation, assert_same, golden, told
 from tests.core.casebook import situations
 
-FILES = ("out", "out_functions")
+FILES = ("out", "out_functions", "out_memory")
 SITUATIONS = {name: ask for file in FILES for name, ask in situations(file).items()}
 ANSWERS = {name: answer for file in FILES for name, answer in golden(file).items()}
 
