@@ -64,6 +64,7 @@ def turns(workload: dict[str, int], compiled: bool, place: Path) -> tuple[float,
     experiment, bare = build_experiment(loaded), build_experiment(loaded)
     assert isinstance(bare, Supervised)
     recorder = Recorder(place, tensorboard=True, resumed=None)
+    recorder.begin()
     record = new_record(place, experiment, ())
     loop = Run(loaded, experiment, place, record, "").make_loop(recorder)
     for callback in loop.callbacks:

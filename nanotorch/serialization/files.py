@@ -86,6 +86,11 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
     return io.BufferedReader(file)
 
 
+def size_of(file: BinaryIO) -> int:
+    """Return how many bytes a file has."""
+    return os.fstat(file.fileno()).st_size
+
+
 def contents(path: Path, largest: int) -> bytes:
     """Return what is in a file of at most `largest` bytes.
 
@@ -97,7 +102,7 @@ def contents(path: Path, largest: int) -> bytes:
     except ValueError:  # a NUL in the name, for one
         raise OSError(errno.EINVAL, "is not a file name", str(path)) from None
     with file, naming(path):
-        size = os.fstat(file.fileno()).st_size
+        size = size_of(file)
         data = file.read(largest + 1) if size <= largest else b""
     if max(size, len(data)) > largest:
         raise OSError(errno.EFBIG, f"has more than {largest:,} bytes", str(path))

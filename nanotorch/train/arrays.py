@@ -1,19 +1,26 @@
 """Arrays in NumPy's files into samples; nothing in a file is ever executed."""
 
-import zipfile
+import contextlib
+import errno
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nanotorch.serialization.files import opened, size_of
+
 from .csv_file import shown_path
 from .data_settings import Data
 from .preprocessing import Preprocessing
-from .problems import Origins, did_you_mean, quoted
+from .problems import ConfigError, Origins, did_you_mean, quoted
 
 Array = NDArray[np.float64]
 
 MOST_NUMBERS = 200_000_000
+LARGEST_ARRAYS = 16 * MOST_NUMBERS
+"""Bytes of a file, and of what an archive unpacks to."""
 
 
 def read_arrays(
@@ -64,13 +71,28 @@ def read_arrays(
     return inputs, labels, like or Preprocessing(features=names, target=target, classes=classes)
 
 
+@contextlib.contextmanager
+def opened_arrays(path: Path) -> Iterator[Any]:
+    """Give the block the array of a file, or what gives those of an archive by their names.
+
+    Raises:
+        OSError: if it is no file, or one that is too large.
+        Exception: of many kinds, if it is none of NumPy's.
+    """
+    with opened(path) as file:
+        found: Any = np.load(file, allow_pickle=False) if size_of(file) <= LARGEST_ARRAYS else None
+        members = [] if isinstance(found, np.ndarray | None) else found.zip.infolist()
+        if found is None or any(member.file_size > LARGEST_ARRAYS for member in members):
+            raise OSError(errno.EFBIG, f"has more than {LARGEST_ARRAYS:,} bytes", str(path))
+        yield found
+
+
 def load(
     path: Path, name: str | None, where: str, where_name: str, origins: Origins
 ) -> NDArray[np.generic]:
     """Return an array of a file: the one called `name`, or the only one."""
     try:
-        with path.open("rb") as file:
-            found = np.load(file, allow_pickle=False)
+        with opened_arrays(path) as found:
             if isinstance(found, np.ndarray):
                 if name is not None:
                     message = "holds one array; give it as data.npy"
@@ -84,7 +106,9 @@ def load(
                 raise origins.error(where_name, message + did_you_mean(name, list(found)))
             array: NDArray[np.generic] = found[name]
             return array
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, MemoryError) as error:
+    except ConfigError:
+        raise
+    except Exception as error:  # of which a damaged file may cause many
         objects = str(error).startswith("Object arrays")
         reason = "it holds objects, which could run code" if objects else "no sound file of NumPy"
         reason = getattr(error, "strerror", None) or reason

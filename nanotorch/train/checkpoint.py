@@ -8,14 +8,18 @@ from nanotorch.serialization import load
 from nanotorch.serialization.archive import packed
 from nanotorch.serialization.files import write_atomically
 
+from .problems import named
+
 KIND, VERSION = "state of a training", 2
+UNFIT = (LookupError, TypeError, ValueError, RuntimeError, AttributeError, ArithmeticError)
+"""What is raised where a state is not of what is to go on from it."""
 
 
 class CheckpointError(Exception):
     """A run cannot be gone on with; says which of its files is wrong, and how."""
 
     def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"{path}: {problem}")
+        super().__init__(f"{named(str(path))}: {problem}")
 
 
 def save_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
@@ -40,7 +44,7 @@ def load_checkpoint(path: Path) -> Any:
         raise CheckpointError(path, text) from None
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise CheckpointError(path, "holds something else than the state of a training")
-    if content["version"] != VERSION:
-        text = f"has version {content['version']}; this program reads {VERSION}"
+    if content.get("version") != VERSION:
+        text = f"has version {content.get('version')}; this program reads {VERSION}"
         raise CheckpointError(path, text)
-    return content["state"]
+    return content.get("state")

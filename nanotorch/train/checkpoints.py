@@ -1,23 +1,55 @@
 """Which checkpoints of a run are kept, and which of them a resumed run goes on from."""
 
 import math
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import nanotorch as torch
 from nanotorch.serialization import save
+from nanotorch.serialization.files import remove_unfinished
 
 from .callbacks import DIVERGED, sign_of
 from .checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from .loop import Callback, Loop
+from .run_directory import misfit
 from .settings import Checkpoint
 
 DIRECTORY = "checkpoints"
 NEWEST = "step-*.safetensors"
 BEST = "best-*.safetensors"
-UNFINISHED = ".*.safetensors-*"
+
+
+class LoopState(TypedDict):
+    """Where a loop was."""
+
+    epoch: int
+    step: int
+    position: int | None
+    loss: float
+    first_loss: float
+    samples: int
+    stop_reason: str | None
+    callbacks: dict[str, Any]
+
+
+class Position(TypedDict):
+    """How long the files of measurements were."""
+
+    metrics: int
+    events: dict[str, int]
+
+
+class State(TypedDict):
+    """What is kept in a checkpoint."""
+
+    run: str
+    loop: LoopState
+    task: dict[str, Any]
+    recorder: Position
+    seconds: float
 
 
 def step_of(path: Path) -> int:
@@ -60,12 +92,11 @@ class Checkpoints(Callback):
 
     def on_start(self, loop: Loop) -> None:
         self._directory.mkdir(exist_ok=True)
-        for path in self._directory.glob(UNFINISHED):  # of a run that was killed
-            path.unlink()
+        remove_unfinished(self._directory)
         for path in newest_first(self._directory):
             # Damaged, or of a future that will be another one: its metrics have been cut off.
             if step_of(path) > loop.step:
-                path.unlink()
+                remove(path)
         self._wait()
 
     def on_epoch(self, loop: Loop) -> None:
@@ -122,11 +153,19 @@ class Checkpoints(Callback):
         every = self._settings.every
         for path in newest_first(self._directory)[self._settings.last :]:
             if every is None or step_of(path) % every:
-                path.unlink()
+                remove(path)
         best = {step for _, step in self._best}
         for path in self._directory.glob(BEST):
             if step_of(path) not in best:
-                path.unlink()
+                remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a checkpoint; a directory in its place is nothing of ours, and set aside."""
+    if path.is_dir() and not path.is_symlink():
+        path.rename(path.with_suffix(f".{secrets.token_hex(4)}"))
+    else:
+        path.unlink()
 
 
 def newest_first(directory: Path) -> list[Path]:
@@ -181,8 +220,12 @@ def own_state(path: Path, identity: str) -> Any:
         state = load_checkpoint(path)
     except OSError as error:
         raise unreadable(path, error) from None
-    if state.get("run") != identity:
-        raise CheckpointError(path, f"is of another run, {state.get('run')}, not {identity}")
+    if problem := misfit(state, State):
+        raise CheckpointError(path, problem)
+    if min(state["loop"]["step"], state["loop"]["epoch"], state["loop"]["position"] or 0) < 0:
+        raise CheckpointError(path, "is of a step before the first")
+    if state["run"] != identity:
+        raise CheckpointError(path, f"is of another run, {state['run']}, not {identity}")
     return state
 
 

@@ -15,7 +15,7 @@ from .rate_finder import find_rate, rate_text
 from .rehearsal import rehearse
 from .resume import resume
 from .run import build_experiment, train
-from .streams import patient_streams
+from .streams import end_with_input, patient_streams
 
 EXAMPLES = """\
 examples:
@@ -67,6 +67,11 @@ def parser(program: str) -> argparse.ArgumentParser:
         metavar="key=value",
         help="a value that replaces the file's; the key is its path, the value is YAML",
     )
+    parser.add_argument(
+        "--end-with-input",
+        action="store_true",
+        help="pause as by SIGTERM when standard input ends: when what holds it is gone",
+    )
     add_option(parser)
     action = parser.add_mutually_exclusive_group()
     action.add_argument(
@@ -97,6 +102,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     command = list(sys.argv[1:] if arguments is None else arguments)
     with patient_streams():
         options = parsed(command, program)
+        if options.end_with_input:
+            end_with_input()
         return exit_code(options, command, program)
 
 

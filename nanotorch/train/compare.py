@@ -11,19 +11,19 @@ from nanotorch.serialization.files import naming
 
 from .checkpoint import CheckpointError
 from .outcomes import (
-    RECORD,
     Outcome,
     chosen_metrics,
     differing,
     favourite,
     ranked,
     read_outcome,
-    records,
     table,
 )
 from .plots import NO_PLOTS, available
 from .plots_comparison import comparison
+from .record import NAME as RECORD
 from .resume import NEWEST, find
+from .run_directory import read_metrics
 from .streams import patient_streams
 
 EXAMPLES = """\
@@ -121,8 +121,8 @@ def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> int:
         assert outcome.directory is not None  # as every run that was found has one
         points = [
             (record["step"], record[metric])
-            for record in records(outcome.directory)
-            if isinstance(record.get(metric), int | float)
+            for record in read_metrics(outcome.directory)
+            if record.get(metric) is not None
         ]
         own = [key for key in settings[:3] if key in outcome.settings]
         label = ", ".join(f"{key}={outcome.settings[key]}" for key in own)

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .problems import ConfigError, Place, Problem, quoted
+from nanotorch.serialization.files import contents
+
+from .problems import COMMAND_LINE, ConfigError, Place, Problem, quoted
 from .tree import Entry, Items, Scalar, Step, Table, Tree, path_text, plain_scalar, replaced
 
 if TYPE_CHECKING:
@@ -45,14 +47,9 @@ def read_config_text(path: Path, source: str) -> str:
     if not source:
         raise ConfigError([Problem(Place(source="command line"), "", "the file has no name")])
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+        data = contents(path, LARGEST_FILE)
     except OSError as error:
         raise problem(f"cannot be read: {error.strerror or error}") from None
-    except ValueError:  # a NUL character in the name
-        raise problem("is not a file name") from None
-    if len(data) > LARGEST_FILE:
-        raise problem(f"has more than {LARGEST_FILE} bytes, too many for a configuration")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -295,7 +292,7 @@ def with_overrides(
 def parse_override(override: str) -> tuple[list[Step], Tree]:
     """Return the steps and the value of `train.epochs=5`."""
     shown = override if override.isprintable() else quoted(override)[1:-1]
-    place = Place(source=f"command line: {shown}")
+    place = Place(source=f"{COMMAND_LINE}{shown}")
     path, equals, text = override.partition("=")
     if not equals or not OVERRIDE_PATH.fullmatch(path):
         message = "expected key=value, as in train.epochs=5 or model.layers[0].out_features=8"

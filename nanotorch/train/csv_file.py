@@ -6,10 +6,13 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nanotorch.serialization.files import contents
 
 from .problems import ConfigError, Place, Problem, quoted
 
@@ -19,6 +22,8 @@ NO_HEADER = "holds values, not the names of columns"
 MISSING = {"", "na", "n/a", "nan", "null", "?"}
 """What a cell without a value holds, in any case."""
 QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
+LARGEST_TABLE = 1_000_000_000
+MOST_COLUMNS = 100_000
 MOST_WRONG = 3
 """Wrong cells of a column of which each is told, however many are right."""
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
@@ -50,14 +55,19 @@ class CsvFile:
         """Whether what should be names is mostly numbers."""
         return mostly_numbers(self.header)
 
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Where each column stands."""
+        return {name: index for index, name in enumerate(self.header)}
+
     def texts(self, column: str) -> list[str]:
         """Return the cells of a column, without the blanks around them."""
-        index = self.header.index(column)
+        index = self.positions[column]
         return [row.cells[index].strip() for row in self.rows]
 
     def without(self, columns: Sequence[str]) -> "CsvFile":
         """Return the table without the rows that lack a value in one of some columns."""
-        indices = [self.header.index(column) for column in columns]
+        indices = [self.positions[column] for column in columns]
         rows = [
             row
             for row in self.rows
@@ -100,7 +110,7 @@ class CsvFile:
         """Return what is wrong with one cell."""
         starts = [*cell_starts(row.text, self.delimiter)]
         return Problem(
-            place_within(self.source, row.line, row.text, starts[self.header.index(column)]),
+            place_within(self.source, row.line, row.text, starts[self.positions[column]]),
             f"column {quoted(column)}",
             message,
         )
@@ -178,7 +188,7 @@ class Table:
     def __init__(self, path: Path, delimiter: str, header: bool, configured: bool) -> None:
         self._source = shown_path(path)
         self._delimiter, self._header, self._configured = delimiter, header, configured
-        self._text = self._decoded(path.read_bytes())
+        self._text = self._decoded(contents(path, LARGEST_TABLE))
 
     def read(self) -> CsvFile:
         """Return the table."""
@@ -195,6 +205,9 @@ class Table:
             if rows and len(cells) != len(rows[0].cells):
                 before = "header" if self._header else "first line"
                 message = f"has {len(cells)} cells, but the {before} has {len(rows[0].cells)}"
+                raise self._error(line, 1, message)
+            if len(cells) > MOST_COLUMNS:
+                message = f"has {len(cells):,} cells; a table has at most {MOST_COLUMNS:,} columns"
                 raise self._error(line, 1, message)
             rows.append(Row(line, text, cells))
         if self._header and len(rows) < 2:
@@ -270,10 +283,10 @@ class Table:
 
     def _check_header(self, header: Sequence[str], row: Row) -> None:
         """Refuse columns that cannot be told apart."""
-        for index, (name, start) in enumerate(
-            zip(header, cell_starts(row.text, self._delimiter), strict=True)
-        ):
-            if name and name not in header[:index]:
+        seen = {""}
+        for name, start in zip(header, cell_starts(row.text, self._delimiter), strict=True):
+            if name not in seen:
+                seen.add(name)
                 continue
             if mostly_numbers(header):
                 more = "; write data.header: false" if self._configured else ""
@@ -296,9 +309,7 @@ def read_csv(
         configured: whether a configuration says how, which messages then refer to.
 
     Raises:
-        OSError, ValueError: if the file cannot be read.
+        OSError: if the file cannot be read.
         ConfigError: if it is not a table; blank lines are passed over.
     """
-    if path.exists() and not (path.is_file() or path.is_dir()):  # which would never end, perhaps
-        raise ValueError("is a device or a pipe, not a file")
     return Table(path, delimiter, header, configured).read()

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from nanotorch.utils.tensorboard.protos import protos
 from nanotorch.utils.tensorboard.trace import trace
 
 from .reading import Component, Section
+from .run_directory import EVENTS
 
-PATTERN = "events.out.tfevents.*"
 BINS = 60
 MOST_WAITING, LONGEST_WAIT = 200, 2.0
 """How many points, and for how many seconds, are kept from the file."""
@@ -37,11 +38,15 @@ class TensorBoardEvents:
 
     def __init__(self, directory: Path, resumed_at: int | None = None) -> None:
         self._directory = directory
-        purge = None if resumed_at is None else resumed_at + 1
-        with naming(directory):
-            self._writer = SummaryWriter(str(directory), purge_step=purge)
+        self._resumed_at = resumed_at
         self._waiting: list[tuple[int, float, Mapping[str, float]]] = []
         """Step, time and values of points that are not in the file yet."""
+
+    @cached_property
+    def _writer(self) -> SummaryWriter:
+        """What writes the file, which is begun when there is something for it."""
+        purge = None if self._resumed_at is None else self._resumed_at + 1
+        return SummaryWriter(str(self._directory), purge_step=purge)
 
     def describe(self, config: str, graph: tuple[nn.Module, torch.Tensor] | None) -> None:
         """Add the configuration's text and the graph of a model at an input."""
@@ -158,7 +163,7 @@ def short(component: Component) -> str:
 
 def sizes(directory: Path) -> dict[str, int]:
     """Return how long each file of events in a directory is."""
-    return {path.name: path.stat().st_size for path in directory.glob(PATTERN)}
+    return {path.name: path.stat().st_size for path in directory.glob(EVENTS)}
 
 
 def cut_back(directory: Path, sizes: Mapping[str, int]) -> None:
@@ -167,7 +172,7 @@ def cut_back(directory: Path, sizes: Mapping[str, int]) -> None:
     So no reader sees a step twice, neither one that heeds a file's notice of being a continuation
     nor one that does not; and what a killed writer left half written is gone.
     """
-    for path in directory.glob(PATTERN):
+    for path in directory.glob(EVENTS):
         with naming(path):
             if path.name not in sizes:
                 path.unlink()

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+from nanotorch.serialization.files import opened
+
 from .config import parse_yaml, read_config_text
 from .csv_file import shown_path
 from .problems import ConfigError, Place, Problem, quoted
@@ -12,7 +14,13 @@ KEY = "inherit"
 DEEPEST = 10
 
 
-def read_tree(path: Path, source: str, noted: list[Problem], within: tuple[Path, ...] = ()) -> Tree:
+def read_tree(
+    path: Path,
+    source: str,
+    noted: list[Problem],
+    within: tuple[Path, ...] = (),
+    known: dict[Path, Tree] | None = None,
+) -> Tree:
     """Return the tree of a file, on top of those it inherits from.
 
     Args:
@@ -20,6 +28,7 @@ def read_tree(path: Path, source: str, noted: list[Problem], within: tuple[Path,
         source: its name, for messages.
         noted: takes what is wrong with the files but leaves a tree.
         within: the files that inherit from this one.
+        known: takes the trees of those it inherits from: however many do, each is read once.
 
     Raises:
         ConfigError: if one of the files cannot be read, or inherits from itself.
@@ -33,10 +42,15 @@ def read_tree(path: Path, source: str, noted: list[Problem], within: tuple[Path,
     names = entries.pop(KEY).value
     inner = (*within, path.resolve())
     result: Tree = replace(tree, entries=entries)
+    known = {} if known is None else known
+    bases = [
+        base_path(name, inner) for name in (names.items if isinstance(names, Items) else [names])
+    ]
     # The file itself comes last, and of several bases the later one wins.
-    for name in reversed(list(names.items) if isinstance(names, Items) else [names]):
-        base = base_path(name, inner)
-        inherited = read_tree(base, shown_path(base), noted, inner)
+    for file, base in {base.resolve(): base for base in reversed(bases)}.items():
+        if file not in known:
+            known[file] = read_tree(base, shown_path(base), noted, inner, known)
+        inherited = known[file]
         if not isinstance(inherited, Table):
             message = f"expected sections to inherit, got {inherited}"
             raise ConfigError([Problem(inherited.place, "", message)])
@@ -53,14 +67,14 @@ def base_path(name: Tree, within: tuple[Path, ...]) -> Path:
     if not isinstance(name, Scalar) or not isinstance(name.value, str) or "\0" in name.value:
         raise refusal(f"expected a file name, got {name}")
     path = name.place.base / name.value
-    if path.resolve() in within:
-        raise refusal(f"{quoted(name.value)} inherits from itself")
     if len(within) >= DEEPEST:
         raise refusal(f"more than {DEEPEST} files inherit from one another")
     try:
-        path.open("rb").close()
+        opened(path).close()
     except OSError as error:
         raise refusal(f"cannot read {quoted(name.value)}: {error.strerror or error}") from None
+    if path.resolve() in within:
+        raise refusal(f"{quoted(name.value)} inherits from itself")
     return path
 
 

@@ -1,6 +1,5 @@
 """Runs side by side: what each was, what came of it, in a table."""
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from .callbacks import LESS_IS_BETTER
+from .checkpoint import CheckpointError
 from .config import parse_yaml, read_config_text
 from .dump import flow
 from .problems import ConfigError, Place
-from .recorder import METRICS
+from .record import read_record
 from .report import aligned
 from .tree import Items, Scalar, Table, Tree, path_text
 
-RECORD = "run.json"
 FAVOURITES = ("validation/loss", "function/value", "test/loss", "train/loss")
 """Of the measures, which runs are ordered by if nobody says."""
 NOT_COMPARED = ("log", "checkpoint")
@@ -40,16 +39,13 @@ class Outcome:
 def read_outcome(directory: Path, name: str) -> Outcome:
     """Return what a run directory holds; a damaged one is an outcome, too."""
     try:
-        record = json.loads((directory / RECORD).read_text("utf-8"))
-        if not isinstance(record, dict):
-            raise ValueError(f"{RECORD} is not the record of a run")
-        results = {key: as_number(value) for key, value in record.get("results", {}).items()}
-        status = str(record["status"])
-        seconds, steps = as_number(record.get("seconds")), record.get("steps")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        record = read_record(directory)
+    except CheckpointError as error:
         return Outcome(name, f"unreadable: {error}", directory=directory)
-    settings = settings_of(directory / "config.yaml")
-    return Outcome(name, status, settings, results, seconds, steps, directory)
+    results = {key: as_number(value) for key, value in record.get("results", {}).items()}
+    settings, seconds = settings_of(directory / "config.yaml"), as_number(record.get("seconds"))
+    steps = record.get("steps")
+    return Outcome(name, record["status"], settings, results, seconds, steps, directory)
 
 
 def settings_of(path: Path) -> dict[str, str]:
@@ -74,9 +70,9 @@ def leaves(tree: Tree, steps: list[Any]) -> Iterable[tuple[list[Any], str]]:
             yield from leaves(entry.value, [*steps, key])
 
 
-def as_number(value: Any) -> float:
+def as_number(value: float | None) -> float:
     """Return a number of a record, in which null stands for what is not finite."""
-    return float(value) if isinstance(value, int | float) else math.nan
+    return math.nan if value is None else float(value)
 
 
 def differing(outcomes: Sequence[Outcome]) -> list[str]:
@@ -143,20 +139,3 @@ def table(outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequenc
     text = aligned(as_lines)
     narrower = as_columns.index("\n") < text.index("\n")
     return as_columns if narrower and len(settings) > MOST_SETTINGS else text
-
-
-def records(directory: Path) -> list[Mapping[str, Any]]:
-    """Return what a run measured, a line of `metrics.jsonl` each; a torn last one is left out."""
-    found: list[Mapping[str, Any]] = []
-    try:
-        lines = (directory / METRICS).read_text("utf-8").splitlines()
-    except (OSError, ValueError):
-        return []
-    for line in lines:
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            found.append(record)
-    return found

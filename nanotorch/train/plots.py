@@ -1,7 +1,6 @@
 """Figures of a run. All of matplotlib that is used is imported here, when it is."""
 
 import importlib.util
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from nanotorch.serialization.files import naming
 
-from .recorder import METRICS
+from .run_directory import read_metrics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,8 +112,7 @@ def draw(
     from matplotlib import rc_context
     from matplotlib.image import imsave
 
-    lines = (directory / METRICS).read_text("utf-8").splitlines()
-    records = [json.loads(line) for line in lines]
+    records = read_metrics(directory)
     place = directory / DIRECTORY
     place.mkdir(exist_ok=True)
     with rc_context(STYLE):

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nanotorch as torch
-from nanotorch.serialization.files import write_atomically
+from nanotorch.serialization.files import write
 
+from .arrays import opened_arrays
 from .checkpoint import CheckpointError
 from .csv_file import MISSING, CsvFile, read_csv
 from .imports import add_option, import_components
@@ -127,8 +128,8 @@ def write_output(name: str, text: str) -> None:
     try:
         if not name or path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        write_atomically(path, text.encode())
-    except (OSError, ValueError) as error:
+        write(path, [text.encode()])
+    except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise refusal(f"--output: cannot write {quoted(name)}: {reason}") from None
 
@@ -166,9 +167,8 @@ def read_samples(
         if path.suffix in (".npy", ".npz"):
             return array_samples(trained, path), None
         return table_samples(trained, path)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        message = f"cannot be read: {reason}"
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
         raise ConfigError([Problem(Place(source=str(path)), "", message)]) from None
 
 
@@ -208,8 +208,7 @@ def array_samples(trained: Trained, path: Path) -> NDArray[np.float64]:
     """Return the features in a file of NumPy: the array that training took, or the only one."""
     place = Place(source=str(path))
     try:
-        with path.open("rb") as file:
-            found: Any = np.load(file, allow_pickle=False)
+        with opened_arrays(path) as found:
             if not isinstance(found, np.ndarray):
                 name = getattr(trained.config.data, "inputs", None)
                 name = name if name in found else next(iter(found), "")

@@ -1,8 +1,9 @@
 """How samples become inputs of a model: what was measured on the training part, kept for later."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,29 @@ from .csv_file import MISSING, NO_HEADER, CsvFile
 from .problems import ConfigError, Place, Problem, did_you_mean, quoted
 
 Array = NDArray[np.float64]
+
+
+class ColumnRecord(TypedDict):
+    """A column as JSON has it."""
+
+    name: str
+    categories: list[str] | None
+
+
+class PreprocessingRecord(TypedDict):
+    """What there is in `preprocessing.json`."""
+
+    features: list[str]
+    columns: list[ColumnRecord]
+    shape: list[int]
+    mean: list[float]
+    scale: list[float]
+    fill: list[float]
+    target: str
+    classes: list[str] | None
+    delimiter: str
+    header: bool
+    missing: bool
 
 
 def nothing() -> Array:
@@ -92,7 +116,7 @@ class Preprocessing:
         Raises:
             ConfigError: if a column is missing, or a cell is not what it should be.
         """
-        missing = [column.name for column in self.columns if column.name not in table.header]
+        missing = [column.name for column in self.columns if column.name not in table.positions]
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
             message = f"has no column {', '.join(map(quoted, missing[:3]))}{more}"
@@ -134,11 +158,14 @@ class Preprocessing:
         scaled: NDArray[np.float32] = ((filled - self.mean) / self.scale).astype(np.float32)
         return scaled.reshape(len(x), *self.shape)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> PreprocessingRecord:
         """Return everything as JSON has it."""
         return {
             "features": list(self.features),
-            "columns": [{"name": c.name, "categories": c.categories} for c in self.columns],
+            "columns": [
+                {"name": c.name, "categories": None if c.categories is None else [*c.categories]}
+                for c in self.columns
+            ],
             "shape": list(self.shape),
             "mean": self.mean.tolist(),
             "scale": self.scale.tolist(),
@@ -151,28 +178,42 @@ class Preprocessing:
         }
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> "Preprocessing":
+    def from_record(cls, record: PreprocessingRecord) -> "Preprocessing":
         """Return what `record` gave.
 
         Raises:
-            KeyError, TypeError, ValueError: if it is something else.
+            ValueError: if its parts do not fit together.
         """
-
-        def array(name: str) -> Array:
-            return np.array(record[name], dtype=np.float64)
-
+        columns = [Column(c["name"], c["categories"]) for c in record["columns"]]
+        mean, scale, fill = (np.array(record[k], np.float64) for k in ("mean", "scale", "fill"))
+        count, shape = len(mean), tuple(record["shape"])
+        classes, delimiter = record["classes"], record["delimiter"]
+        if not np.isfinite([*mean, *scale, *fill]).all() or not scale.all():
+            raise ValueError("mean, scale and fill must be finite numbers, and scale not 0")
+        if {len(scale), len(fill)} != {count} or min(shape, default=1) < 1:
+            raise ValueError("mean, scale and fill must be of as many features, and shape of sizes")
+        if count and math.prod(shape) != count:
+            raise ValueError(f"a shape of {list(shape)} has no place for {count} features")
+        if columns and sum(len(column.features) for column in columns) != count:
+            raise ValueError(f"the columns do not make {count} features")
+        if len(record["features"]) not in (0, count):
+            raise ValueError(f"names {len(record['features'])} features of {count}")
+        if len(delimiter) != 1 or delimiter in '"\r\n':
+            raise ValueError(f"the delimiter cannot be {quoted(delimiter)}")
+        if classes is not None and (len(set(classes)) < len(classes) or not classes):
+            raise ValueError("the classes must be different from each other")
         return cls(
-            columns=[Column(str(c["name"]), c["categories"]) for c in record["columns"]],
-            features=list(record["features"]),
-            mean=array("mean"),
-            scale=array("scale"),
-            fill=array("fill"),
-            shape=tuple(int(size) for size in record["shape"]),
-            target=str(record["target"]),
-            classes=record["classes"],
-            delimiter=str(record["delimiter"]),
-            header=bool(record["header"]),
-            missing=bool(record["missing"]),
+            columns,
+            record["features"],
+            mean,
+            scale,
+            fill,
+            shape,
+            record["target"],
+            classes,
+            delimiter,
+            record["header"],
+            record["missing"],
         )
 
 

@@ -5,8 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+COMMAND_LINE = "command line: "
+"""How the place of an override begins."""
 LONGEST_QUOTE = 60
+LONGEST_NAME = 300
 MOST_PROBLEMS = 20
+MOST_CHOICES = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +27,17 @@ class Place:
     """The directory from which a relative path written here is meant."""
 
     def __str__(self) -> str:
-        source = self.source if self.source.isprintable() else quoted(self.source)
+        source = named(self.source)
         return f"{source}:{self.line}:{self.column}" if self.line else source
+
+    def is_of(self, path: str) -> bool:
+        """Return whether the value at `path`, or what it is in, may have been written here.
+
+        An override says its own value, and not what else is in a section that it has begun.
+        """
+        key, equals, _ = self.source.removeprefix(COMMAND_LINE).partition("=")
+        other = bool(equals) and self.source.startswith(COMMAND_LINE) and not self.line
+        return not other or path == key or path.startswith((f"{key}.", f"{key}["))
 
 
 @dataclass(frozen=True)
@@ -66,9 +79,12 @@ class Origins:
 
     def nearest(self, path: str) -> Place | None:
         """Return the place of `path`, or of the innermost section around it that was written."""
-        while path not in self._places and path:
-            path = path[: max(path.rfind("."), path.rfind("["), 0)]
-        return self._places.get(path)
+        around = path
+        while around:
+            if around in self._places and self._places[around].is_of(path):
+                return self._places[around]
+            around = around[: max(around.rfind("."), around.rfind("["), 0)]
+        return self._places.get("")
 
     def error(self, path: str, message: str) -> ConfigError:
         """Return the error that says `message` about the value at `path`."""
@@ -80,6 +96,13 @@ def quoted(value: object) -> str:
     # Cutting first keeps a megabyte from being escaped for sixty characters of it.
     text = repr(value[: 2 * LONGEST_QUOTE] if isinstance(value, str) else value)
     return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 3] + "..."
+
+
+def named(name: str) -> str:
+    """Return the name of a file for a message: on one line, and not longer than a few."""
+    shown = name if name.isprintable() else repr(name)
+    half = LONGEST_NAME // 2
+    return shown if len(shown) <= LONGEST_NAME else f"{shown[:half]}...{shown[-half:]}"
 
 
 def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
@@ -100,4 +123,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     choices = list(known)
     if meant := closest(word, choices):
         return f"; did you mean '{meant}'?"
-    return f"; known here: {', '.join(choices)}" if choices else ""
+    shown = ", ".join(choices[:MOST_CHOICES])
+    more = f" and {len(choices) - MOST_CHOICES} more" if len(choices) > MOST_CHOICES else ""
+    return f"; known here: {shown}{more}" if choices else ""

@@ -1,24 +1,40 @@
 """`run.json`: what ran, on what, and how it ended."""
 
 import hashlib
-import json
 import secrets
 import time
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
+
+from nanotorch.serialization.files import opened
 
 from .checkpoint import CheckpointError
 from .experiment import Experiment
 from .imports import imported
-from .run_directory import rewrite_json, versions, write_json
+from .run_directory import read_json, rewrite_json, versions, write_json
 
 NAME = "run.json"
+FINISHED = "finished"
+
+
+class RecordValues(TypedDict):
+    """What there is in `run.json`."""
+
+    status: str
+    id: str
+    data: dict[str, str]
+    command: NotRequired[list[str]]
+    imports: NotRequired[list[str]]
+    seconds: NotRequired[float]
+    steps: NotRequired[int]
+    results: NotRequired[dict[str, float | None]]
+    resumed: NotRequired[list[dict[str, Any]]]
 
 
 class Record:
-    """What `run.json` says. It is written at the start of a run and at its end.
+    """What `run.json` says. It is written when a run has begun, and when the block ends after that.
 
     Args:
         directory: of the run.
@@ -30,12 +46,19 @@ class Record:
         self._path = directory / NAME
         self._start = time.monotonic() - seconds
         self.values = values
+        self._begun = False
+
+    def begin(self) -> None:
+        """Write what is known when a run begins."""
+        write_json(self._path, self.values)
+        self._begun = True
 
     def __enter__(self) -> "Record":
-        write_json(self._path, self.values)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if not self._begun:
+            return
         if kind is not None:
             interrupted = issubclass(kind, KeyboardInterrupt)
             self.values["status"] = "interrupted" if interrupted else "failed"
@@ -72,22 +95,19 @@ def read_record(directory: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: if there is none, or it is damaged.
     """
-    path = directory / NAME
-    try:
-        values = json.loads(path.read_text("utf-8"))
-        if isinstance(values, dict) and isinstance(values.get("id"), str):
-            return values
-        problem = "does not say which run it is of"
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror or error}"
-    except ValueError as error:
-        problem = f"is not JSON: {error}"
-    raise CheckpointError(path, problem)
+    values = read_json(directory / NAME, RecordValues)
+    if values["status"] == FINISHED and not {"steps", "results"} <= values.keys():
+        raise CheckpointError(directory / NAME, "is finished, but lacks steps or results")
+    return values
 
 
 def checksums(experiment: Experiment) -> dict[str, str]:
     """Return the SHA-256 of each file whose content the result depends on."""
-    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in experiment.files()}
+    found = {}
+    for path in experiment.files():
+        with opened(path) as file:
+            found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+    return found
 
 
 def now() -> str:

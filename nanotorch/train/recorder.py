@@ -11,9 +11,8 @@ from nanotorch.serialization.files import naming
 from . import events
 from .checkpoint import CheckpointError
 from .events import TensorBoardEvents
-from .run_directory import finite
+from .run_directory import METRICS, finite
 
-METRICS = "metrics.jsonl"
 ENCODER = json.JSONEncoder(allow_nan=False)
 
 
@@ -54,19 +53,33 @@ class Recorder:
         directory: of the run.
         tensorboard: whether to write events.
         resumed: what `position` returned where a resumed run goes on, and the step.
+
+    Raises:
+        CheckpointError: if the files are not those of the position.
     """
 
     def __init__(
         self, directory: Path, tensorboard: bool, resumed: tuple[Mapping[str, Any], int] | None
     ) -> None:
         self._directory = directory
-        if resumed is not None:
-            self._cut_back(resumed[0])
-        self.lines = JsonLines(directory / METRICS)
+        self._resumed_at = None if resumed is None else resumed[0]
+        if self._resumed_at is not None:
+            path, size = directory / METRICS, self._resumed_at["metrics"]
+            if not 0 <= size <= (path.stat().st_size if path.exists() else 0):
+                raise CheckpointError(path, "has lost lines that its checkpoint knows of")
         self.events: TensorBoardEvents | None = None
         if tensorboard:
             step = None if resumed is None else resumed[1]
             self.events = TensorBoardEvents(directory, step)
+
+    def begin(self) -> None:
+        """Undo what was written after the checkpoint, as it will be measured again; open files."""
+        if self._resumed_at is not None:
+            path = self._directory / METRICS
+            with naming(path), path.open("ab") as file:
+                file.truncate(self._resumed_at["metrics"])
+            events.cut_back(self._directory, self._resumed_at["events"])
+        self.lines = JsonLines(self._directory / METRICS)
 
     def write(
         self,
@@ -95,13 +108,3 @@ class Recorder:
         finally:
             if self.events is not None:
                 self.events.close()
-
-    def _cut_back(self, position: Mapping[str, Any]) -> None:
-        """Undo what was written after a checkpoint: it will be measured again."""
-        path, size = self._directory / METRICS, position["metrics"]
-        with naming(path):
-            if (path.stat().st_size if path.exists() else 0) < size:
-                raise CheckpointError(path, "has lost lines that its checkpoint knows of")
-            with path.open("ab") as file:
-                file.truncate(size)
-        events.cut_back(self._directory, position["events"])

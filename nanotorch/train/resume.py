@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from .checkpoint import CheckpointError
+from nanotorch.serialization.files import contents, remove_unfinished
+
+from .checkpoint import UNFIT, CheckpointError
 from .checkpoints import DIRECTORY, newest_state, own_state
 from .experiment import Experiment
 from .imports import as_options, imported
 from .load import LoadedConfig, load_config
 from .lock import locked
 from .problems import ConfigError, Place, Problem
+from .record import FINISHED, Record, checksums, now, read_record
 from .record import NAME as RECORD
-from .record import Record, checksums, now, read_record
-from .run import FINISHED, MORE, PROGRAM, Run, RunResult, Saved, build_experiment
-from .run_directory import LATEST, note_latest
+from .run import MORE, PROGRAM, Run, RunResult, Saved, build_experiment
+from .run_directory import LATEST, check_files
 from .schema import Config, Function, MinimizationConfig, TrainedConfig
 
 FROM_THE_BEGINNING: dict[str, Any] = {
@@ -27,6 +29,7 @@ FROM_THE_BEGINNING: dict[str, Any] = {
 }
 """What is known of a run that ended before its first checkpoint."""
 NEWEST = "latest"
+LARGEST_NOTE = 10_000
 FIXED = ("experiment", "seed", "data")
 """What holds from the first step of a run to its last."""
 LENGTHS = ("batch_size", "accumulate", "overfit_batches")
@@ -64,6 +67,7 @@ def resume(
     if overrides:
         check_same(load_config(directory / "config.yaml").config, loaded.config, overrides)
     with locked(directory):
+        check_files(directory)
         experiment = build_experiment(loaded)
         check_data(values["data"], checksums(experiment))
         state = own_state(chosen, values["id"]) if chosen else newest(directory, values["id"])
@@ -76,8 +80,8 @@ def resume(
         again = {"at": now(), "step": taken, "command": list(command)}
         values["resumed"] = [*values.get("resumed", ()), again]
         record = Record(directory, {**values, "status": "running"}, state["seconds"])
-        note_latest(Path(loaded.config.log.dir), directory)
         print(f"going on after step {taken}", flush=True)
+        remove_unfinished(directory)
         with record, np.errstate(all="ignore"):
             saved = Saved(state, bool(overrides), values["status"] == FINISHED and chosen is None)
             return Run(loaded, experiment, directory, record, program, saved).run()
@@ -114,13 +118,22 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
     Raises:
         CheckpointError: if there is no such run.
     """
-    path = Path(target)
+    try:
+        return found(Path(target))
+    except OSError as error:  # a name may be too long, for one
+        raise CheckpointError(Path(target), f"cannot be read: {error.strerror or error}") from None
+
+
+def found(path: Path) -> tuple[Path, Path | None]:
+    """As `find`, which also tells what the operating system refuses."""
     if path.name == NEWEST and not path.exists():
         note = (path.parent if path.parent.name else Path("runs")) / LATEST
         try:
-            path = note.parent / note.read_text("utf-8").strip()
+            path = note.parent / contents(note, LARGEST_NOTE).decode().strip()
         except OSError as error:
             raise CheckpointError(note, f"cannot be read: {error.strerror or error}") from None
+        except UnicodeDecodeError:
+            raise CheckpointError(note, "is not text in UTF-8") from None
     chosen = path if path.is_file() else None
     directory = path.parent if chosen else path
     if directory.name == DIRECTORY:
@@ -192,5 +205,5 @@ def load(experiment: Experiment, state: Any, source: Path) -> None:
         experiment.load_training_state(state)
     except KeyError as error:
         raise CheckpointError(source, f"does not fit this configuration: no {error}") from None
-    except (RuntimeError, ValueError, TypeError) as error:
+    except UNFIT as error:
         raise CheckpointError(source, f"does not fit this configuration: {error}") from None

@@ -16,7 +16,7 @@ from nanotorch.serialization import save
 from nanotorch.serialization.files import write_atomically
 
 from .callbacks import DIVERGED, INTERRUPTED, OUT_OF_TIME, StopOnSignal, StopWhenNotFinite
-from .checkpoint import CheckpointError
+from .checkpoint import UNFIT, CheckpointError
 from .checkpoints import Checkpoints
 from .divergence import Memory
 from .dump import dump_config
@@ -28,7 +28,7 @@ from .minimization import Minimization
 from .plots import NO_PLOTS, available, draw
 from .problems import quoted
 from .progress import readable_warnings
-from .record import Record, new_record
+from .record import FINISHED, Record, new_record
 from .recorder import Recorder
 from .report import duration
 from .run_directory import create_run_directory, note_latest, write_json
@@ -38,7 +38,6 @@ from .supervised import Supervised
 
 LARGEST_RISE = 1e6
 """How many times its first size a loss grows before a run that was to make it small has failed."""
-FINISHED = "finished"
 WEIGHTS = "weights.safetensors"
 PROGRAM = "python -m nanotorch.train"
 MORE = "give it a greater train.epochs, or train.steps"
@@ -101,8 +100,6 @@ def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROG
         stack.enter_context(locked(directory))
         record = new_record(directory, experiment, command)
         with record, np.errstate(all="ignore"):  # a loss that is not finite ends the run by itself
-            write_config(loaded, directory)
-            note_latest(Path(loaded.config.log.dir), directory)
             result = Run(loaded, experiment, directory, record, program).run()
         if rehearsed:
             print("fast_dev_run: the run directory is removed", flush=True)
@@ -125,11 +122,6 @@ def make_directory(loaded: LoadedConfig) -> Path:
         message = f"cannot make a run directory in {quoted(str(root / name))}: {reason}"
         raise loaded.origins.error("log.dir", message) from None
     return directory
-
-
-def write_config(loaded: LoadedConfig, directory: Path) -> None:
-    """Write what a run uses, so that it can be gone on with from the first moment."""
-    write_atomically(directory / "config.yaml", dump_config(loaded).encode())
 
 
 def has_diverged(first: float, last: float) -> bool:
@@ -176,29 +168,35 @@ class Run:
         print(f"run directory: {self._directory}\n", flush=True)
         if self._config.log.plots and not available():
             print(NO_PLOTS, flush=True)
-        preprocessing = experiment.preprocessing()
-        if preprocessing is not None:
-            write_json(self._directory / "preprocessing.json", preprocessing)
+        resumed = None
+        if self._saved is not None:
+            resumed = self._saved.state["recorder"], self._saved.state["loop"]["step"]
+        recorder = Recorder(self._directory, self._config.log.tensorboard, resumed)
+        loop = self.make_loop(recorder)
         with ExitStack() as stack:
-            recorder = self._open_recorder()
+            self._begin()
+            recorder.begin()
             stack.callback(recorder.close)
-            loop = self.make_loop(recorder)
-            if self._saved is not None and self._saved.fresh:
-                write_config(self._loaded, self._directory)
+            if recorder.events is not None and loop.step == 0:
+                recorder.events.describe(dump_config(self._loaded), experiment.graph())
             with readable_warnings():
                 loop.run()
             if loop.complete:
                 return self._finish(loop, recorder)
         return self._pause(loop)
 
-    def _open_recorder(self) -> Recorder:
-        resumed = None
-        if self._saved is not None:
-            resumed = self._saved.state["recorder"], self._saved.state["loop"]["step"]
-        recorder = Recorder(self._directory, self._config.log.tensorboard, resumed)
-        if recorder.events is not None and (resumed is None or resumed[1] == 0):
-            recorder.events.describe(dump_config(self._loaded), self._experiment.graph())
-        return recorder
+    def _begin(self) -> None:
+        """Write what is known before the first step; until here nothing has been written.
+
+        The record comes first: with its configuration, a run can be gone on with.
+        """
+        self._record.begin()
+        if self._saved is None or self._saved.fresh:
+            write_atomically(self._directory / "config.yaml", dump_config(self._loaded).encode())
+        note_latest(Path(self._config.log.dir), self._directory)
+        preprocessing = self._experiment.preprocessing()
+        if preprocessing is not None:
+            write_json(self._directory / "preprocessing.json", preprocessing)
 
     def make_loop(self, recorder: Recorder) -> Loop:
         """Return the loop with everything that listens to it."""
@@ -221,7 +219,7 @@ class Run:
         if self._saved is not None and "task" in self._saved.state:
             try:
                 loop.load_state(self._saved.state["loop"])
-            except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            except UNFIT as error:
                 problem = f"its checkpoint does not fit this configuration: {error}"
                 raise CheckpointError(self._directory, problem) from None
             if self._saved.fresh:

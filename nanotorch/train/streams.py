@@ -6,10 +6,14 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
+
+PATIENCE = 30.0
+"""Seconds between a request to end and a demand."""
 
 
 class Unread(io.FileIO):
@@ -90,6 +94,34 @@ def ended_by_signals() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def end_with_input() -> None:
+    """Let SIGTERM reach this process when its standard input ends, as it does with its owner.
+
+    A second one, later, ends a run whose step does not end.
+    """
+    held = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # what else reads from there finds nothing
+    os.close(nothing)
+
+    def watch() -> None:
+        while os.read(held, 1):
+            pass
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(PATIENCE)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def number_of(interruption: KeyboardInterrupt) -> int:
     """Return the number of the signal that interrupted."""
     return int(getattr(interruption, "number", signal.SIGINT))
+
+
+def signal_name(number: int) -> str:
+    """Return what a signal is called."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # one of those for real time, of which few have names
+        return f"signal {number}"

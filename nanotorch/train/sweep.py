@@ -6,7 +6,9 @@ Each run is a process of its own: what one does, or suffers, changes nothing for
 import argparse
 import csv
 import io
+import math
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -15,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from nanotorch.serialization.files import write_atomically
+from nanotorch.serialization.files import opened, size_of, write_atomically
 
 from .axes import combinations, parse_axis, refusal
 from .callbacks import INTERRUPTED
@@ -25,7 +27,7 @@ from .outcomes import Outcome, chosen_metrics, favourite, ranked, read_outcome, 
 from .problems import ConfigError
 from .report import duration
 from .run_directory import create_run_directory
-from .streams import ended_by_signals, number_of, patient_streams
+from .streams import ended_by_signals, number_of, patient_streams, signal_name
 
 EXAMPLES = """\
 examples:
@@ -42,6 +44,9 @@ Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in what was a
 interrupted by Ctrl-C and 143 by SIGTERM: what was under way has kept a checkpoint.
 """
 NOT_STARTED = "not started"
+KILLED = "killed by"
+LAST = 10_000
+"""Bytes at the end of a log in which its last line is looked for."""
 OWN = ("log.dir", "log.name", "log.progress")
 """Settings that the sweep makes for each run."""
 MOST_SHOWN = 5
@@ -148,6 +153,8 @@ def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory
         if outcome.status != NOT_STARTED:
             log = directory / f"{outcome.name}.log"
             print(f"{outcome.name} {outcome.status}: see {log}{last_line(log)}")
+        if outcome.status.startswith(KILLED) and outcome.directory is not None:
+            print(f"  to go on: python -m nanotorch.train --resume {outcome.directory}")
     if not known:
         print(f"--metric: no run has measured it; there are {', '.join(measured)}", file=sys.stderr)
         return 2
@@ -156,7 +163,13 @@ def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory
 
 def last_line(log: Path) -> str:
     """Return what a run said last, on a line of its own."""
-    lines = [line for line in log.read_text("utf-8", errors="replace").splitlines() if line.strip()]
+    try:
+        with opened(log) as file:
+            file.seek(max(0, size_of(file) - LAST))
+            lines = file.read(LAST).decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    lines = [line for line in lines if line.strip()]
     return f"\n  {lines[-1]}" if lines else ""
 
 
@@ -193,17 +206,29 @@ class Runs:
         """Run one; return what came of it."""
         name = f"run{number:0{self.digits}}"
         settings = dict(override.split("=", 1) for override in overrides)
+        try:
+            code = self._code(name, overrides)
+            outcome = self._outcome(name, settings, code)
+        except OSError as error:  # which is to cost no other run's outcome
+            outcome = Outcome(name, f"failed: {error}", settings)
+        if outcome.status != NOT_STARTED:
+            spent = "" if math.isnan(outcome.seconds) else f", {duration(outcome.seconds)}"
+            print(f"{name} {' '.join(overrides)}: {outcome.status}{spent}", flush=True)
+        return outcome
+
+    def _code(self, name: str, overrides: list[str]) -> int | None:
+        """Run one; return its exit code, None if it was not started."""
         own = [f"log.dir={self.directory}", f"log.name={name}", "log.progress=false"]
-        command = [sys.executable, "-m", "nanotorch.train", *self.command]
+        command = [sys.executable, "-m", "nanotorch.train", "--end-with-input", *self.command]
         # Several processes with as many threads each as there are cores are slower than one.
         alone = dict.fromkeys(THREADS, "1") if self.jobs > 1 else {}
         with (self.directory / f"{name}.log").open("wb") as log:
             with self.lock:
                 if self.ended:
-                    return Outcome(name, NOT_STARTED, settings)
+                    return None
                 process = subprocess.Popen(
                     [*command, *overrides, *own],
-                    stdin=subprocess.DEVNULL,
+                    stdin=subprocess.PIPE,  # which ends when this process does, however that is
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     env={**os.environ, **alone},
@@ -211,26 +236,23 @@ class Runs:
                     process_group=0 if os.name == "posix" else None,
                 )
                 self.processes.add(process)
-            code = process.wait()
+            with process:
+                code = process.wait()
         with self.lock:
             self.processes.discard(process)
-        outcome = self._outcome(name, settings, code)
-        print(
-            f"{name} {' '.join(overrides)}: {outcome.status}, {duration(outcome.seconds)}"
-            if outcome.directory
-            else f"{name} {' '.join(overrides)}: {outcome.status}",
-            flush=True,
-        )
-        return outcome
+        return code
 
-    def _outcome(self, name: str, settings: dict[str, str], code: int) -> Outcome:
+    def _outcome(self, name: str, settings: dict[str, str], code: int | None) -> Outcome:
+        if code is None:
+            return Outcome(name, NOT_STARTED, settings)
+        status = INTERRUPTED if self.ended else f"failed with exit code {code}"
+        if code < 0 and not (self.ended and code == -signal.SIGTERM):
+            status = f"{KILLED} {signal_name(-code)}"
         found = sorted((self.directory / name).glob("*/run.json"))
         if not found:
-            status = INTERRUPTED if self.ended else f"failed with exit code {code}"
             return Outcome(name, status, settings)
         outcome = replace(read_outcome(found[-1].parent, name), settings=settings)
         lost = outcome.status in ("running", "finished") and code != 0
-        status = INTERRUPTED if self.ended else f"failed with exit code {code}"
         return replace(outcome, status=status) if lost else outcome
 
     def end(self) -> None:

@@ -44,9 +44,8 @@ def read_table(
     assert data.target is not None  # the section's own check
     try:
         table = read_csv(path, data.delimiter, data.header)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        message = f"cannot read {quoted(shown_path(path))}: {reason}"
+    except OSError as error:
+        message = f"cannot read {quoted(shown_path(path))}: {error.strerror or error}"
         raise origins.error(where, message) from None
     names = data.features or tuple(name for name in table.header if name != data.target)
     if like is not None:
@@ -87,7 +86,7 @@ def check_columns(data: Data, table: CsvFile, origins: Origins) -> None:
     problems = [
         problem
         for path, name in wanted.items()
-        if name not in table.header
+        if name not in table.positions
         for problem in origins.error(path, no_column(name, table)).problems
     ]
     if problems:
@@ -96,9 +95,9 @@ def check_columns(data: Data, table: CsvFile, origins: Origins) -> None:
 
 def described(data: Data, table: CsvFile, names: tuple[str, ...]) -> Preprocessing:
     """Return what is known of a table's columns before anything is measured."""
+    categorical = set(data.categorical)
     columns = [
-        Column(name, in_order(table.texts(name)) if name in data.categorical else None)
-        for name in names
+        Column(name, in_order(table.texts(name)) if name in categorical else None) for name in names
     ]
     return Preprocessing(
         columns=columns,

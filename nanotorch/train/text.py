@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from nanotorch.serialization.files import contents
+
 from .csv_file import shown_path
 from .data_settings import TextData
 from .dataset import PARTS, Dataset, Samples
@@ -49,19 +51,15 @@ def load_text(data: TextData, origins: Origins) -> Dataset:
 def read_text(data: TextData, origins: Origins) -> str:
     """Return the text of the file."""
     try:
-        with data.file.open("rb") as file:
-            content = file.read(LARGEST_TEXT + 1)
+        content = contents(data.file, LARGEST_TEXT)
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         message = f"{quoted(shown_path(data.file))} is not text in UTF-8"
         line = content.count(b"\n", 0, error.start) + 1
         raise origins.error("data.file", f"{message} (line {line})") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        message = f"cannot read {quoted(shown_path(data.file))}: {reason}"
+    except OSError as error:
+        message = f"cannot read {quoted(shown_path(data.file))}: {error.strerror or error}"
         raise origins.error("data.file", message) from None
-    if len(content) > LARGEST_TEXT:
-        raise origins.error("data.file", f"has more than {LARGEST_TEXT:,} bytes")
     return text
 
 

@@ -1,6 +1,5 @@
 """A trained model with everything that it takes to use it, from its run's directory."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,11 @@ from .build import Wanted, build_model
 from .checkpoint import CheckpointError
 from .dataset import Dataset, Samples
 from .kinds import Characters, Kind
-from .preprocessing import Preprocessing
+from .preprocessing import Preprocessing, PreprocessingRecord
 from .problems import Origins
 from .resume import find, load_own_config
 from .run import WEIGHTS
+from .run_directory import read_json
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of
 
@@ -93,13 +93,11 @@ def read_preprocessing(path: Path) -> Preprocessing:
     Raises:
         CheckpointError: if it does not say.
     """
+    record = read_json(path, PreprocessingRecord)
     try:
-        return Preprocessing.from_record(json.loads(path.read_text("utf-8")))
-    except OSError as error:
-        raise CheckpointError(path, f"cannot be read: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"does not say how inputs are prepared: {type(error).__name__}: {error}"
-        raise CheckpointError(path, message) from None
+        return Preprocessing.from_record(record)
+    except ValueError as error:
+        raise CheckpointError(path, str(error)) from None
 
 
 def continued(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nanotorch as torch
 from nanotorch import nn
+from nanotorch.serialization.files import opened
 
 from .components import LAYERS, LOSSES, OPTIMIZERS
 from .csv_file import shown_path
@@ -77,7 +78,7 @@ def unreadable(files: Mapping[str, Path], origins: Origins) -> Iterator[Problem]
         if not path.startswith("data."):
             continue
         try:
-            file.open("rb").close()
+            opened(file).close()
         except OSError as error:
             reason = error.strerror or error
             message = f"cannot read {quoted(shown_path(file))}: {reason}"

@@ -35,6 +35,7 @@ def experiment(text: str, *overrides: str) -> Supervised:
 
 def looped(run: Supervised, *more: Callback) -> Loop:
     recorder = Recorder(Path(), tensorboard=False, resumed=None)
+    recorder.begin()
     loop = Loop(run, run.steps, [*run.callbacks(recorder), *more])
     loop.run()
     recorder.close()
@@ -202,6 +203,7 @@ def test_schedules_are_pytorch_s(schedule: str, text: str) -> None:
 
     task = build_experiment(load_config("x.yaml", overrides))
     recorder = Recorder(Path(), tensorboard=False, resumed=None)
+    recorder.begin()
     Loop(task, task.steps, [Look(), *task.callbacks(recorder)]).run()
     recorder.close()
     assert seen == pytest.approx(SCHEDULES[schedule])

@@ -4,12 +4,13 @@ import contextlib
 import io
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from nanotorch.train.cli import main
+from nanotorch.train import cli
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 EXAMPLES = st.sampled_from([REGRESSION, CLASSIFICATION, MINIMIZATION])
@@ -54,8 +55,8 @@ PIECES = st.sampled_from(
 )
 
 
-def outcome(arguments: list[str]) -> tuple[int, str]:
-    """Return the exit code and the errors of a check."""
+def outcome(arguments: list[str], main: Callable[[list[str]], int] = cli.main) -> tuple[int, str]:
+    """Return the exit code and the errors of a command."""
     errors = io.StringIO()
     with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
         try:

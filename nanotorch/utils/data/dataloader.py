@@ -1,7 +1,6 @@
 """`DataLoader`: batches of a dataset, read in this process or by workers."""
 
 import itertools
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import GenericAlias
@@ -273,7 +272,7 @@ class DataLoader:
                 for one in state["members"]
             ]
         jobs = [
-            Job(plan, i, self.num_workers, seed, self.worker_init_fn, os.getpid(), resume)
+            Job(plan, i, self.num_workers, seed, self.worker_init_fn, resume)
             for i, resume in enumerate(told)
         ]
         crew = Crew(jobs, self.multiprocessing_context or multiprocessing)

@@ -9,9 +9,11 @@ import random
 import signal
 import socket
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing import parent_process
 from multiprocessing.connection import wait
 from typing import Any, NoReturn
 
@@ -82,7 +84,6 @@ class Job:
         id, count: which worker it is, and of how many.
         base_seed: the seed of the first worker's random numbers.
         init_fn: called with the worker's number.
-        parent: the number of the loader's process.
         resume: where the worker goes on; None at the beginning.
     """
 
@@ -91,7 +92,6 @@ class Job:
     count: int
     base_seed: int
     init_fn: Callable[[int], None] | None
-    parent: int
     resume: dict[str, Any] | None
 
     def failure(self, error: Exception) -> Failure:
@@ -113,7 +113,7 @@ def work(job: Job, end: socket.socket) -> None:
     outbox: queue.SimpleQueue[Parts | None] = queue.SimpleQueue()
     # Batches are sent while the next ones are read; and as messages are always taken in, the
     # loader never waits for a worker that waits for the loader.
-    threading.Thread(target=take_in, args=(end, inbox, job.parent), daemon=True).start()
+    threading.Thread(target=take_in, args=(end, inbox), daemon=True).start()
     sender = threading.Thread(target=give_out, args=(end, outbox), daemon=True)
     sender.start()
     try:
@@ -149,15 +149,24 @@ def set_up_process(job: Job) -> None:
         held.limit(limits=1)
 
 
-def take_in(end: socket.socket, inbox: "queue.SimpleQueue[Any]", parent: int) -> None:
+def take_in(end: socket.socket, inbox: "queue.SimpleQueue[Any]") -> None:
     """Put messages in the inbox, and None when the loader is gone."""
+    # What has started this process need not be the loader's own, but a server that forks for it.
+    loader, starter = parent_process(), os.getppid()
+
+    def alone() -> bool:
+        return os.getppid() != starter or not (loader and loader.is_alive())
+
     with contextlib.suppress(EOFError, OSError):
-        while True:
-            while not wait([end], WATCH):
-                if os.getppid() != parent:
-                    raise EOFError
-            inbox.put(receive(end))
+        while not alone():
+            if wait([end], WATCH):
+                inbox.put(receive(end))
     inbox.put(None)
+    # A loader that stops its workers ends those that are slow; one that was killed cannot.
+    while not alone():
+        time.sleep(WATCH)
+    time.sleep(WATCH)
+    os._exit(1)
 
 
 def give_out(end: socket.socket, outbox: "queue.SimpleQueue[Parts | None]") -> None:

@@ -1,0 +1,237 @@
+"""Run directories in which something is wrong: one clear answer each, and nothing is written."""
+
+import contextlib
+import copy
+import json
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+from nanotorch.train import compare, load_config, predict, train
+from tests.train.examples import REGRESSION, write_example
+from tests.train.test_fuzz import outcome
+from tests.train.test_fuzz_many import VALUES, places
+
+JSON = ("run.json", "preprocessing.json", "metrics.jsonl")
+NEWEST = "checkpoints/step-00000007.safetensors"
+OTHERS = ("config.yaml", "weights.safetensors", "events")
+NAMES = ["id", "data", "mean", "shape", "status", "steps", "results", "columns", "classes", "x"]
+DEEP = [b"[" * n + b"]" * n for n in (30, 900, 100_000)]
+PIECES = [b"\0", b"\xff", b"{", b"}", b"[", b"]", b'"', b",", b"\n", b"NaN", b"1e999", *DEEP]
+SECONDS = 60
+"""More than any answer takes on a busy machine."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was killed after its seventh step, as far as anybody can see."""
+    before, place = Path.cwd(), tmp_path_factory.mktemp("whole")
+    os.chdir(place)
+    try:
+        path = write_example(place, REGRESSION.replace("tensorboard: false", "tensorboard: true"))
+        run = place / train(load_config(path, ["checkpoint={seconds: 0, last: 3}"])).directory
+    finally:
+        os.chdir(before)
+    record = json.loads((run / "run.json").read_bytes())
+    (run / "run.json").write_text(json.dumps(record | {"status": "running"}), "utf-8")
+    (run / "checkpoints/step-00000008.safetensors").unlink()
+    return run
+
+
+@contextlib.contextmanager
+def no_hanging() -> Iterator[None]:
+    """Fail a block that goes on and on."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise AssertionError("there is no answer")
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def content(run: Path) -> dict[str, bytes | str]:
+    """What is in a directory, without what never ends."""
+    found: dict[str, bytes | str] = {}
+    for path in run.rglob("*"):
+        small = path.is_file() and path.stat().st_size < 10**6
+        name = str(path.relative_to(run))
+        found[name] = path.read_bytes() if small else str(path.lstat().st_mtime_ns)
+    return found
+
+
+COMMANDS: dict[str, Callable[[Path], tuple[int, str]]] = {
+    "resume": lambda run: outcome(["--resume", str(run)]),
+    "predict": lambda run: outcome([str(run), "table.csv"], predict.main),
+    "compare": lambda run: outcome([str(run), "--plot", "c.png"], compare.main),
+}
+
+
+def answer(command: str, run: Path) -> int:
+    """The exit code of a command, of which nothing is wrong."""
+    before = content(run)
+    with no_hanging():
+        code, errors = COMMANDS[command](run)
+    assert code in (0, 2), errors
+    assert "Traceback" not in errors
+    assert len(errors) < 5000
+    if code == 2:
+        assert errors
+        assert content(run) == before
+    return code
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_not_damaged_is_used(command: str, whole: Path) -> None:
+    write_example(Path())
+    run = Path(shutil.copytree(whole, "run"))
+    assert answer(command, run) == 0
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def sparse(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 2**40)
+
+
+KINDS: dict[str, Callable[[Path], Any]] = {
+    "a pipe": pipe,
+    "an endless file": lambda path: path.symlink_to("/dev/zero"),
+    "a directory": lambda path: (path / "inner").mkdir(parents=True),
+    "a dangling link": lambda path: path.symlink_to("none"),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "an empty file": lambda path: path.touch(),
+    "a terabyte of nothing": sparse,
+    "no text": lambda path: path.write_bytes(b"\xff\xfe\x00"),
+    "not readable": lambda path: (path.write_bytes(b"{}"), path.chmod(0)),
+}
+posix = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and such are POSIX's")
+
+
+def replace(run: Path, name: str, kind: str) -> None:
+    """Put something else in the place of a file of a run."""
+    path = next(run.glob("events.*")) if name == "events" else run / name
+    path.unlink()
+    KINDS[kind](path)
+
+
+@posix
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "name", [NEWEST, *(pytest.param(n, marks=pytest.mark.slow) for n in [*JSON, *OTHERS])]
+)
+def test_something_else_in_place_of_a_file(name: str, kind: str, whole: Path) -> None:
+    write_example(Path())
+    codes = []
+    for command in COMMANDS:
+        run = Path(shutil.copytree(whole, command))
+        replace(run, name, kind)
+        codes.append(answer(command, run))
+    if name == NEWEST:  # there is another one
+        assert codes == [0, 0, 0]
+    assert codes[2] == 0 or name in ("run.json", "metrics.jsonl")
+
+
+def change(tree: Any, chance: random.Random) -> Any:
+    """A value of JSON in which one thing is another one, or missing."""
+    if not isinstance(tree, dict | list) or not (found := places(tree)):
+        return copy.deepcopy(chance.choice(VALUES))
+    node, key = chance.choice(found)
+    what = chance.random()
+    if what < 0.6:
+        node[key] = copy.deepcopy(chance.choice(VALUES))
+    elif what < 0.8:
+        del node[key]
+    elif isinstance(node, dict):
+        node[chance.choice(NAMES)] = node.pop(key)
+    else:
+        node.append(copy.deepcopy(node[key]))
+    return tree
+
+
+def rewritten(data: bytes, name: str, chance: random.Random) -> bytes:
+    """JSON that says something else."""
+    if name != "metrics.jsonl":
+        return json.dumps(change(json.loads(data), chance)).encode()
+    lines = data.splitlines(keepends=True)
+    number = chance.randrange(len(lines))
+    lines[number] = json.dumps(change(json.loads(lines[number]), chance)).encode() + b"\n"
+    return b"".join(lines)
+
+
+def forged(content: Any, chance: random.Random) -> Any:
+    """A checkpoint, with checksums that are right, that says something else of where the run was.
+
+    Optimizers, schedules, loaders and so on are left alone: they know best what they kept.
+    """
+    outside = {"task": content["state"].pop("task")}
+    inside = {"callbacks": content["state"]["loop"].pop("callbacks")}
+    content = change(content, chance)
+    if isinstance(content, dict) and isinstance(state := content.get("state"), dict):
+        state |= outside
+        if isinstance(loop := state.get("loop"), dict):
+            loop |= inside
+    return content
+
+
+def damage(run: Path, chance: random.Random) -> None:
+    """Damage a run in some way."""
+    name = chance.choice([*JSON, *JSON, *OTHERS, NEWEST])
+    what = chance.random()
+    path = next(run.glob("events.*")) if name == "events" else run / name
+    if what < 0.05 and os.name == "posix":
+        replace(run, name, chance.choice(list(KINDS)))
+    elif what < 0.6 and name in JSON:
+        path.write_bytes(rewritten(path.read_bytes(), name, chance))
+    elif what < 0.6 and name == NEWEST:
+        torch.save(forged(torch.load(path), chance), path)
+    else:
+        data = path.read_bytes()
+        place = chance.randrange(len(data))
+        if what < 0.75:
+            data = data[:place]
+        elif what < 0.9 or name == "config.yaml":
+            data = (
+                data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :]
+            )
+        else:
+            data = data[:place] + chance.choice(PIECES) + data[place + chance.randrange(3) :]
+        path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("seed", "runs"),
+    [(0, 40), *(pytest.param(seed, 400, marks=pytest.mark.slow) for seed in range(1, 7))],
+)
+def test_damaged_runs_of_all_kinds(seed: int, runs: int, whole: Path) -> None:
+    write_example(Path())
+    chance, codes = random.Random(seed), []
+    for number in range(runs):
+        run = Path(shutil.copytree(whole, "run"))
+        damage(run, chance)
+        command = list(COMMANDS)[number % len(COMMANDS)]
+        try:
+            codes.append(answer(command, run))
+        except BaseException as error:
+            kept = Path(shutil.copytree(run, f"damaged-{number}", symlinks=True)).resolve()
+            raise AssertionError(f"{command} {kept}: {error!r}") from error
+        shutil.rmtree(run)
+    assert 0.1 < codes.count(0) / runs < 0.9
