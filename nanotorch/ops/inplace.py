@@ -18,7 +18,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.op import Array, method, node_class, op
 from nanotorch._core.origins import wrote
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import Step, View, check_memory, refuse_history
 from nanotorch.ops.arguments import number_in
 from nanotorch.ops.expanding import common_shape
@@ -92,7 +92,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         RuntimeError: if the shapes do not fit, or the tensor must not be written to.
     """
     if not isinstance(other, Tensor) and isinstance(other, (bool, int, float)):
-        other = Tensor._lift(number_in(other, self._array.dtype))
+        other = wrap(np.array(other))
     return copied_into(self, other)
 
 

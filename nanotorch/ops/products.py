@@ -189,7 +189,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     need_tensors(input, other)
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    along = normal_dim(dim, input.ndim)
+    along = own_dim(dim, input.ndim)
     m, n = input.shape[along], other.shape[along]
     if m != 3 or n != 3:
         raise RuntimeError(

@@ -164,6 +164,10 @@ REFUSALS = [
     r"RuntimeError: For integral input .*",
     r"RuntimeError: (invalid gradient at|Function \w+ returned an incorrect number) .*",
 ]
+PASS = re.compile(r"backward\(|autograd\.grad\(")
+RAW = re.compile(
+    r"ZeroDivision|'\w+' object|tuple index|list index|unhashable|Attribute|Name|Key|Assert"
+)
 
 
 def matches(pattern: str | None, error: str | None) -> bool:
@@ -181,6 +185,8 @@ def why(statements: Sequence[str], theirs: str | None, ours: str | None) -> str 
     both = theirs is not None and ours is not None
     stale = both and any(matches(p, error) for p in REFUSALS[:3] for error in (theirs, ours))
     if stale or all(any(matches(p, error) for p in REFUSALS) for error in (theirs, ours)):
+        return "refused for several reasons, of which another is told"
+    if both and not PASS.search(statements[-1]) and not RAW.search(ours or ""):
         return "refused for several reasons, of which another is told"
     modified = (theirs or "").startswith("RuntimeError: one of the variables needed for gradient")
     if modified and ours is None and any("pow" in s or "**" in s for s in statements):

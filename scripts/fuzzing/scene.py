@@ -141,8 +141,8 @@ class Scene:
             return f"[{', '.join(self.literal(shape[1:], dtype) for _ in range(shape[0]))}]"
         if dtype == "bool":
             return str(self.chance(0.5))
-        if dtype == "int64":
-            return str(self.rng.randrange(-2, 4))
+        if "int" in dtype:
+            return str(self.rng.randrange(0 if dtype == "uint8" else -2, 4))
         return str(self.pick([-2.0, -1.5, -0.75, 0.0, 0.25, 0.5, 1.0, 1.25, 2.0, 3.0]))
 
     def leaf(self, shape: tuple[int, ...] | None = None, dtype: str | None = None) -> str:
@@ -150,7 +150,9 @@ class Scene:
         if shape is None:
             shape = self.pick(SHAPES)
         if dtype is None:
-            dtype = self.pick(["float64"] * 6 + ["float32"] * 3 + ["int64", "bool"])
+            dtype = self.pick(
+                ["float64"] * 6 + ["float32"] * 3 + ["float16", "int64", "bool", "int32", "uint8"]
+            )
         grad = ", requires_grad=True" if dtype.startswith("f") and self.chance(0.65) else ""
         values = self.literal(shape, dtype)
         if 0 in shape:

@@ -458,6 +458,7 @@ CASES: dict[str, tuple[str, ...]] = {
         "torch.chain_matmul(t0, t0[0])",
         "torch.tensordot(t0.sum(), t0.sum(), ([0], [0]))",
         "torch.tensordot(t0, t0, ([2], [0]))",
+        "torch.linalg.cross(t0.sum(), t0.sum())",
         "torch.cdist(t0, t0.float())",
     ),
     "numbers without dimensions": (
@@ -494,5 +495,18 @@ CASES: dict[str, tuple[str, ...]] = {
         "torch.nn.functional.group_norm(t2, 1)",
         "t3 = torch.nn.functional.batch_norm(t2, None, None, training=True)",
         "torch.nn.functional.batch_norm(torch.ones(1), None, None, training=True)",
+    ),
+    "losses and tangents of integers": (
+        "t2 = torch.ones(2, 3, dtype=torch.int64)",
+        "torch.nn.functional.nll_loss(t2, torch.tensor([0, 1]))",
+        "torch.nn.functional.nll_loss(t2[None, :, None], torch.zeros(1, 1, 3).long())",
+        "t3 = torch.nn.functional.margin_ranking_loss(t2, t2, t2)",
+        "torch.func.jvp(torch.sin, (t0.detach(),), (t2,))",
+    ),
+    "a number is copied as a tensor of it": (
+        "t2 = torch.ones(2, dtype=torch.uint8)",
+        "t2.copy_(300)",
+        "t3 = torch.ones(2, dtype=torch.float16)",
+        "t3.copy_(1e6)",
     ),
 }

@@ -4,6 +4,7 @@ A statement is Python source over `torch`, the tensors made so far (`t0`, `t1`, 
 below. A program can be run by either framework, so that what it leaves can be compared.
 """
 
+import pickle
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ def short(value: Any) -> Any:
         return value
     return {
         "dtype": str(value.dtype),
-        "values": value.detach().numpy(force=True).copy(),
+        "values": value.detach().clone().numpy(),
         "requires_grad": value.requires_grad,
     }
 
@@ -98,8 +99,54 @@ class Hooks:
         order = self.torch.contiguous_format
         return tuple(None if g is None else g.clone(memory_format=order) for g in grads)
 
+    def unpickled(self, array: np.ndarray) -> Any:
+        """An array as it comes out of a pickle, whose dtype is another object."""
+        return pickle.loads(pickle.dumps(array))
 
-GIVEN = ("see", "scale", "summed", "fail", "saw", "used", "copies")
+
+GIVEN = ("see", "scale", "summed", "fail", "saw", "used", "copies", "unpickled")
+
+
+def functions(torch: Any) -> dict[str, Any]:
+    """Functions of users' own."""
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 3 * x * x * g
+
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    class Parts(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            ctx.shape = x.shape
+            positive = x > 0
+            ctx.mark_non_differentiable(positive)
+            ctx.save_for_backward(positive)
+            return x.exp().sum(), x * positive, positive
+
+        @staticmethod
+        def backward(ctx, total, some, _):
+            (positive,) = ctx.saved_tensors
+            return None if some is None else some * positive
+
+    return {"Cube": Cube, "Doubled": Doubled, "Parts": Parts}
 
 
 class Machine:
@@ -110,6 +157,7 @@ class Machine:
         self.hooks = Hooks(torch)
         self.names: dict[str, Any] = {"torch": torch}
         self.names.update({name: getattr(self.hooks, name) for name in GIVEN})
+        self.names.update(functions(torch))
 
     def run(self, statement: str) -> str | None:
         """Run one statement; the type and first line of its error, if it raises one."""
@@ -144,7 +192,7 @@ class Machine:
         grad = attempt(lambda: t.grad)
         base = attempt(lambda: t._base)
         return {
-            "values": t.detach().numpy(force=True).copy(),
+            "values": t.detach().clone().numpy(),
             "dtype": str(t.dtype),
             "requires_grad": attempt(lambda: t.requires_grad),
             "grad_fn": attempt(lambda: name_of(t.grad_fn)),

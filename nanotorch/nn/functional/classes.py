@@ -12,6 +12,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.reduction import checked_reduction
 from nanotorch.nn.functional.reduction import reduce as reduced
 from nanotorch.ops import loss as kernels
+from nanotorch.ops.activation import float_only
 from nanotorch.ops.affine import linear
 from nanotorch.ops.given import constants_given, tensors_given
 from nanotorch.ops.picture_loss import picture_nll
@@ -92,6 +93,8 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
             f"Expected target size {expected}, got {list(classes)}"
             + about_operands({"input": input, "target": target})
         )
+    if input._array.dtype.kind != "f":
+        raise float_only(f"nll_loss{'2d_forward' * (len(scores) > 2)}_out_frame", input._array)
     check_weights(weight, scores[0] if len(scores) == 1 else scores[1])
     if weight is not None and weight._array.dtype != input._array.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.char} but found {weight.dtype.char}")

@@ -42,7 +42,7 @@ def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
-    margin: float = 0,
+    margin: float = 0.0,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
@@ -103,7 +103,8 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    values = plus_number(-target * (input1 - input2), margin)
+    values = -target * (input1 - input2)
+    values = plus_number(values, margin) if values.is_floating_point() else values + float(margin)
     return reduced(at_least(values, 0.0), reduction)
 
 

@@ -1,0 +1,149 @@
+"""Calls of whole families of functions: templates whose `{letters}` are filled at random.
+
+`templates.txt` holds them by family, split by spaces.
+"""
+
+import re
+from pathlib import Path
+
+from fuzzing.grammar import view_of
+from fuzzing.scene import Scene
+
+FAMILIES = Path(__file__).with_name("templates.txt").read_text("utf-8").split("# ")[1:]
+TEMPLATES = {name: words.split() for name, _, words in (f.partition("\n") for f in FAMILIES)}
+
+
+class Slots(dict[str, str]):
+    """What stands for the letters of a template about the tensor ``x``, drawn at each place."""
+
+    def __init__(self, g: Scene, x: str) -> None:
+        self.g, self.x = g, x
+
+    def __missing__(self, letter: str) -> str:
+        g, x = self.g, self.x
+        shape = tuple(g.tensor(x).shape)
+        places = [g.rng.randrange(max(shape[0], 1) if shape else 1) for _ in range(g.pick([1, 2]))]
+        return str({
+            "x": lambda: x,
+            "y": lambda: g.like(x),
+            "z": lambda: g.like(x),
+            "d": lambda: g.dim(x),
+            "e": lambda: g.dim(x),
+            "n": g.number,
+            "p": lambda: g.text(["1", "2", "3", "0.5", "float('inf')", "-1"]),
+            "q": lambda: g.text(["0.5", "0.25", "1.0"]),
+            "r": lambda: g.text(["sum", "prod", "mean", "amax", "amin"]),
+            "i": lambda: f"torch.tensor({places})",
+            "s": lambda: f"torch.tensor([-1.0, 0.0, 0.5, 2.0], dtype={x}.dtype)",
+            "w": lambda: f"torch.full({shape[-1:]}, 0.5, dtype={x}.dtype)",
+            "zeros": lambda: f"torch.zeros({shape}, dtype=torch.int64)",
+            "act": lambda: g.text(TEMPLATES["activations"]),
+            "written": lambda: g.text(TEMPLATES["written activations"]),
+            "loss": lambda: g.text(TEMPLATES["losses"]),
+            "scalar": lambda: f"(lambda v: ({fill(g, x, 'scalars')}).sin())",
+            "curve": lambda: f"(lambda v: ({fill(g, x, 'maps')}).sin())",
+            "map": lambda: "(lambda v: " + fill(g, x, "maps") + ")",
+        }[letter]())  # fmt: skip
+
+
+def fill(g: Scene, x: str, family: str) -> str:
+    """One of the templates of a family, filled."""
+    return g.text(TEMPLATES[family]).format_map(Slots(g, x))
+
+
+def apart(g: Scene, call: str, target: str) -> str:
+    """A call with copies for tensors in the memory that is written to, which is not defined."""
+    memory = g.tensor(target).untyped_storage().data_ptr()
+    for name, t in g.machine.tensors().items():
+        if t.untyped_storage().data_ptr() == memory:
+            call = re.sub(rf"\b{name}\b", f"{name}.clone()", call)
+    return call
+
+
+def method(g: Scene) -> str:
+    x = g.any("f" if g.chance(0.85) else "")
+    call = fill(g, x, g.text(["along", "plain"]))
+    return f"{g.new()} = {x}.{call}"
+
+
+def function(g: Scene) -> str:
+    x = g.any("f" if g.chance(0.85) else "")
+    if g.tensor(x).element_size() == 2:
+        raise LookupError  # PyTorch lacks some of them for float16
+    return f"{g.new()} = torch.{fill(g, x, 'functions')}"
+
+
+def network(g: Scene) -> str:
+    x = g.any("f" if g.chance(0.95) else "")
+    if not g.tensor(x).numel() or g.tensor(x).element_size() == 2:
+        raise LookupError  # of no elements, PyTorch's own checks and ways differ
+    return f"{g.new()} = torch.nn.functional.{fill(g, x, 'networks')}"
+
+
+def change(g: Scene) -> str:
+    x = g.any("f" if g.chance(0.9) else "")
+    where = view_of(g, x) if g.chance(0.2) else x
+    return f"{where}.{apart(g, fill(g, x, 'changes'), x)}"
+
+
+def written(g: Scene) -> str:
+    """A result given to `out`: a tensor of its shape, sometimes a view made on the spot."""
+    x = g.any("f" if g.chance(0.85) else "")
+    call = fill(g, x, "created" if g.chance(0.2) else "written")
+    try:
+        result = eval(f"torch.{call}", g.machine.names)
+    except Exception:
+        raise LookupError from None
+    shape, kinds = result.shape, g.kind(result) + "f"
+    names = [n for n, t in g.machine.tensors().items()
+             if t.shape == shape and g.kind(t) in kinds and not t.requires_grad]  # fmt: skip
+    fresh = f"torch.zeros({tuple(shape[::-1])}, dtype={result.dtype}).mT"
+    if len(shape) == 2 and (not names or g.chance(0.4)):
+        return f"{g.new()} = torch.{call[:-1]}, out={fresh})"
+    if not names:
+        raise LookupError
+    out = g.text(names)
+    return f"{g.new()} = torch.{apart(g, call, out)[:-1]}, out={out})"
+
+
+def transform(g: Scene) -> str:
+    x = g.any("f")
+    if not g.tensor(x).numel():
+        raise LookupError  # PyTorch's own ways of stacking results need some
+    call = re.sub(rf"\b{x}\b", f"{x}.clone()", fill(g, x, "transforms"))
+    return f"{g.new()} = torch.{call} * 1"
+
+
+def custom(g: Scene) -> str:
+    x = g.any("f")
+    return f"{g.new()} = {fill(g, x, 'custom')}"
+
+
+def train(g: Scene) -> str:
+    """Modules and optimizers."""
+    makers = [n for n in g.machine.names if n[0] in "mo" and n[1:].isdigit()]
+    if makers and g.chance(0.7):
+        name = g.text(makers)
+        if name[0] == "m":
+            return f"{g.new()} = {name}({g.any('f')}.float())"
+        return f"{name}.{g.pick(['step()', 'step()', 'zero_grad()', 'zero_grad(False)'])}"
+    if g.chance(0.5):
+        leaves = [n for n, t in g.machine.tensors().items() if t.requires_grad and not t._is_view()]
+        x = g.text(leaves) if leaves else g.any("f")
+        return f"o{g.hook()} = torch.optim.{fill(g, x, 'optimizers')}"
+    made = f"m{g.hook()}"
+    name = g.pick(["weight", "bias"])
+    module = f"{made} = torch.nn.{fill(g, g.any(), 'modules')}"
+    return f"torch.manual_seed(1); {module}; {g.new()} = {made}.{name}"
+
+
+def drawn(g: Scene) -> str:
+    """Random numbers of a seed."""
+    x = g.any("f")
+    seed, d = f"torch.manual_seed({g.rng.randrange(9)})", g.pick([0.0, 0.5])
+    return f"{seed}; {g.new()} = " + g.text([
+        f"torch.rand_like({x})", f"torch.randn_like({x})", f"torch.nn.functional.dropout({x}, 0.5)",
+        f"{x}.sigmoid().bernoulli()", f"{x}.normal_({d}, 2.0)", f"{x}.uniform_({d}, 2.0)",
+        f"torch.normal({x}, 1.0)", f"torch.randint(0, 5, {x}.shape)", f"{x}.bernoulli_(0.5)",
+        f"{x}.exponential_()", "torch.randperm(4)", f"{x}.softmax(-1).multinomial(1)",
+    ])  # fmt: skip
