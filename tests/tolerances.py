@@ -21,9 +21,9 @@ def rounding(dtype: str, depth: float = 1) -> float:
     return depth * LAYER.get(dtype, 0) * EPS.get(dtype, 0.0)
 
 
-# Answers in single precision to double precision's questions: rounding the inputs is magnified by
-# the condition of the operation, that of its derivative being the larger.
-SINGLE, SINGLE_GRADIENT = rounding("float32", 4), rounding("float32", 8)
+# The samples of operations, ill-conditioned points among them, where roundings of the inputs are
+# magnified. First derivatives get twice as much, second derivatives 16 times.
+SINGLE, DOUBLE = rounding("float32", 4), rounding("float64", 4)
 # Losses of whole trainings, in which Adam makes whole steps of gradients that are nothing but
 # rounding, as of keys' biases.
 TRAINING = 1e-3

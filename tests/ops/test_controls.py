@@ -85,6 +85,17 @@ def test_a_first_derivative_that_is_off(answer: Answer | None, factor: float) ->
         checks.check_first(case, answer)
 
 
+@pytest.mark.parametrize("factor", [1 + 1e-4, 1 - 1e-4])
+def test_a_factor_in_single_precision_only(factor: float) -> None:
+    def of(array: Any) -> float:
+        return factor if array.dtype.itemsize == 4 else 1.0
+
+    with pytest.raises(AssertionError, match="float32 gradient 0"):
+        checks.check_first(exponential(input=lambda g, out: g * out * of(out)), EXP)
+    with pytest.raises(AssertionError, match="float32 value"):
+        checks.check_values(valued(lambda a: np.exp(a) * a.dtype.type(of(a))), EXP)
+
+
 @pytest.mark.parametrize("answer", [MUL, None], ids=["golden", "differences"])
 def test_gradients_of_exchanged_inputs(answer: Answer | None) -> None:
     case = product(input=lambda g, input: g * input, other=lambda g, other: g * other)
@@ -120,7 +131,7 @@ def np_free_exp(a: Any) -> Any:
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (lambda a: np.exp(a) * (1 + 1e-9), "float64 value"),
+        (lambda a: np.exp(a) * (1 + 1e-12), "float64 value"),
         (lambda a: np.exp(a.astype(np.float64)), "float32"),
         (lambda a: np.exp(a).astype(np.float32), "float64"),
         (lambda a: np.exp(a)[:2], "shape|broadcast|float32"),

@@ -1,0 +1,128 @@
+"""The tests that compare numbers with other machines', as other machines would run them.
+
+An environment is a Python with a NumPy, the kernels that BLAS takes, whether NumPy does without its
+own for newer processors, and a number of threads. Three are taken, others for every commit;
+`MATRIX=full` takes all. Pythons and kernels that are not on this machine are told of and left out.
+
+python scripts/matrix.py
+"""
+
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CORES = ["Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX"]
+# What BLAS's kernels need beyond what every processor of today has.
+NEEDS = {"Sandybridge": "avx", "Haswell": "avx2", "Zen": "avx2", "SkylakeX": "avx512vl"}
+TESTS = [
+    *["tests/nn", "tests/optim/test_optim.py", "tests/distributions", "tests/func/test_func.py"],
+    *["tests/seeds", "tests/core/test_random.py", "tests/core/test_out.py"],
+    *["tests/core/test_fuzz_cases.py", "tests/ops/test_table.py", "tests/ops/test_linalg.py"],
+    *["tests/ops/test_properties.py", "tests/ops/test_windows.py", "tests/test_parity.py"],
+    *["tests/train/test_minimization.py", "tests/test_tolerances.py"],
+]
+# Of the table of operations, the values and first derivatives.
+CHOICE = "not (test_table and (layouts or memory or recorded or error or second))"
+FEATURES = """
+from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+print(*[name for name in __cpu_dispatch__ if __cpu_features__[name]])
+"""
+
+Environment = tuple[str, str, bool, int]  # python and NumPy, BLAS's kernels, plain NumPy, threads
+
+
+def interpreter(*versions: str) -> str | None:
+    """The first of these Pythons that there is."""
+    for version in versions:
+        kept = Path.home().glob(f".pyenv/versions/{version}.*/bin/python3")
+        for found in (shutil.which(f"python{version}"), *map(str, kept)):
+            # What pyenv puts in the path fails for versions that are not chosen.
+            if found and not subprocess.run([found, "-c", ""], capture_output=True).returncode:
+                return found
+    return None
+
+
+def installed(directory: Path) -> dict[str, Path]:
+    """Pythons with what the tests need, by name: the oldest NumPy allowed, and the newest."""
+    (oldest,) = re.findall(r'"numpy>=([\d.]+)"', (ROOT / "pyproject.toml").read_text("utf-8"))
+    wanted = {
+        f"Python 3.11, NumPy {oldest}": (interpreter("3.11"), [f"numpy=={oldest}.0"]),
+        "Python 3.13 or newer, newest NumPy": (interpreter("3.14", "3.13"), ["numpy"]),
+    }
+    ready = {}
+    for number, (name, (python, numpy)) in enumerate(wanted.items()):
+        if python is None:
+            print(f"LEFT OUT: {name}: no such Python on this machine", flush=True)
+            continue
+        place = directory / f"python{number}"
+        pip = [str(place / "bin/pip"), "install", "-q", "--disable-pip-version-check"]
+        subprocess.run([python, "-m", "venv", place], check=True)
+        subprocess.run([*pip, *numpy, "-e", f"{ROOT}[tests]"], check=True)
+        ready[name] = place / "bin/python"
+    return ready
+
+
+def environments(pythons: list[str], full: bool) -> list[Environment]:
+    """All environments, or those of this commit."""
+    flags = Path("/proc/cpuinfo").read_text("utf-8").split()
+    cores = [core for core in CORES if core not in NEEDS or NEEDS[core] in flags]
+    for core in CORES:
+        if core not in cores:
+            print(f"LEFT OUT: {core}: this processor has no {NEEDS[core]}", flush=True)
+    if full:
+        return list(itertools.product(pythons, cores, [False, True], [1, 2]))
+    git = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    commit = os.environ.get("COMMIT") or subprocess.check_output(git, text=True)
+    turn = int(commit[:8], 16)
+    # Neighbours in the list of kernels are relatives: steps of two take different families.
+    return [
+        (
+            pythons[(turn + k) % len(pythons)],
+            cores[(turn + 2 * k) % len(cores)],
+            (turn // 2 + k) % 2 == 0,
+            1 + (turn // 4 + k) % 2,
+        )
+        for k in range(3)
+    ]
+
+
+def run(name: str, python: Path, core: str, plain: bool, threads: int) -> bool:
+    """Run the tests in an environment; tell how it went."""
+    features = subprocess.run(
+        [str(python), "-c", FEATURES], capture_output=True, text=True, check=True
+    )
+    off = features.stdout.strip() if plain else ""
+    title = f"{name}, OPENBLAS_CORETYPE={core}, {threads} threads, NumPy without [{off}]"
+    print(f"-- {title}", flush=True)
+    start = time.monotonic()
+    chosen = {"OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": str(threads)}
+    if off:
+        chosen["NPY_DISABLE_CPU_FEATURES"] = off
+    command = [str(python), "-m", "pytest", "-q", "-n", "auto", *TESTS, "-k", CHOICE]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | chosen, check=False)
+    result = "FAILED" if done.returncode else "ok"
+    print(f"-- {title}: {result}, {time.monotonic() - start:.0f} s", flush=True)
+    return done.returncode == 0
+
+
+def main() -> int:
+    """Run what was asked for; 1 if anything failed, with the environments in which it did."""
+    full = os.environ.get("MATRIX") == "full"
+    with tempfile.TemporaryDirectory() as directory:
+        pythons = {"this Python": Path(sys.executable), **installed(Path(directory))}
+        chosen = environments(list(pythons), full)
+        failed = [e for e in chosen if not run(e[0], pythons[e[0]], *e[1:])]
+    for name, core, plain, threads in failed:
+        print(f"FAILED in: {name}, {core}, {'plain' if plain else 'full'} NumPy, {threads} threads")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
