@@ -13,6 +13,7 @@ from typing import Any as _Any
 
 from nanotorch import autograd as autograd
 from nanotorch import ops as ops
+from nanotorch._core.absent import *  # noqa: F403 - dtypes to compare with
 from nanotorch._core.arguments import exported as _exported
 from nanotorch._core.device import device as device
 from nanotorch._core.dtypes import Size as Size

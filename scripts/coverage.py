@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 import nanotorch as torch  # noqa: E402 - of this checkout
+from nanotorch._core.absent import AbsentDtype  # noqa: E402
 from nanotorch.names.scope import REASONS, why_not  # noqa: E402
 
 NAMES = ROOT / "tests" / "golden" / "names.json"
@@ -38,7 +39,8 @@ def sorted_names(known: dict[str, list[str]], place: str) -> dict[str, list[str]
         here = None
     found: dict[str, list[str]] = {}
     for name in known[place]:
-        why = None if hasattr(here, name) else why_not(place, name) or "not yet"
+        there = hasattr(here, name) and not isinstance(getattr(here, name), AbsentDtype)
+        why = None if there else why_not(place, name) or "not yet"
         found.setdefault(why or "present", []).append(name)
     return found
 

@@ -134,8 +134,8 @@ def set_default_dtype(d: dtype) -> None:
         )
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
-    default.dtype = d
     default.numpy = d.numpy
+    default.dtype = d
 
 
 class Size(tuple[int, ...], metaclass=Shown):

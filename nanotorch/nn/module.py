@@ -154,7 +154,7 @@ class Module(ModuleCall, ModuleState):
         wanted = target_dtype(*args, **kwargs)
         if wanted is None:
             return self
-        if not wanted.is_floating_point:
+        if not (wanted.is_floating_point or wanted.is_complex):
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
                 f"dtype={wanted}"

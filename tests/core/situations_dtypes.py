@@ -171,3 +171,40 @@ def conversions(torch: Any) -> Any:
         torch.tensor(1e300, dtype=torch.float64).float(),
         torch.tensor([1.5], dtype=torch.float16) * 2,
     ]
+
+
+def that_programs_compare_with(torch: Any) -> Any:
+    """Dtypes of numbers that NumPy has not, as far as a program without them asks."""
+    names = [
+        "bfloat16",
+        "bcomplex32",
+        "cdouble",
+        "cfloat",
+        "chalf",
+        "complex32",
+        "complex64",
+        "complex128",
+        "float4_e2m1fn_x2",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+        "qint8",
+        "qint32",
+        "quint2x4",
+        "quint4x2",
+        "quint8",
+        "uint16",
+        "uint32",
+        "uint64",
+    ]
+    x, answers = torch.ones(2), {}
+    for name in names:
+        kind = getattr(torch, name)
+        answers[name] = [
+            str(kind), isinstance(kind, torch.dtype), kind.itemsize, kind.is_floating_point,
+            kind.is_complex, x.dtype == kind, x.dtype in (torch.float16, kind), kind == kind,
+            hash(kind) == hash(kind), pickle.loads(pickle.dumps(kind)) is kind,
+        ]  # fmt: skip
+    return answers

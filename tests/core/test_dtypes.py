@@ -1,5 +1,8 @@
 """Dtypes, their promotion, and sizes."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,6 +17,33 @@ test_as_pytorch = as_pytorch("dtypes")
 def test_types_without_counterpart(kind: str) -> None:
     with pytest.raises(TypeError, match=r"can't convert np\.ndarray of type numpy\."):
         dtypes.of_array(np.zeros(2, kind))
+
+
+USES: dict[str, Callable[[Any], Any]] = {
+    "tensor": lambda kind: torch.tensor([1.0], dtype=kind),
+    "as_tensor": lambda kind: torch.as_tensor(np.ones(2), dtype=kind),
+    "zeros": lambda kind: torch.zeros(2, dtype=kind),
+    "arange": lambda kind: torch.arange(2, dtype=kind),
+    "randn": lambda kind: torch.randn(2, dtype=kind),
+    "zeros_like": lambda kind: torch.zeros_like(torch.ones(2), dtype=kind),
+    "new_zeros": lambda kind: torch.ones(2).new_zeros(2, dtype=kind),
+    "to": lambda kind: torch.ones(2).to(kind),
+    "view": lambda kind: torch.ones(2).view(kind),
+    "sum": lambda kind: torch.ones(2).sum(dtype=kind),
+    "Linear": lambda kind: torch.nn.Linear(2, 2, dtype=kind),
+    "set_default_dtype": torch.set_default_dtype,
+    "finfo": torch.finfo,
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_dtypes_that_numpy_lacks_are_there_but_no_tensor_has_them(use: str) -> None:
+    text = (
+        r"^torch\.bfloat16 is out of scope\. Nanotorch has the dtypes that NumPy has\. Use float32"
+    )
+    with pytest.raises(NotImplementedError, match=text):
+        USES[use](torch.bfloat16)
+    assert torch.get_default_dtype() is torch.float32
 
 
 def test_promotion_is_symmetric_and_associative_within_a_rank() -> None:
