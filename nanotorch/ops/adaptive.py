@@ -17,7 +17,7 @@ from nanotorch.ops.pooling import SPREAD_2D, SPREAD_3D
 from nanotorch.ops.pooling_functions import check_few
 from nanotorch.ops.reduction import mean_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
-from nanotorch.ops.taps import RESAMPLE, Maps, Taps, along
+from nanotorch.ops.taps import RESAMPLE_TIED, Maps, Taps, along
 from nanotorch.ops.windows import Ints, last
 
 
@@ -82,13 +82,13 @@ def averaged(size: int, out: int) -> Taps | None:
     return Taps(size, np.minimum(start + k, np.maximum(stop - 1, 0)), weights)
 
 
-@op(**RESAMPLE, node="AdaptiveAvgPool2DBackward0", batch=merged)
+@op(**RESAMPLE_TIED, node="AdaptiveAvgPool2DBackward0", batch=merged)
 def adaptive_avg_of_pictures(input: Array, maps: Maps) -> Array:
     """The means of the parts of the last dimensions."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="AdaptiveAvgPool3DBackward0", batch=merged)
+@op(**RESAMPLE_TIED, node="AdaptiveAvgPool3DBackward0", batch=merged)
 def adaptive_avg_of_volumes(input: Array, maps: Maps) -> Array:
     """The means of the parts of the last dimensions."""
     return along(input, maps)

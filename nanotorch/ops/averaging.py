@@ -7,6 +7,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.batch_rules import merged
 from nanotorch._core.op import Array, op
+from nanotorch.ops.comparison import tied
 from nanotorch.ops.pooling import Pooling
 from nanotorch.ops.taps import HALF
 from nanotorch.ops.windows import last, padded
@@ -93,7 +94,9 @@ def avg_pool_backward(g: Array, at: Pooling, with_padding: bool, divisor: int | 
 
 
 AVERAGE: dict[str, Any] = {
-    "input": lambda g, at, with_padding, divisor: avg_pool_backward(g, at, with_padding, divisor),
+    "input": lambda g, input, at, with_padding, divisor: tied(
+        avg_pool_backward(g, at, with_padding, divisor), input
+    ),
     "method": False,
     "public": False,
 }

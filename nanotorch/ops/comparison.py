@@ -7,7 +7,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.batch_functions import NO_RULE, never, under_vmap
-from nanotorch._core.batch_rules import elementwise
+from nanotorch._core.batch_rules import elementwise, leading
 from nanotorch._core.choice import pick
 from nanotorch._core.op import OPERANDS, Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
@@ -29,6 +29,19 @@ def zero_where(input: Array, mask: Array) -> Array:
 def vanishing(input: Array) -> Array:
     """Zeros, which depend on nothing: the gradient of what is flat almost everywhere."""
     return np.zeros_like(input)
+
+
+@op(
+    input=lambda g: g,
+    to=lambda g, zeros: vanishing(g) if zeros else None,
+    method=False,
+    public=False,
+    batch=leading,
+)
+def tied(input: Array, to: Array, zeros: bool = True) -> Array:
+    """A gradient that PyTorch's backward computes from ``to`` as well, though it does not change
+    with it: so it requires grad where ``to`` does, and its own gradient by it is zeros or None."""
+    return input
 
 
 # Comparisons broadcast and bring their operands to a common dtype; their result is bool.

@@ -7,6 +7,7 @@ import numpy as np
 
 from nanotorch._core.batch_rules import Call
 from nanotorch._core.op import Array, op
+from nanotorch.ops.comparison import tied
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.slicing import slice_along
 from nanotorch.ops.windows import Ints, Windows, chunks, cropped, last, padded, windows
@@ -178,11 +179,15 @@ def convolved_of_all(call: Call) -> Any:
 
 
 @op(
-    input=lambda g, weight, input_shape, stride, padding, dilation, transposed, groups: input_slope(
-        g, weight, input_shape, stride, padding, dilation, transposed, groups
+    input=lambda g, input, weight, stride, padding, dilation, transposed, groups: tied(
+        input_slope(g, weight, input.shape, stride, padding, dilation, transposed, groups),
+        input,
+        False,
     ),
-    weight=lambda g, input, weight_shape, stride, padding, dilation, transposed, groups: (
-        weight_slope(g, input, weight_shape[2:], stride, padding, dilation, transposed, groups)
+    weight=lambda g, input, weight, stride, padding, dilation, transposed, groups: tied(
+        weight_slope(g, input, weight.shape[2:], stride, padding, dilation, transposed, groups),
+        weight,
+        False,
     ),
     bias=lambda g: sum_of_channels(g),
     method=False,

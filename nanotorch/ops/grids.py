@@ -14,6 +14,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.batch_rules import Call, apart, merged
 from nanotorch._core.op import Array, op, public
+from nanotorch.ops.comparison import tied
 from nanotorch.ops.joining import stack_along
 from nanotorch.ops.pooling import planes
 from nanotorch.ops.reduction import sum_along
@@ -196,14 +197,16 @@ def sample_spread(
 
 
 SAMPLER: dict[str, Any] = {
-    "input": lambda g, grid, input_shape, interpolation_mode, padding_mode, align_corners: (
+    "input": lambda g, input, grid, interpolation_mode, padding_mode, align_corners: tied(
         sample_spread(
             g,
             grid,
-            tuple(input_shape),
+            tuple(input.shape),
             (interpolation_mode, padding_mode, align_corners),
-            (0,) * (len(input_shape) - 2),
-        )
+            (0,) * (input.ndim - 2),
+        ),
+        input,
+        False,
     ),
     "grid": lambda g, input, grid, interpolation_mode, padding_mode, align_corners: slope_of_grid(
         g, input, grid, (interpolation_mode, padding_mode, align_corners), (0,) * (input.ndim - 2)

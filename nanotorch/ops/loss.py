@@ -16,6 +16,7 @@ from nanotorch._core.op_runtime import number
 from nanotorch._core.sums import sum_of_squares
 from nanotorch._core.tensor import wrap
 from nanotorch.ops.activation import sigmoid
+from nanotorch.ops.comparison import tied
 from nanotorch.ops.elementwise import log
 
 
@@ -248,8 +249,8 @@ def spread_of_all(call: Call) -> Any:
 
 
 @op(
-    input=lambda g, input_shape, target, weight, reduction, ignore_index: nll_spread(
-        g, target, weight, input_shape, reduction, ignore_index
+    input=lambda g, input, target, weight, reduction, ignore_index: tied(
+        nll_spread(g, target, weight, input.shape, reduction, ignore_index), input
     ),
     method=False,
     public=False,

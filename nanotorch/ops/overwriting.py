@@ -11,6 +11,7 @@ import numpy as np
 from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import OPS, Array
 from nanotorch.ops.activation import leaky_relu
+from nanotorch.ops.comparison import tied
 from nanotorch.ops.inplace import writer
 from nanotorch.ops.masking import where
 from nanotorch.ops.shrinking import threshold, threshold_backward
@@ -28,18 +29,18 @@ REPORT = (
 )
 
 
-def random_slope(g: Any, noise: Any, slope: float) -> Any:
+def random_slope(g: Any, out: Any, noise: Any, slope: float) -> Any:
     """The gradient of `rrelu`; ``slope`` is the one of all elements, if they have one."""
     if slope < 0:
         raise RuntimeError(NEGATIVE.format("leakyReLu") + REPORT)
-    return g * noise
+    return tied(g * noise, out)
 
 
 def leaky_slope(g: Any, out: Any, negative_slope: float) -> Any:
     """The gradient of `leaky_relu` by its result."""
     if negative_slope < 0:
         raise RuntimeError(NEGATIVE.format("leakyReLu") + REPORT)
-    return where(out > 0, g, g * negative_slope)
+    return tied(where(out > 0, g, g * negative_slope), out)
 
 
 def exponential_slope(g: Any, out: Any, alpha: float, scale: float, rate: float) -> Any:
@@ -92,7 +93,7 @@ def threshold_(input: Array, threshold: float, value: float) -> Array:
 
 
 @writer(
-    input=lambda g, noise, slope: random_slope(g, noise, slope),
+    input=lambda g, out, noise, slope: random_slope(g, out, noise, slope),
     node="RreluWithNoiseBackward1",
     batch=elementwise,
 )

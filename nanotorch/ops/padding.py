@@ -13,7 +13,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import number_in
-from nanotorch.ops.taps import RESAMPLE, Maps, Taps, along
+from nanotorch.ops.taps import RESAMPLE, RESAMPLE_TIED, Maps, Taps, along
 from nanotorch.ops.windows import last
 
 
@@ -96,37 +96,37 @@ def circled(size: int, before: int, after: int) -> Taps | None:
     return Taps(size, start + index % max(kept, 1))
 
 
-@op(**RESAMPLE, node="ReflectionPad1DBackward0", batch=merged)
+@op(**RESAMPLE_TIED, node="ReflectionPad1DBackward0", batch=merged)
 def reflection_pad1d(input: Array, maps: Maps) -> Array:
     """Mirrored at the borders."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="ReflectionPad2DBackward0", batch=merged)
+@op(**RESAMPLE_TIED, node="ReflectionPad2DBackward0", batch=merged)
 def reflection_pad2d(input: Array, maps: Maps) -> Array:
     """Mirrored at the borders."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="ReflectionPad3DBackward0", batch=merged)
+@op(**RESAMPLE_TIED, node="ReflectionPad3DBackward0", batch=merged)
 def reflection_pad3d(input: Array, maps: Maps) -> Array:
     """Mirrored at the borders."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="ReplicationPad1DBackward0", batch=merged)
+@op(**RESAMPLE_TIED, node="ReplicationPad1DBackward0", batch=merged)
 def replication_pad1d(input: Array, maps: Maps) -> Array:
     """With the border repeated."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="ReplicationPad2DBackward0", batch=merged)
+@op(**RESAMPLE_TIED, node="ReplicationPad2DBackward0", batch=merged)
 def replication_pad2d(input: Array, maps: Maps) -> Array:
     """With the border repeated."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="ReplicationPad3DBackward0", batch=merged)
+@op(**RESAMPLE_TIED, node="ReplicationPad3DBackward0", batch=merged)
 def replication_pad3d(input: Array, maps: Maps) -> Array:
     """With the border repeated."""
     return along(input, maps)

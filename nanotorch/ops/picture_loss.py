@@ -1,14 +1,15 @@
 """Negative log likelihood of every pixel, a node of its own."""
 
 from nanotorch._core.op import OPS, Array, op
+from nanotorch.ops.comparison import tied
 from nanotorch.ops.loss import nll_spread
 
 nll = OPS["nll"].kernel
 
 
 @op(
-    input=lambda g, input_shape, target, weight, reduction, ignore_index: nll_spread(
-        g, target, weight, input_shape, reduction, ignore_index
+    input=lambda g, input, target, weight, reduction, ignore_index: tied(
+        nll_spread(g, target, weight, input.shape, reduction, ignore_index), input
     ),
     method=False,
     public=False,

@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from nanotorch._core import dtypes
 from nanotorch._core.batch_rules import merged
 from nanotorch._core.op import Array, op
+from nanotorch.ops.comparison import tied
 from nanotorch.ops.windows import Ints, last, padded
 
 
@@ -175,10 +176,10 @@ def pool_pick(input: Array, indices: Array, dims: int) -> Array:
 # How operations are declared that take elements of the last two or three dimensions.
 PICKED: dict[str, Any] = {"aux": ("indices",), "method": False, "public": False}
 SPREAD_2D: dict[str, Any] = PICKED | {
-    "input": lambda g, indices, input_shape: pool_spread(g, indices, tuple(input_shape[-2:]))
+    "input": lambda g, input, indices: tied(pool_spread(g, indices, tuple(input.shape[-2:])), input)
 }
 SPREAD_3D: dict[str, Any] = PICKED | {
-    "input": lambda g, indices, input_shape: pool_spread(g, indices, tuple(input_shape[-3:]))
+    "input": lambda g, input, indices: tied(pool_spread(g, indices, tuple(input.shape[-3:])), input)
 }
 
 

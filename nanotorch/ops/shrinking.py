@@ -13,7 +13,7 @@ from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.activation import float_only
 from nanotorch.ops.arguments import number_in
-from nanotorch.ops.comparison import vanishing
+from nanotorch.ops.comparison import tied, vanishing
 from nanotorch.ops.elementwise import refuse_bool
 from nanotorch.ops.given import tensors_given
 from nanotorch.ops.hidden import inplace_form
@@ -149,8 +149,8 @@ hardswish_: Any = inplace_form("hardswish")
 
 
 @op(
-    input=lambda g, input, weight: where(input > 0, g, g * weight),
-    weight=lambda g, input: where(input > 0, 0.0, g * input),
+    input=lambda g, input, weight: tied(where(input > 0, g, g * weight), input),
+    weight=lambda g, input, weight: tied(where(input > 0, 0.0, g * input), weight),
     method=False,
     public=False,
     batch=elementwise,
@@ -160,7 +160,12 @@ def prelu_kernel(input: Array, weight: Array) -> Array:
     return pick(input > 0, input, input * weight)
 
 
-@op(input=lambda g, noise: g * noise, method=False, public=False, batch=elementwise)
+@op(
+    input=lambda g, input, noise: tied(g * noise, input),
+    method=False,
+    public=False,
+    batch=elementwise,
+)
 def rrelu_with_noise(input: Array, noise: Array) -> Array:
     """``input`` times a slope for each element, which is 1 where it is positive."""
     return input * noise

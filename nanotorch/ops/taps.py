@@ -10,6 +10,7 @@ import numpy as np
 
 from nanotorch._core.batch_rules import merged
 from nanotorch._core.op import Array, op
+from nanotorch.ops.comparison import tied
 
 HALF = np.dtype(np.float16)
 
@@ -137,4 +138,8 @@ RESAMPLE: dict[str, Any] = {
     "input": lambda g, maps: resample(g, maps, True),
     "method": False,
     "public": False,
+}
+# PyTorch's backward takes the input of these as well.
+RESAMPLE_TIED: dict[str, Any] = RESAMPLE | {
+    "input": lambda g, input, maps: tied(resample(g, maps, True), input)
 }

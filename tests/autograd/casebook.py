@@ -18,6 +18,7 @@ FILES = {
         "functional_strict",
         "gradcheck",
         "inference",
+        "penalties",
         "saved_hooks",
         "variable",
     ],

@@ -217,9 +217,13 @@ def empty_batches(torch: Any) -> Any:
 
     functional = torch.nn.functional
     return [
-        [check(lambda x: x * x, leaf(0, 2)), check(functional.linear, (leaf(0, 2), leaf(3, 2)))]
-        + [check(functional.conv2d, (leaf(0, 2, 3, 3), leaf(3, 2, 2, 2)))]
+        check(f, tuple([leaf(*shape) for shape in shapes]))
         for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck)
+        for f, *shapes in (
+            (lambda x: x * x, (0, 2)),
+            (functional.linear, (0, 2), (3, 2)),
+            (functional.conv2d, (0, 2, 3, 3), (3, 2, 2, 2)),
+        )
     ]
 
 

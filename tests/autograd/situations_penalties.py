@@ -1,0 +1,111 @@
+"""Penalties on gradients of networks that are linear in pieces: their gradients are zeros or None.
+
+What counts is that the gradient has a history wherever PyTorch's has, lest `backward` refuse it.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tests.answers import raised
+
+
+def _penalised(torch: Any, layer: Callable[..., Any], *shapes: tuple[int, ...]) -> Any:
+    """Of the first input: the penalty's gradient by each of those that are not frozen."""
+    answers = []
+    for frozen in range(2 ** (len(shapes) - 1)):
+        counts = [math.prod(shape) for shape in shapes]
+        given = [torch.arange(n).float().sub(1.5).view(s) for n, s in zip(counts, shapes)]  # noqa: B905
+        free = [t.requires_grad_() for k, t in enumerate(given) if not k or not frozen >> k - 1 & 1]
+        (g,) = torch.autograd.grad(layer(*given).sum(), given[0], create_graph=True)
+        (g * g).sum().backward()
+        answers.append([g.requires_grad, *[None if t.grad is None else t.grad for t in free]])
+    return answers
+
+
+def convolutions(torch: Any) -> Any:
+    functional = torch.nn.functional
+    return [
+        _penalised(torch, functional.conv1d, (1, 1, 4), (1, 1, 2), (1,)),
+        _penalised(torch, functional.conv2d, (1, 1, 3, 3), (1, 1, 2, 2), (1,)),
+        _penalised(torch, functional.conv3d, (1, 1, 2, 2, 2), (1, 1, 2, 2, 2)),
+        _penalised(torch, functional.conv_transpose2d, (1, 1, 2, 2), (1, 1, 2, 2)),
+    ]
+
+
+def of_the_weight(torch: Any) -> Any:
+    x, w = torch.ones(1, 1, 3), torch.ones(1, 1, 2, requires_grad=True)
+    loss = torch.nn.functional.conv1d(x, w).sum()
+    (g,) = torch.autograd.grad(loss, w, create_graph=True)
+    (g * g).sum().backward()
+    return [g.requires_grad, w.grad]
+
+
+def pools(torch: Any) -> Any:
+    functional, picture = torch.nn.functional, (1, 1, 4, 4)
+    layers = [
+        lambda x: functional.max_pool2d(x, 2),
+        lambda x: functional.avg_pool2d(x, 2),
+        lambda x: functional.adaptive_avg_pool2d(x, 3),
+        lambda x: functional.adaptive_max_pool2d(x, 2),
+        lambda x: functional.max_pool1d(x[0], 2),
+        lambda x: functional.avg_pool1d(x[0], 2),
+        lambda x: functional.max_pool3d(x[None], (1, 2, 2)),
+        lambda x: functional.avg_pool3d(x[None], (1, 2, 2)),
+        lambda x: functional.interpolate(x, (2, 2), mode="area"),
+    ]
+    return [_penalised(torch, layer, picture) for layer in layers]
+
+
+def paddings(torch: Any) -> Any:
+    pad = torch.nn.functional.pad
+    return [
+        _penalised(torch, lambda x, mode=mode: pad(x, (1, 1), mode=mode), (1, 1, 3))
+        for mode in ("reflect", "replicate")
+    ]
+
+
+def activations(torch: Any) -> Any:
+    functional = torch.nn.functional
+    return [
+        _penalised(torch, functional.prelu, (4,), (1,)),
+        _penalised(torch, lambda x: functional.leaky_relu(x.clone(), inplace=True), (4,)),
+        _penalised(torch, lambda x: functional.leaky_relu(x), (4,)),
+        _penalised(torch, lambda x: functional.relu(x.clone(), inplace=True), (4,)),
+        _penalised(torch, lambda x: functional.rrelu(x, 0.2, 0.2, training=True), (4,)),
+    ]
+
+
+def losses(torch: Any) -> Any:
+    labels = torch.tensor([0, 2])
+    return [
+        _penalised(torch, lambda x: torch.nn.functional.nll_loss(x, labels), (2, 3)),
+        _penalised(
+            torch, lambda x: torch.nn.functional.nll_loss(x, labels.view(1, 2, 1)), (1, 3, 2, 1)
+        ),
+    ]
+
+
+def grids(torch: Any) -> Any:
+    def sampled(x: Any, grid: Any) -> Any:
+        return torch.nn.functional.grid_sample(x, grid, align_corners=False)
+
+    return _penalised(torch, sampled, (1, 1, 2, 2), (1, 1, 2, 2))[1:]
+
+
+def a_critic(torch: Any) -> Any:
+    nn = torch.nn
+    torch.manual_seed(0)
+    critic = nn.Sequential(
+        nn.Conv2d(1, 2, 2), nn.LeakyReLU(0.2, inplace=True), nn.MaxPool2d(2), nn.Flatten()
+    )
+    answers = []
+    for frozen in (False, True):
+        for p in critic.parameters():
+            p.requires_grad_(not frozen)
+        x = torch.linspace(-1, 1, 25).view(1, 1, 5, 5).requires_grad_()
+        (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+        penalty = (g.norm() - 1).square()
+        answers.append(raised(penalty.backward))
+        answers.append(None if x.grad is None else x.grad.abs().sum().item())
+    return answers
