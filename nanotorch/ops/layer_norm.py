@@ -8,7 +8,7 @@ from nanotorch._core.batch_rules import Call, in_line
 from nanotorch._core.op import Array, op
 from nanotorch.ops.elementwise import add, mul
 from nanotorch.ops.standard_rows import standardize
-from nanotorch.ops.standardizing import Kept, Plan, canonical, slope
+from nanotorch.ops.standardizing import Kept, Plan, canonical, slopes
 
 
 def last_dimensions(shape: tuple[int, ...], normalized: tuple[int, ...], affine: bool) -> Plan:
@@ -35,9 +35,10 @@ def normalized_of_all(call: Call) -> Any:
 
 
 @op(
-    input=lambda g, input, weight, plan, eps, kept: slope(0, g, input, weight, plan, eps, kept),
-    weight=lambda g, input, weight, plan, eps, kept: slope(1, g, input, weight, plan, eps, kept),
-    bias=lambda g, input, weight, plan, eps, kept: slope(2, g, input, weight, plan, eps, kept),
+    input=slopes,
+    weight=slopes,
+    bias=slopes,
+    joint=True,
     method=False,
     public=False,
     node="NativeLayerNormBackward0",

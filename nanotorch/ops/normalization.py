@@ -5,7 +5,7 @@ from typing import Any
 
 from nanotorch._core import dtypes
 from nanotorch._core.op import Array, op
-from nanotorch.ops.standardizing import Kept, Plan, normalize, slope
+from nanotorch.ops.standardizing import Kept, Plan, normalize, slopes
 
 
 def channels(shape: tuple[int, ...], affine: bool) -> Plan:
@@ -25,9 +25,10 @@ def groups(shape: tuple[int, ...], count: int, affine: bool) -> Plan:
 
 
 @op(
-    input=lambda g, input, weight, plan, eps, kept: slope(0, g, input, weight, plan, eps, kept),
-    weight=lambda g, input, weight, plan, eps, kept: slope(1, g, input, weight, plan, eps, kept),
-    bias=lambda g, input, weight, plan, eps, kept: slope(2, g, input, weight, plan, eps, kept),
+    input=slopes,
+    weight=slopes,
+    bias=slopes,
+    joint=True,
     method=False,
     public=False,
     node="NativeBatchNormBackward0",
@@ -45,9 +46,10 @@ def normalize_batch(
 
 
 @op(
-    input=lambda g, input, weight, plan, eps, kept: slope(0, g, input, weight, plan, eps, kept),
-    weight=lambda g, input, weight, plan, eps, kept: slope(1, g, input, weight, plan, eps, kept),
-    bias=lambda g, input, weight, plan, eps, kept: slope(2, g, input, weight, plan, eps, kept),
+    input=slopes,
+    weight=slopes,
+    bias=slopes,
+    joint=True,
     method=False,
     public=False,
     node="NativeGroupNormBackward0",

@@ -61,15 +61,13 @@ class Kept:
         mean, scale: mean and `r` of each group.
         fixed: they were given, and do not depend on the input.
         centred: `x - mean`; of rows, which have a weight for each element, times `r` already.
-        slopes: the last `g`, and gradients for it that were not asked for yet.
     """
 
-    __slots__ = ("centred", "fixed", "mean", "scale", "slopes")
+    __slots__ = ("centred", "fixed", "mean", "scale")
 
     def __init__(self, mean: Any = None, scale: Any = None, fixed: bool = False) -> None:
         self.mean, self.scale, self.fixed = mean, scale, fixed
         self.centred: Any = None
-        self.slopes: list[Any] = [None]
 
 
 # Sums and means; the dimensions are kept
@@ -155,13 +153,9 @@ def normalize(
 # The gradients
 
 
-def slope(which: int, g: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) -> Any:
-    """The gradient of the input (0), the weight (1) or the bias (2)."""
-    held = kept.slopes
-    if held[0] is not g or held[which + 1] is None:
-        held = kept.slopes = [g, *normalization_backward(g, input, weight, plan, eps, kept)]
-    result, held[which + 1] = held[which + 1], None
-    return result
+def slopes(g: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) -> Any:
+    """The gradients of input, weight and bias; a formula."""
+    return normalization_backward(g, input, weight, plan, eps, kept)
 
 
 @op(
@@ -209,7 +203,7 @@ def by_channel(g: Array, w: Array | None, centred: Array, plan: Plan, kept: Kept
     of_weight = of_bias = NONE
     if plan.affine is not None:
         of_weight, of_bias = total(alike, plan.others), total(sums, plan.others)
-    slopes = g * (kept.scale if w is None else kept.scale * w)
+    of_input = g * (kept.scale if w is None else kept.scale * w)
     if not kept.fixed:
         if w is not None:
             sums, alike = sums * w, alike * w
@@ -217,8 +211,8 @@ def by_channel(g: Array, w: Array | None, centred: Array, plan: Plan, kept: Kept
         share = kept.scale / g.dtype.type(plan.size)
         taken = centred * (total(alike, rest) * (share * kept.scale))
         taken += total(sums, rest) * share
-        slopes -= taken
-    return slopes, of_weight, of_bias
+        of_input -= taken
+    return of_input, of_weight, of_bias
 
 
 class Standard:

@@ -1,6 +1,8 @@
 """The checks that every sample passes. `test_controls` shows that each of them can fail."""
 
+import gc
 import warnings
+import weakref
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -312,3 +314,23 @@ def check_memory(case: Case) -> None:
         for leaf in call.leaves:
             mine = None if leaf.grad is None else leaf.grad._array
             assert mine is None or not any(np.shares_memory(mine, a) for a in held)
+
+
+def check_release(case: Case) -> None:
+    """What a recorded pass has made is freed as soon as it is dropped: nothing is in a cycle."""
+
+    def made() -> list[weakref.ref[Any]]:
+        call = case.call()
+        outs = outputs_with_grad(call)
+        weights = weights_of(outs, requires_grad=True)
+        grads = torch.autograd.grad(
+            outs, call.leaves, weights, create_graph=True, allow_unused=True
+        )
+        found = [t for t in (*outs, *grads, *call.tensors) if t is not None]
+        return [weakref.ref(thing) for thing in (*found, *nodes_behind(found))]
+
+    gc.disable()
+    try:
+        assert [thing for ref in made() if (thing := ref()) is not None] == []
+    finally:
+        gc.enable()

@@ -70,6 +70,7 @@ def everything(case: Case, answer: Answer) -> None:
     checks.check_modes(case)
     checks.check_layouts(case)
     checks.check_memory(case)
+    checks.check_release(case)
 
 
 def test_right_operations_pass() -> None:
@@ -190,6 +191,16 @@ def test_formulas_that_return_one_array_twice() -> None:
 
     with pytest.raises(AssertionError, match="is shared"):
         checks.check_memory(product(input=first, other=lambda g, input: made[-1]))
+
+
+def test_a_formula_that_keeps_what_it_was_given() -> None:
+    def keeping(g: Any, out: Any) -> Any:
+        result = g * out
+        result.note = [result]
+        return result
+
+    with pytest.raises(AssertionError):
+        checks.check_release(exponential(input=keeping))
 
 
 def test_a_formula_that_knows_which_mode_it_is_in() -> None:

@@ -72,3 +72,8 @@ def test_layouts(case: Case) -> None:
 @over(DIFFERENTIATED)
 def test_memory(case: Case) -> None:
     checks.check_memory(case)
+
+
+@over(DIFFERENTIATED)
+def test_release(case: Case) -> None:
+    checks.check_release(case)
