@@ -74,9 +74,10 @@ def divided(values: Array, by: Any) -> Array:
 
 def mean_of_windows(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
     """The sum of each window divided by the number of its elements, or by ``divisor``."""
-    if input.dtype.kind == "b":
+    if input.dtype.kind != "f" and input.dtype != np.int64:
+        name = "avg_pool3d_out_frame" if len(at.size) == 3 else "avg_pool2d"
         char = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"avg_pool{len(at.size)}d\" not implemented for '{char}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{char}'")
     source = input.astype(np.float32) if input.dtype == HALF else input
     out = divided(sums(source, at), counts(at, with_padding, divisor))
     return out.astype(input.dtype, copy=False)

@@ -32,12 +32,15 @@ def check_alike(input: Array, **others: Any) -> None:
 
 def between(input: Array, end: Array, weight: Any, form: str) -> Array:
     """The kernel of `lerp`: from the end that is nearer, lest rounding keep it from being met."""
+    tensor = isinstance(weight, np.ndarray)
+    if tensor and not weight.ndim:
+        kind = dtypes.result_type([input, end, weight]).numpy
+        input, end = input.astype(kind, copy=False), end.astype(kind, copy=False)
     if input.dtype.kind != "f":
-        kind = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"lerp_kernel_{form}\" not implemented for '{kind}'")
+        name = dtypes.of_array(input).char
+        raise NotImplementedError(f"\"lerp_kernel_{form}\" not implemented for '{name}'")
     shape = common_shape(input.shape, end.shape)
     common_shape(shape, np.shape(weight))
-    tensor = isinstance(weight, np.ndarray)
     weight = weight.astype(input.dtype) if tensor else number_or_infinity(weight, input.dtype)
     way = end - input
     return np.where(np.abs(weight) < 0.5, input + weight * way, end - way * (1 - weight))

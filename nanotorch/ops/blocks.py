@@ -11,9 +11,9 @@ from nanotorch._core.op import Array, op
 from nanotorch.ops.windows import Ints, cropped, padded, windows
 
 
-def only_floats(name: str, array: Array) -> None:
-    """Refuse integers and bools."""
-    if array.dtype.kind != "f":
+def refuse_integers(name: str, array: Array) -> None:
+    """Refuse integers, in the words of PyTorch's kernel of that name."""
+    if array.dtype.kind in "iu":
         char = dtypes.of_array(array).char
         raise NotImplementedError(f"\"{name}\" not implemented for '{char}'")
 
@@ -29,7 +29,7 @@ def only_floats(name: str, array: Array) -> None:
 )
 def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
     """The windows of ``size`` over (N, C, H, W) or (C, H, W) as columns."""
-    only_floats("im2col_out_cpu", input)
+    refuse_integers("im2col_out_cpu", input)
     at = windows(input.shape[-2:], size, stride, padding, dilation, None, True)
     source = padded(input, padding)
     batch = source.reshape(-1, *source.shape[-3:])
@@ -48,7 +48,7 @@ def col2im(
     g: Array, out_size: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints
 ) -> Array:
     """The adjoint of `im2col`: columns added to where they belong."""
-    only_floats("col2im_out_cpu", g)
+    refuse_integers("col2im_out_cpu", g)
     at = windows(out_size, size, stride, padding, dilation, None, True)
     places = math.prod(size)
     channels = g.shape[-2] // places

@@ -188,7 +188,7 @@ def positive(input: Tensor) -> Tensor:
 method(positive, name="__pos__", public=False)
 
 
-@op(input=lambda g, out: -g * out * out, cast="float", inplace=True)
+@op(input=lambda g, out: -g * (out * out), cast="float", inplace=True)
 def reciprocal(input: Array) -> Array:
     """``1 / input``."""
     return np.reciprocal(input)

@@ -239,6 +239,22 @@ def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tenso
     return repeat_by(input, (1,) * (input.ndim - len(numbers)) + numbers)
 
 
+def counts_of(repeats: Tensor) -> Array:
+    """How often something is repeated.
+
+    Raises:
+        NotImplementedError: for what is no integer.
+        RuntimeError: for negative numbers.
+    """
+    counts = repeats._array
+    if counts.dtype.kind in "fb":
+        name = repeats.dtype.char
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{name}'")
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    return counts
+
+
 @method
 @under_vmap(looped)
 def repeat_interleave(
@@ -258,8 +274,11 @@ def repeat_interleave(
         RuntimeError: for negative numbers, or another count of numbers than of parts.
     """
     if input is None or repeats is None:
-        counts = repeats if input is None else input
-        return type(counts)._lift(np.repeat(np.arange(counts.numel()), counts._array))
+        only = repeats if input is None else input
+        counts = counts_of(only)
+        if counts.ndim != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        return type(only)._lift(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))
     if dim is None:
         input, dim = input.flatten(), 0
     dim = normal_dim(dim, input.ndim)
@@ -274,17 +293,14 @@ def repeat_interleave(
         spread = expand_to(unsqueeze(input, dim + 1), (*before, shape[dim], repeats, *after))
         copied = spread.clone(memory_format=contiguous_format)
         return view(copied, (*before, shape[dim] * repeats, *after))
-    counts, size = repeats._array.reshape(-1), input._array.shape[dim]
-    if counts.dtype.kind == "f":
-        name = repeats.dtype.char
-        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{name}'")
+    if repeats.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    counts, size = counts_of(repeats).reshape(-1), input._array.shape[dim]
     if counts.size not in (1, size):
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{counts.size} and input.size({dim}) = {size}"
         )
-    if (counts < 0).any():
-        raise RuntimeError("repeats can not be negative")
     positions = np.repeat(np.arange(size), counts)
     return input.index_select(dim, type(input)._lift(positions))
 

@@ -54,8 +54,12 @@ def held_between(input: Array, min: Number | None, max: Number | None) -> Array:
     """
     kind = input.dtype
     if kind.kind == "f":
-        low, high = [None if limit is None else number_in(limit, kind) for limit in (min, max)]
-        return np.clip(input, low, high)
+        if min is not None and max is not None:
+            return np.clip(input, number_in(min, kind), number_in(max, kind))
+        # In this order -0.0 stays what it is.
+        if min is not None:
+            return np.maximum(number_in(min, kind), input)
+        return input.copy() if max is None else np.minimum(number_in(max, kind), input)
     least, most = ends(kind)
     low, high = least if min is None else min, most if max is None else max
     for name, limit, outside in (("min", low, low > most), ("max", high, high < least)):

@@ -65,6 +65,8 @@ def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) ->
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
             f"{dtypes.of_array(input).char}"
         )
+    if ord and all(input.shape[d] == 1 for d in dim):  # no power that over- or underflows
+        return maximum_of_all(np.abs(input), dim, None, None, keepdim)
     if ord == 2:
         return np.sqrt(add_all(input * input, dim, None, None, keepdim))
     if (math.isinf(ord) or ord < 0) and any(input.shape[d] == 0 for d in dim):

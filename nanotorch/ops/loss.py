@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_rules import Call, elementwise, one_by_one, per_sample
+from nanotorch._core.batch_rules import Call, one_by_one, per_sample
 from nanotorch._core.op import Array, op
 from nanotorch._core.op_runtime import number
 from nanotorch._core.sums import sum_of_squares
@@ -18,6 +18,8 @@ from nanotorch._core.tensor import wrap
 from nanotorch.ops.activation import sigmoid
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.elementwise import log
+from nanotorch.ops.one_limit import clamp_min
+from nanotorch.ops.units import log_sigmoid
 
 
 def reduced(values: Array, reduction: str) -> Array:
@@ -73,19 +75,7 @@ def cross_entropy_slope(g: Any, input: Any, target: Any, weight: Any, reduction:
     share = per_element(g, input.shape, reduction)
     if weight is not None:
         share = share * weight
-    return share * ((input - target) / at_least((1 - input) * input, 1e-12))
-
-
-@op(
-    input=lambda g, input, limit: g * (input >= limit),
-    method=False,
-    public=False,
-    node="ClampMinBackward0",
-    batch=elementwise,
-)
-def at_least(input: Array, limit: float) -> Array:
-    """``max(input, limit)``, whose gradient passes at the limit itself."""
-    return np.maximum(input, input.dtype.type(limit))
+    return share * ((input - target) / clamp_min((1 - input) * input, 1e-12))
 
 
 def target_slope(g: Any, input: Any, weight: Any, reduction: str) -> Any:
@@ -141,7 +131,7 @@ def logits_target_slope(g: Any, input: Any, weight: Any, pos_weight: Any, reduct
         share = share * weight
     if pos_weight is None:
         return share * -input
-    return share * (log(sigmoid(-input)) - pos_weight * log(sigmoid(input)))
+    return share * (log_sigmoid(-input) - pos_weight * log_sigmoid(input))
 
 
 @op(

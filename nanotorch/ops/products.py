@@ -86,9 +86,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     for d, e in zip(first, second, strict=True):
         m, n = a.shape[own_dim(d, a.ndim)], b.shape[own_dim(e, b.ndim)]
         if n == 1:
-            a = sum_along(a, (normal_dim(d, a.ndim),), True)
+            a = sum_along(a, (normal_dim(d, a.ndim),), True, a.dtype)
         elif m == 1:
-            b = sum_along(b, (normal_dim(e, b.ndim),), True)
+            b = sum_along(b, (normal_dim(e, b.ndim),), True, b.dtype)
         elif m != n:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {m} in dim {d} and "
@@ -175,6 +175,8 @@ def cross_along(input: Array, other: Array, dim: int) -> Array:
     if input.dtype != other.dtype:
         names = dtypes.of_array(input).char, dtypes.of_array(other).char
         raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)
     parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
     return np.stack(parts, dim)

@@ -244,6 +244,8 @@ def searchsorted(
     edges = sorted_sequence._array
     values = input._array if isinstance(input, Tensor) else np.asarray(as_number(input))
     check_search(edges, values, right, side)
+    if edges.dtype.kind == values.dtype.kind == "b":
+        raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'Bool'")
     if sorter is not None:
         edges = rearranged(edges, sorter)
     found = places(edges, values, right or side == "right")

@@ -70,7 +70,7 @@ def hardshrink(input: Array, lambd: float = 0.5) -> Array:
 )
 def hardshrink_backward(g: Array, input: Array, lambd: float) -> Array:
     """The gradient of `hardshrink`, and of `softshrink`: ``g`` outside [-lambd, lambd]."""
-    return pick((input >= -lambd) & (input <= lambd), g.dtype.type(0), g)
+    return pick((input < -lambd) | (input > lambd), g, g.dtype.type(0))
 
 
 @op(
@@ -137,7 +137,7 @@ def hardswish(input: Array) -> Array:
 )
 def hardswish_backward(grad: Array, input: Array) -> Array:
     """The gradient of `hardswish`: 0 up to -3, ``input / 3 + 1 / 2`` below 3, then 1."""
-    slope = pick(input < 3, input / 3 + 0.5, input.dtype.type(1))
+    slope = pick(input >= 3, input.dtype.type(1), input / 3 + 0.5)
     return grad * pick(input <= -3, input.dtype.type(0), slope)
 
 

@@ -64,7 +64,7 @@ def beyond(input: Any, eps: float | None) -> Any:
     """Where `logit` does not follow its input."""
     if eps is None:
         return (input < 0) | (input > 1)
-    return (input < eps) | (input > 1 - eps)
+    return ~((input >= eps) & (input <= 1 - eps))
 
 
 @op(

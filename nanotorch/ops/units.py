@@ -80,7 +80,7 @@ def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
     require_float("elu_cpu", input)
     kind = input.dtype.type
-    negative = kind(alpha * scale) * below_one(np.minimum(input, 0))
+    negative = kind(alpha * scale) * below_one(np.minimum(0, input))
     return pick(input > 0, input * kind(scale), negative)
 
 
@@ -100,7 +100,7 @@ def celu(input: Array, alpha: float = 1.0) -> Array:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     require_float("elu_cpu", input)
     kind = input.dtype.type
-    negative = kind(alpha) * below_one(np.minimum(input, 0) * kind(1.0 / alpha))
+    negative = kind(alpha) * below_one(np.minimum(0, input) * kind(1.0 / alpha))
     return pick(input > 0, input, negative)
 
 

@@ -190,3 +190,22 @@ def where_windows_lie(torch: Any) -> Any:
     ]  # fmt: skip
     shared = [v.untyped_storage().data_ptr() == base.untyped_storage().data_ptr() for v in views]
     return [[v.storage_offset(), v.stride(), v] for v in views], shared[:-1]
+
+
+def dtypes_that_functions_take(torch: Any) -> Any:
+    f, kinds = torch.nn.functional, (torch.bool, torch.int32, torch.int64, torch.float32)
+    answers = []
+    for kind in kinds:
+        square, row = torch.ones(1, 1, 4, 4, dtype=kind), torch.tensor([1, 2]).to(kind)
+        answers += [
+            raised(f.unfold, square, 3), raised(f.fold, square[0].reshape(1, 4, 4), (3, 3), 2),
+            raised(f.avg_pool1d, square[0], 2), raised(f.avg_pool2d, square, 2),
+            raised(f.avg_pool3d, square, 2), raised(torch.repeat_interleave, row),
+            raised(torch.repeat_interleave, torch.arange(2), row),
+            raised(torch.cross, square[0, 0, :, :3], square[0, 0, :, :3], dim=1),
+            raised(torch.isin, row, row), raised(torch.searchsorted, row, row),
+            raised(torch.tensordot, square[0, 0], square[0, 0, :1], dims=([0], [0])),
+            raised(torch.tensordot, square[0, 0, :1].int(), square[0, 0], dims=([0], [0])),
+        ]  # fmt: skip
+    answers += [raised(torch.repeat_interleave, torch.tensor(n)) for n in (2, [[2]], [1, -2])]
+    return [*answers, raised(torch.repeat_interleave, torch.arange(2), torch.tensor([[1, 2]]))]

@@ -9,7 +9,6 @@ from nanotorch.nn.functional.reduction import checked_reduction
 from nanotorch.nn.functional.reduction import reduce as reduced
 from nanotorch.ops.distance import pairwise_distance
 from nanotorch.ops.given import tensors_given
-from nanotorch.ops.loss import at_least
 from nanotorch.ops.scalar import plus_number
 
 
@@ -33,7 +32,7 @@ def hinge_embedding_loss(
     reduction = checked_reduction(reduction, size_average, reduce)
     tensors_given("hinge_embedding_loss", input=input, target=target)
     zeros = ops.zeros_like(input)
-    apart = ops.where(target.ne(1), at_least(margin - input, 0.0), zeros)
+    apart = ops.where(target.ne(1), ops.clamp_min(margin - input, 0.0), zeros)
     near = ops.where(target.ne(-1), input, zeros)
     return reduced(apart + near, reduction)
 
@@ -74,7 +73,7 @@ def cosine_embedding_loss(
     cosine = (input1 * input2).sum(dim) / ops.sqrt(lengths[0] * lengths[1])
     zeros = ops.zeros_like(cosine)
     near = ops.where(target.eq(1), 1 - cosine, zeros)
-    apart = ops.where(target.eq(-1), at_least(cosine - margin, 0.0), zeros)
+    apart = ops.where(target.eq(-1), ops.clamp_min(cosine - margin, 0.0), zeros)
     return reduced(near + apart, reduction)
 
 
@@ -105,7 +104,7 @@ def margin_ranking_loss(
         )
     values = -target * (input1 - input2)
     values = plus_number(values, margin) if values.is_floating_point() else values + float(margin)
-    return reduced(at_least(values, 0.0), reduction)
+    return reduced(ops.clamp_min(values, 0.0), reduction)
 
 
 def triplet_margin_loss(
@@ -147,7 +146,7 @@ def triplet_margin_loss(
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))
-    return reduced(at_least(plus_number(near, margin) - far, 0.0), reduction)
+    return reduced(ops.clamp_min(plus_number(near, margin) - far, 0.0), reduction)
 
 
 def check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float) -> None:
@@ -187,4 +186,4 @@ def triplet_margin_with_distance_loss(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = ops.minimum(far, distance(positive, negative))
-    return reduced(at_least(margin + near - far, 0.0), reduction)
+    return reduced(ops.clamp_min(margin + near - far, 0.0), reduction)

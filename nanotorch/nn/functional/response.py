@@ -2,7 +2,6 @@
 
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.loss import at_least
 from nanotorch.ops.neighbours import mean_of_neighbours
 from nanotorch.ops.reduction import Dims
 
@@ -25,7 +24,7 @@ def normalize(
     Raises:
         IndexError: for a ``dim`` out of range.
     """
-    norms = at_least(input.norm(p, dim, keepdim=True), eps).expand_as(input)
+    norms = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     result: Tensor = ops.div(input, norms) if out is None else ops.div(input, norms, out=out)
     return result
 
