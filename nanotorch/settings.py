@@ -1,11 +1,11 @@
 """Switches that scripts set. There is one way to compute here, so most are only remembered."""
 
-import warnings
 from typing import Any
 
-from nanotorch._core import dtypes
+from nanotorch._core import dtypes, warned
 from nanotorch._core.arguments import refused
 from nanotorch._core.device import CPU, device, require_cpu
+from nanotorch._core.warned import warn, warn_once
 from nanotorch.ops.tensor_types import dtype_of
 
 PRECISIONS = ("highest", "high", "medium")
@@ -23,13 +23,11 @@ class _Switches:
         deterministic: whether operations that are not deterministic are to be refused.
         warn_only: whether they are to be warned of instead.
         precision: how exact products of float32 matrices are.
-        warn_always: whether warnings that are given once are to be given always.
     """
 
     deterministic = False
     warn_only = False
     precision = "highest"
-    warn_always = False
 
 
 switches = _Switches()
@@ -46,10 +44,9 @@ def set_float32_matmul_precision(precision: str) -> None:
             f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}"
         )
     if precision not in PRECISIONS:
-        warnings.warn(
+        warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the "
-            "currentsetFloat32MatmulPrecision call has no effect.",
-            stacklevel=2,
+            "currentsetFloat32MatmulPrecision call has no effect."
         )
         return
     switches.precision = precision
@@ -129,7 +126,7 @@ def set_default_tensor_type(t: Any) -> None:
     Warns:
         UserWarning: that PyTorch has deprecated it.
     """
-    warnings.warn(DEPRECATED, stacklevel=2)
+    warn_once(DEPRECATED)
     dtypes.set_default_dtype(dtype_of(t))
 
 
@@ -140,9 +137,9 @@ def set_flush_denormal(mode: bool) -> bool:
 
 def set_warn_always(b: bool) -> None:
     """Remember whether warnings are to be given more than once; Python's filters decide that."""
-    switches.warn_always = bool(b)
+    warned.always[0] = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
     """What `set_warn_always` was given last. Default: False."""
-    return switches.warn_always
+    return warned.always[0]

@@ -6,7 +6,6 @@ recording an operation looks at one list only, whatever there is to do.
 
 import sys
 import traceback
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from nanotorch._core.graph import Node, anomaly
 from nanotorch._core.origins import PACKAGE
 from nanotorch._core.place import place_of
 from nanotorch._core.story import Story, place_of_node
+from nanotorch._core.warned import warn
 from nanotorch._core.watching import here, watch
 
 ENABLED = (
@@ -77,7 +77,7 @@ def report(node: Node | None) -> None:
     while node is not None:
         trace = node.metadata.get(TRACE)
         if trace is None:
-            warnings.warn(UNKNOWN.format(node.name()), UserWarning, stacklevel=2)
+            warn(UNKNOWN.format(node.name()))
             return
-        warnings.warn(heading.format(node.name()) + "".join(trace), UserWarning, stacklevel=2)
+        warn(heading.format(node.name()) + "".join(trace))
         node, heading = node.metadata.get(PARENT), INDUCED

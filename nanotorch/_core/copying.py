@@ -1,13 +1,13 @@
 """Copies and pickles of tensors: what lies in the same memory stays together, strides are kept."""
 
 import copy
-import warnings
 from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from nanotorch._core.dtypes import entered
+from nanotorch._core.warned import warn
 
 # What the engine keeps in a tensor; everything else is its user's.
 OWN = frozenset(
@@ -114,7 +114,7 @@ def reduced(tensor: Any) -> tuple[Any, ...]:
         UserWarning: of hooks, which are lost.
     """
     for hook in (tensor._leaf_hooks or {}).values():
-        warnings.warn(HOOK_LOST.format(hook), UserWarning, stacklevel=4)
+        warn(HOOK_LOST.format(hook))
     array: np.ndarray = tensor._array
     memory = whole_memory(array)
     strides = array.strides if array.size and np.may_share_memory(memory, array) else None

@@ -7,8 +7,8 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.copying import deep_copy, reduced
-from nanotorch._core.once import warn_once
 from nanotorch._core.printing import format_tensor
+from nanotorch._core.warned import warn_once
 
 SCALAR = (
     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
@@ -86,7 +86,7 @@ class Exchange:
 
     def __float__(self) -> float:
         if self.requires_grad:
-            warn_once(SCALAR, 1)
+            warn_once(SCALAR)
         return float(self._single())
 
     def __int__(self) -> int:

@@ -3,12 +3,11 @@
 It still takes it, and so do these here: numbers come before the tensors that they scale.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from nanotorch._core.origins import users_level
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn_once
 
 # By function, what scales its tensors.
 SCALES = {
@@ -20,7 +19,6 @@ DEPRECATED = (
     "This overload of {0} is deprecated:\n\t{0}({1})\nConsider using "
     "one of the following signatures instead:\n\t{0}({2})"
 )
-said: set[str] = set()
 
 
 def former_order(
@@ -65,13 +63,11 @@ def former_order(
             f"{name}() takes {count} positional argument{'s' * (count > 1)} but {given} "
             f"{'were' if given > 1 else 'was'} given"
         )
-    if not said:
-        said.add(name)
-        kinds = [f"{'Number' if key in scales else 'Tensor'} {key}" for key in order]
-        today = [f"Tensor {key}" for key in tensors]
-        optional = [f"Number {key} = 1" for key in SCALES[name.removesuffix("_")]]
-        last = ["Tensor out = None"] * out
-        formerly = [*kinds[method:], *(["*"] * out), *last]
-        told = [", ".join(part) for part in (formerly, [*today[method:], "*", *optional, *last])]
-        warnings.warn(DEPRECATED.format(name, *told), UserWarning, stacklevel=users_level())
+    kinds = [f"{'Number' if key in scales else 'Tensor'} {key}" for key in order]
+    today = [f"Tensor {key}" for key in tensors]
+    optional = [f"Number {key} = 1" for key in SCALES[name.removesuffix("_")]]
+    last = ["Tensor out = None"] * out
+    formerly = [*kinds[method:], *(["*"] * out), *last]
+    told = [", ".join(part) for part in (formerly, [*today[method:], "*", *optional, *last])]
+    warn_once(DEPRECATED.format(name, *told), "former order")
     return found

@@ -34,14 +34,6 @@ class _Ours(dict[str, bool]):
 ours = _Ours()
 
 
-def users_level() -> int:
-    """Which `stacklevel` of a warning given by the caller means the user's line."""
-    level, frame = 1, sys._getframe(1)
-    while ours[frame.f_code.co_filename] and frame.f_back is not None:
-        level, frame = level + 1, frame.f_back
-    return level
-
-
 def climb(frame: FrameType | None) -> Site | None:
     """The innermost call that is not the framework's own, from a frame outwards."""
     while frame is not None and ours[frame.f_code.co_filename]:

@@ -5,7 +5,6 @@ what is saved is the memory that stays in use, not the time.
 """
 
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,10 +14,11 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import exported, refused
 from nanotorch._core.grad_mode import mode, no_grad
-from nanotorch._core.origins import users_level, wrote
+from nanotorch._core.origins import wrote
 from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import check_memory
+from nanotorch._core.warned import warn
 
 Function = Callable[..., Any]
 
@@ -162,7 +162,7 @@ class Out(NamedTuple):
         if out._array.shape != result.shape:
             if out._array.size and self.resized:
                 told = self.resized.format(list(out._array.shape), list(result.shape), out, result)
-                warnings.warn(told, UserWarning, stacklevel=users_level())
+                warn(told)
             version = out._cell[0]
             out._give_shape(result.shape)
             out._cell[0] = version  # it is all one write

@@ -1,6 +1,5 @@
 """The tensor: an array with a history. Its operations are declared in `nanotorch.ops`."""
 
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.layout import Layout
 from nanotorch._core.shown import Shown
 from nanotorch._core.views import Step, View, edge_of, view_edge
+from nanotorch._core.warned import warn
 from nanotorch.names.lookup import OutOfScope
 from nanotorch.names.scope import OF_TENSORS
 
@@ -148,7 +148,7 @@ class Tensor(Layout, Exchange, metaclass=Shown):
             UserWarning: on a non-leaf that does not retain its gradient.
         """
         if self._grad is None and not self._retains_grad and self._edge is not None:
-            warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            warn(NON_LEAF_GRAD)
         return self._grad
 
     @grad.setter

@@ -5,8 +5,9 @@ elements one is faster. NumPy has no switch for it; the package `threadpoolctl` 
 """
 
 import os
-import warnings
 from typing import Any
+
+from nanotorch._core.warned import warn
 
 MISSING = (
     "set_num_threads has no effect without the package threadpoolctl: install it, or set "
@@ -51,7 +52,7 @@ def set_num_threads(num: int) -> None:
     if held is not None:
         held.limit(limits=num)
     elif num != get_num_threads():
-        warnings.warn(MISSING.format(count=num), UserWarning, stacklevel=2)
+        warn(MISSING.format(count=num))
 
 
 def get_num_threads() -> int:

@@ -6,7 +6,6 @@ at the result. So all is seen, with and without grad mode, and costs nothing whi
 
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import numpy as np
 from nanotorch._core.nonfinite import FINITE, NAN, NonFinite, NonFiniteWarning, Range, level_of
 from nanotorch._core.place import place_of
 from nanotorch._core.views import write
+from nanotorch._core.warned import warn
 
 if TYPE_CHECKING:
     from nanotorch._core.op import Op
@@ -89,19 +89,7 @@ class Watch:
             unheard = found.level > self.warned
             self.warned = max(self.warned, found.level)
         if unheard and user is not None:
-            warn(found, user)
-
-
-def warn(found: NonFinite, user: FrameType) -> None:
-    """Give the warning at the user's line, as if that line had given it."""
-    warnings.warn_explicit(
-        str(found),
-        NonFiniteWarning,
-        user.f_code.co_filename,
-        user.f_lineno,
-        module=user.f_globals.get("__name__") or "<string>",  # as Python itself does
-        registry=user.f_globals.setdefault("__warningregistry__", {}),
-    )
+            warn(str(found), NonFiniteWarning, user)
 
 
 watch = Watch()

@@ -1,13 +1,13 @@
 """`autocast`: a block in which nothing is cast."""
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from nanotorch._core import dtypes
 from nanotorch._core.device import device
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.warned import warn
 
 NO_GPU = "CUDA is not available or torch_xla is imported. Disabling autocast."
 ON_CPU = (
@@ -44,7 +44,7 @@ class autocast:  # noqa: N801 - PyTorch's name
         self.device = device(device_type).type
         self.fast_dtype = dtypes.float16 if dtype is None else dtype
         if enabled:
-            warnings.warn(ON_CPU if self.device == "cpu" else NO_GPU, stacklevel=2)
+            warn(ON_CPU if self.device == "cpu" else NO_GPU)
 
     def __enter__(self) -> "autocast":
         return self

@@ -1,11 +1,11 @@
 """`GradScaler`: losses made larger, so that gradients of half precision do not vanish."""
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 
 OFF = "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling."
 SAVED = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
@@ -40,7 +40,7 @@ class GradScaler:
         self._device = device
         self._enabled = enabled and device == "cpu"
         if enabled and not self._enabled:
-            warnings.warn(OFF, stacklevel=2)
+            warn(OFF)
         if self._enabled and growth_factor <= 1.0:
             raise AssertionError("The growth factor must be > 1.0.")
         if self._enabled and backoff_factor >= 1.0:

@@ -1,7 +1,6 @@
 """Finding the operation whose gradient fails, or that made nan or infinity: anomaly mode."""
 
 import threading
-import warnings
 from typing import Any
 
 from nanotorch._core.anomaly import ENABLED
@@ -11,6 +10,7 @@ from nanotorch._core.nonfinite import NonFiniteWarning as NonFiniteWarning
 from nanotorch._core.nonfinite import Range as Range
 from nanotorch._core.op import OPS
 from nanotorch._core.saving import observers
+from nanotorch._core.warned import warn
 from nanotorch._core.watching import switch, watch
 
 
@@ -175,7 +175,7 @@ class detect_anomaly:  # noqa: N801 - PyTorch's name
     def __init__(self, check_nan: bool = True) -> None:
         self.prev, self.check_nan = anomaly.enabled, check_nan
         self.prev_check_nan = anomaly.check_nan
-        warnings.warn(ENABLED, UserWarning, stacklevel=2)
+        warn(ENABLED)
 
     def __enter__(self) -> None:
         self.prev, self.prev_check_nan = anomaly.enabled, anomaly.check_nan

@@ -1,8 +1,6 @@
 """The functions that start a backward sweep: `backward`, `Tensor.backward`, `grad`."""
 
-import functools
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +16,7 @@ from nanotorch._core.graph import Edge, FreedValues, anomaly
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of
+from nanotorch._core.warned import warn, warn_once
 from nanotorch.autograd.edges import GradientEdge, place_of
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -66,7 +65,7 @@ def backward(
         UserWarning: once, for ``create_graph``.
     """
     if grad_variables is not None:
-        warnings.warn(FORMER_NAME, FutureWarning, stacklevel=2)
+        warn(FORMER_NAME, FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError(BOTH_NAMES)
         grad_tensors = grad_variables
@@ -75,7 +74,7 @@ def backward(
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots = start(tensors, grad_tensors, create_graph)
     if create_graph:
-        warn_of_cycle()
+        warn_once(CYCLE)
     keep = create_graph if retain_graph is None else retain_graph
     freed = None if keep else FreedValues()
     if inputs is None:
@@ -89,12 +88,6 @@ def backward(
         if isinstance(target, Tensor):
             target.retain_grad()
     Sweep(roots, freed, create_graph, places, accumulate=True).run()
-
-
-@functools.cache  # so that it is given once
-def warn_of_cycle() -> None:
-    """Warn of gradients that hold the graph that holds their leaves."""
-    warnings.warn(CYCLE, UserWarning, stacklevel=3)
 
 
 @method(name="backward", public=False)
@@ -147,7 +140,7 @@ def grad(
             is not allowed.
     """
     if not only_inputs:
-        warnings.warn(ONLY_INPUTS, FutureWarning, stacklevel=2)
+        warn(ONLY_INPUTS, FutureWarning)
     wanted = listed(inputs)
     if allow_unused is None:
         allow_unused = materialize_grads

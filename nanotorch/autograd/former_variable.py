@@ -1,9 +1,9 @@
 """`Variable`, which tensors that require grad were wrapped in once."""
 
-import warnings
 from typing import Any, NoReturn
 
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 
 VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
 
@@ -30,7 +30,7 @@ class Variable(metaclass=VariableMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         if volatile:
-            warnings.warn(VOLATILE, UserWarning, stacklevel=2)
+            warn(VOLATILE)
         if data is None:
             return Tensor()
         if not isinstance(data, Tensor):

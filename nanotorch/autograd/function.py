@@ -19,7 +19,6 @@ forward pass is not recorded; a backward pass is, if gradients of gradients are 
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,6 +31,7 @@ from nanotorch._core.origins import here
 from nanotorch._core.saving import opened
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of
+from nanotorch._core.warned import warn
 from nanotorch.autograd.function_outputs import settle
 
 NO_FORWARD = "You must implement the forward function for custom autograd.Function."
@@ -206,7 +206,7 @@ class Function(metaclass=FunctionMeta):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(INSTANCE.format(type(self)), DeprecationWarning, stacklevel=2)
+        warn(INSTANCE.format(type(self)), DeprecationWarning)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(CALLED)

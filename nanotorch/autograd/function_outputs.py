@@ -5,7 +5,6 @@ marked as having no gradient. What each means is what PyTorch makes of it.
 """
 
 import sys
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from nanotorch._core.saving import hooks, pack_all
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.view_errors import CUSTOM, MULTI_OUTPUT
 from nanotorch._core.views import check_write, make_view, rebase
+from nanotorch._core.warned import warn
 from nanotorch._core.watching import look, watch
 from nanotorch.ops.shape import view_in
 
@@ -122,7 +122,7 @@ def check_dirty(node: "BackwardCFunction", inputs: Sequence[Tensor]) -> tuple[Te
             )
     dirty = node.dirty_tensors or ()
     if any(not is_among(t, inputs) for t in dirty):
-        warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=4)
+        warn(NOT_AN_INPUT)
     return dirty
 
 

@@ -5,7 +5,6 @@ the numerical Jacobian, must agree with what the backward pass says. Use float64
 precision the differences themselves are wrong in the third digit.
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from nanotorch import ops
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.autograd.backward import grad
 from nanotorch.autograd.function import Function
 
@@ -209,7 +209,7 @@ def check_inputs(arguments: Sequence[Any]) -> None:
         if not isinstance(a, Tensor) or not a.requires_grad:
             continue
         if a._array.dtype != np.float64:
-            warnings.warn(IMPRECISE.format(position), UserWarning, stacklevel=3)
+            warn(IMPRECISE.format(position))
         if any(s == 0 and n > 1 for s, n in zip(a.stride(), a.shape, strict=True)):
             raise RuntimeError(OVERLAPS.format(position))
 

@@ -1,6 +1,5 @@
 """One compiled function: its plans, and what becomes of a call."""
 
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,6 +7,7 @@ from types import CodeType
 from typing import Any
 
 from nanotorch._core.saving import observers
+from nanotorch._core.warned import warn
 from nanotorch.compile.arguments import Arguments, overlap
 from nanotorch.compile.capture import Capture, place_of, surroundings, survey_of
 from nanotorch.compile.patching import watch_library
@@ -208,7 +208,7 @@ class Compiler:
         text = FALLBACK.format(name=self.name, problem=problem)
         if self.fullgraph:
             raise RuntimeError(text)
-        warnings.warn(text, UserWarning, stacklevel=6)
+        warn(text)
 
     def report(self) -> Report:
         """What was compiled, or why nothing was."""

@@ -1,10 +1,9 @@
 """The former place of `autocast` and `GradScaler`."""
 
-import warnings
-
 from nanotorch import amp
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.warned import warn
 from nanotorch.names.lookup import stand_in
 
 stand_in("nanotorch.cuda.amp.autocast_mode", {"nanotorch.cuda.amp": "autocast"})
@@ -26,7 +25,7 @@ class autocast(amp.autocast):  # noqa: N801 - PyTorch's name
     def __init__(
         self, enabled: bool = True, dtype: DType = dtypes.float16, cache_enabled: bool = True
     ) -> None:
-        warnings.warn(FORMER.format("autocast"), FutureWarning, stacklevel=2)
+        warn(FORMER.format("autocast"), FutureWarning)
         super().__init__("cuda", dtype, enabled, cache_enabled)
 
 
@@ -45,7 +44,7 @@ class GradScaler(amp.GradScaler):
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
-        warnings.warn(FORMER.format("GradScaler"), FutureWarning, stacklevel=2)
+        warn(FORMER.format("GradScaler"), FutureWarning)
         super().__init__(
             "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled
         )

@@ -1,9 +1,8 @@
 """Activations as modules; see the functions of the same names in `nn.functional`."""
 
-import warnings
-
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.nn.functional import activation as F
 from nanotorch.nn.module import Module
 from nanotorch.nn.own_names import OwnNames
@@ -216,10 +215,9 @@ class Hardtanh(_Activation):
         super().__init__()
         for end, value in (("min", min_value), ("max", max_value)):
             if value is not None:
-                warnings.warn(
+                warn(
                     f"keyword argument `{end}_value` is deprecated and renamed to `{end}_val`",
                     FutureWarning,
-                    stacklevel=2,
                 )
         min_val = min_val if min_value is None else min_value
         max_val = max_val if max_value is None else max_value
@@ -271,7 +269,7 @@ class Softmax(_Along):
 
     def forward(self, input: Tensor) -> Tensor:
         """The function of ``input``."""
-        return F.softmax(input, self.dim, _stacklevel=5)
+        return F.softmax(input, self.dim)
 
 
 class Softmin(_Along):
@@ -283,7 +281,7 @@ class Softmin(_Along):
 
     def forward(self, input: Tensor) -> Tensor:
         """The function of ``input``."""
-        return F.softmin(input, self.dim, _stacklevel=5)
+        return F.softmin(input, self.dim)
 
 
 class LogSoftmax(_Along):
@@ -295,4 +293,4 @@ class LogSoftmax(_Along):
 
     def forward(self, input: Tensor) -> Tensor:
         """The function of ``input``."""
-        return F.log_softmax(input, self.dim, _stacklevel=5)
+        return F.log_softmax(input, self.dim)

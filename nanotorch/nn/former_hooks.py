@@ -1,10 +1,10 @@
 """Backward hooks of the former kind, which see the last node of a module in place of the module."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 
 BOTH = (
     "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use "
@@ -38,7 +38,7 @@ def attach(
     lacking = what_is_missing(node, args, result)
     if lacking is not None:
         what, missing = lacking
-        warnings.warn(WARNING.format(what=what, missing=missing), FutureWarning, stacklevel=4)
+        warn(WARNING.format(what=what, missing=missing), FutureWarning)
 
 
 def what_is_missing(node: Any, args: tuple[Any, ...], result: Any) -> tuple[str, str] | None:

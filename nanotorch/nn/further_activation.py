@@ -249,4 +249,4 @@ class Softmax2d(Module):
             raise ValueError(
                 f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
             )
-        return softmax(input, -3, _stacklevel=5)
+        return softmax(input, -3)

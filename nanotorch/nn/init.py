@@ -1,7 +1,6 @@
 """Values for new parameters, written in place."""
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from nanotorch import ops
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.ops.generator import Generator, stream
 
 GAINS: dict[str, float] = {
@@ -80,10 +80,9 @@ def trunc_normal_(
         UserWarning: if ``mean`` is more than two ``std`` from [a, b].
     """
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
-            "values may be incorrect.",
-            stacklevel=2,
+            "values may be incorrect."
         )
     often = phi((b - mean) / std) - phi((a - mean) / std) > 0.3
     with no_grad():
@@ -248,7 +247,7 @@ def kaiming_normal_(
 def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
     """The standard deviation ``gain / √fan``; None, with a warning, if there are no elements."""
     if not tensor.numel():
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        warn("Initializing zero-element tensors is a no-op")
         return None
     modes = ["fan_in", "fan_out"]
     if mode.lower() not in modes:
@@ -348,11 +347,7 @@ def former(function: Any) -> Any:
     name = present[:-1]
 
     def renamed(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(
-            f"`nn.init.{name}` is now deprecated in favor of `nn.init.{present}`.",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{present}`.", FutureWarning)
         result: Tensor = function(*args, **kwargs)
         return result
 

@@ -1,10 +1,10 @@
 """Instance normalization."""
 
-import warnings
 from typing import Any
 
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.nn.batchnorm import _BatchNorm
 from nanotorch.nn.functional.normalization import instance_norm
 
@@ -81,10 +81,9 @@ class _InstanceNorm(_BatchNorm):
                     f"expected input's size at dim={at} to match num_features "
                     f"({self.num_features}), but got: {input.size(at)}."
                 )
-            warnings.warn(
+            warn(
                 f"input's size at dim={at} does not match num_features. You can silence this "
-                "warning by not passing in num_features, which is not used because affine=False",
-                stacklevel=2,
+                "warning by not passing in num_features, which is not used because affine=False"
             )
         batch = input.unsqueeze(0) if single else input
         out = instance_norm(

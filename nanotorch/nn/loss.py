@@ -4,10 +4,10 @@
 PyTorch's former way to say that.
 """
 
-import warnings
 from typing import Any
 
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.nn.functional import classes, loss
 from nanotorch.nn.functional.reduction import former_reduction
 from nanotorch.nn.module import Module
@@ -27,10 +27,9 @@ class _Loss(Module):
         super().__init__()
         if size_average is not None or reduce is not None:
             reduction = former_reduction(size_average, reduce)
-            warnings.warn(
+            warn(
                 "size_average and reduce args will be deprecated, please use "
-                f"reduction='{reduction}' instead.",
-                stacklevel=3,
+                f"reduction='{reduction}' instead."
             )
         self.reduction = reduction
 

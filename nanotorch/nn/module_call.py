@@ -1,13 +1,13 @@
 """Calling a module: its `forward`, with the hooks around it and those of the backward pass."""
 
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.origins import climb, ours
+from nanotorch._core.warned import warn
 from nanotorch.nn import former_hooks
 from nanotorch.nn.every_module import Entry, calls, of_kind
 from nanotorch.nn.passage import Passage
@@ -116,7 +116,7 @@ class ModuleCall:
                     try:
                         result = self._call_forward_hook(entry, args, kwargs, result)
                     except Exception as error:
-                        warnings.warn(SILENCED.format(error=error), stacklevel=3)
+                        warn(SILENCED.format(error=error))
             raise
 
     def _backward_hooks_of_both(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

@@ -1,6 +1,5 @@
 """The backward hooks of a module: what they are called by, at both ends of its call."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from nanotorch._core.graph import NO_EDGE, Node, next_sequence
 from nanotorch._core.hook_calls import check_replacements, lift, lower
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import CUSTOM, View, edge_of
+from nanotorch._core.warned import warn
 
 NO_INPUT_GRAD = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since "
@@ -78,10 +78,9 @@ class Passage:
     def leave(self, result: Any) -> Any:
         """The outputs, before a node that notes their gradients."""
         if not isinstance(result, (Tensor, tuple)):
-            warnings.warn(
+            warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of "
-                f"Tensors but received {type(result)}",
-                stacklevel=4,
+                f"Tensors but received {type(result)}"
             )
         results = result if isinstance(result, tuple) else (result,)
         self.output_count = len(results)
@@ -131,7 +130,7 @@ class Passage:
         """Call the hooks of a module none of whose inputs requires grad."""
         self.grad_outputs = None
         if self.hooks:
-            warnings.warn(NO_INPUT_GRAD, stacklevel=2)
+            warn(NO_INPUT_GRAD)
         for hook in self.hooks:
             result = hook(self.module, (None,) * self.input_count, grad_outputs)
             nothing = isinstance(result, tuple) and all(g is None for g in result)

@@ -1,13 +1,12 @@
 """What recurrent layers share: parameters, checks, and the way through layers and directions."""
 
 import math
-import warnings
 from typing import Any
 
 from nanotorch import ops
 from nanotorch._core.dtypes import float32
-from nanotorch._core.once import warn_once
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn, warn_once
 from nanotorch.nn import init
 from nanotorch.nn.functional.dropout import dropout
 from nanotorch.nn.module import Module
@@ -84,11 +83,10 @@ class RNNBase(OwnNames, Module):
         if isinstance(dropout, bool) or not 0 <= self.dropout <= 1:
             raise ValueError(DROPOUT_RANGE)
         if dropout and self.num_layers == 1:
-            warnings.warn(
+            warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero "
                 "dropout expects num_layers greater than 1, but got "
-                f"dropout={dropout} and num_layers={self.num_layers}",
-                stacklevel=4,
+                f"dropout={dropout} and num_layers={self.num_layers}"
             )
         kinds = {"input_size": int, "hidden_size": int, "bias": bool}
         for name, kind in kinds.items():
@@ -249,7 +247,7 @@ class RNNBase(OwnNames, Module):
         if not input.size(1 - along):
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         if self.proj_size and input.dtype == float32:
-            warn_once(PROJECTED, 1)
+            warn_once(PROJECTED)
         steps = input.transpose(0, 1) if self.batch_first else input
         output, state = self._through(steps, hx, (steps.size(1),) * steps.size(0))
         if self.batch_first:

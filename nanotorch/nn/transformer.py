@@ -2,13 +2,13 @@
 
 import copy
 import math
-import warnings
 from typing import Any
 
 from nanotorch import ops
 from nanotorch._core import dtypes
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.nn import init
 from nanotorch.nn.container import ModuleList
 from nanotorch.nn.functional.activation import relu
@@ -75,10 +75,9 @@ class TransformerEncoder(Module):
         self.num_layers, self.norm = num_layers, norm
         reason = why_not_nested(encoder_layer)
         if enable_nested_tensor and reason:
-            warnings.warn(
+            warn(
                 "enable_nested_tensor is True, but self.use_nested_tensor is False because "
-                f"{reason}",
-                stacklevel=2,
+                f"{reason}"
             )
         self.enable_nested_tensor = enable_nested_tensor
         self.use_nested_tensor = enable_nested_tensor and not reason

@@ -1,6 +1,5 @@
 """Indexing by tensors: `index` reads, `index_put` writes. `subscript` makes brackets of them."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from nanotorch._core.op import Array, method, op
 from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import refuse_history
+from nanotorch._core.warned import warn
 from nanotorch.ops.accumulation import added_at, by_dimension
 from nanotorch.ops.arrangement import arranged, slowest_first
 from nanotorch.ops.inplace import writer
@@ -84,10 +84,8 @@ def entry_of(array: Array) -> Array:
         return array
     if kind != np.uint8:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    warnings.warn(
-        "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
-        UserWarning,
-        stacklevel=5,
+    warn(
+        "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
     )
     return array != 0
 

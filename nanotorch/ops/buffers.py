@@ -7,9 +7,9 @@ import numpy as np
 from nanotorch._core.arguments import refused
 from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.once import warn_once
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
+from nanotorch._core.warned import warn_once
 from nanotorch.ops.values import shared
 
 READ_ONLY = (
@@ -72,7 +72,7 @@ def frombuffer(
             f"not be greater than actual buffer length ({length} bytes)"
         )
     if data.readonly:
-        warn_once(READ_ONLY, 2)
+        warn_once(READ_ONLY)
     array = np.frombuffer(data, dtype.numpy, max(count, -1), offset)
     if requires_grad:
         require_float(array)

@@ -4,9 +4,9 @@ from typing import Any
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints, combination, refused
-from nanotorch._core.once import warn_once
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn_once
 from nanotorch.ops.convolution import convolve, size_of_adjoint
 from nanotorch.ops.padding import constant_pad_nd
 from nanotorch.ops.shape import squeeze_one, unsqueeze
@@ -205,7 +205,7 @@ def same_padding(
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     more = [n % 2 for n in total]
     if any(more):  # one more behind
-        warn_once(EVEN, 3)
+        warn_once(EVEN)
         input = constant_pad_nd(input, [n for m in reversed(more) for n in (0, m)])
     return input, tuple([n // 2 for n in total])
 

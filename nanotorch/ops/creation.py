@@ -1,6 +1,5 @@
 """Tensors from Python values, NumPy arrays, shapes and ranges."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +25,7 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.inference import InferenceCell
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
+from nanotorch._core.warned import warn
 from nanotorch.ops.arguments import as_number, need_tensors, number_in
 from nanotorch.ops.buffers import from_dlpack, frombuffer, memory_of
 from nanotorch.ops.memory import contiguous_format, preserve_format
@@ -93,7 +93,7 @@ def tensor(
         RuntimeError: if a tensor of integers is to require grad.
     """
     if isinstance(data, Tensor):
-        warnings.warn(COPY_WARNING, UserWarning, stacklevel=2)
+        warn(COPY_WARNING)
         data = data._array
     if requires_grad is not False:  # None, too, which functions that fill a shape allow
         require_flag(requires_grad)

@@ -1,6 +1,5 @@
 """Choices by a mask: `where`, `masked_fill`, `masked_select`, `nonzero`."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from nanotorch._core.batched import Shadow, whole_of
 from nanotorch._core.choice import pick
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.warned import warn
 from nanotorch.ops.arguments import as_number, number_in, number_or_infinity
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.expanding import common_shape
@@ -66,11 +66,9 @@ def truth(condition: Any) -> Any:
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{dtypes.of_array(array).char}"
         )
-    warnings.warn(
+    warn(
         "where received a uint8 condition tensor. This behavior is deprecated and will be removed "
-        "in a future version of PyTorch. Use a boolean condition instead.",
-        UserWarning,
-        stacklevel=3,
+        "in a future version of PyTorch. Use a boolean condition instead."
     )
     return wrap(np.not_equal(array, 0))
 

@@ -1,12 +1,12 @@
 """More ways to put dimensions in another order: by other names, by moves, as properties."""
 
-import warnings
 from typing import Any
 
 from nanotorch._core.arguments import as_ints
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn, warn_once
 from nanotorch.ops.memory import alias
 from nanotorch.ops.shape import permute_to, transpose
 
@@ -67,19 +67,15 @@ def reversed_dims(self: Tensor) -> Tensor:
     """
     ndim = self.ndim
     if ndim == 0:
-        warnings.warn(
-            "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.",
-            UserWarning,
-            stacklevel=2,
+        warn_once(
+            "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
         )
     elif ndim != 2:
-        warnings.warn(
+        warn_once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
             "deprecated and it will throw an error in a future release. Consider `x.mT` to "
             "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
-            "reverse the dimensions of a tensor.",
-            UserWarning,
-            stacklevel=2,
+            "reverse the dimensions of a tensor."
         )
     return permute_to(self, tuple(range(ndim - 1, -1, -1)))
 
@@ -95,9 +91,7 @@ def matrix_transpose(name: str) -> Any:
     def transposed(self: Tensor) -> Tensor:
         ndim = self.ndim
         if ndim == 0:
-            warnings.warn(
-                f"Tensor.{name} is deprecated on 0-D tensors. {instead}", UserWarning, stacklevel=2
-            )
+            warn_once(f"Tensor.{name} is deprecated on 0-D tensors. {instead}")
             return self
         if ndim == 1 or (ndim > 2 and not batches):
             hint = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
@@ -126,11 +120,7 @@ def adjoint(input: Tensor) -> Tensor:
         UserWarning: for a tensor without dimensions, which is returned.
     """
     if input.ndim == 0:
-        warnings.warn(
-            "adjoint() is deprecated on 0-D tensors. Consider using x.conj().",
-            UserWarning,
-            stacklevel=2,
-        )
+        warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
         return input
     if input.ndim == 1:
         raise RuntimeError(

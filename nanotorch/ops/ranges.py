@@ -10,6 +10,7 @@ from nanotorch._core.arguments import as_int, combination, integer
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn_once
 from nanotorch.ops.arguments import as_number, given_tensors, number_in
 from nanotorch.ops.creation import OPTIONS, leaf, numpy_dtype
 
@@ -146,16 +147,24 @@ def logspace(
     return leaf((base**exponents).astype(kind), requires_grad, device)
 
 
+NO_INDEXING = (
+    "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument."
+)
+
+
 @public
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinates of a grid: one tensor per axis, all of the grid's shape.
 
     Args:
-        indexing: "ij", or "xy" for a grid whose first two dimensions are swapped.
+        indexing: "ij", or "xy" for a grid whose first two dimensions are swapped. Default: "ij".
 
     Raises:
         RuntimeError: for no tensor, for tensors of several dimensions or of different dtypes, and
             for another ``indexing``.
+
+    Warns:
+        UserWarning: if ``indexing`` is not given.
     """
     axes = given_tensors(tensors)
     if not axes:
@@ -168,6 +177,9 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
             )
         if axis.dtype != axes[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if indexing is None:
+        warn_once(NO_INDEXING)
+        indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'

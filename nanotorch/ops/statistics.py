@@ -1,6 +1,5 @@
 """Sums and means that skip nan, several reductions at once, and covariance."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.ops.comparison import isnan, logical_not, zero_where
 from nanotorch.ops.elementwise import sqrt
 from nanotorch.ops.extremum import (
@@ -301,11 +301,9 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     if aweights is not None and correction:
         degrees = total - correction * (weights * aweights).sum() / total
     if degrees <= 0:
-        warnings.warn(
+        warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number "
-            "of observations.",
-            UserWarning,
-            stacklevel=2,
+            "of observations."
         )
         degrees = 0
     rows = rows - unsqueeze(mean, 1)

@@ -2,7 +2,6 @@
 
 import operator
 import sys
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import method
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.warned import warn
 from nanotorch._core.watching import look, watch
 from nanotorch.ops.advanced import Index, check_masks, index, put_into
 from nanotorch.ops.arguments import number_in
@@ -56,7 +56,7 @@ def items_of(given: Any) -> tuple[Any, ...]:
     compound = (*SEQUENCES, Tensor, np.ndarray, slice, type(None), type(...))
     if not any(isinstance(item, compound) for item in given):
         return (given,)
-    warnings.warn(NOT_A_TUPLE, UserWarning, stacklevel=4)
+    warn(NOT_A_TUPLE)
     return tuple(given)
 
 

@@ -17,8 +17,8 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import kind_of
 from nanotorch._core.copying import order_of
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.once import warn_once
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn_once
 
 FLOAT, INT, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 NUMBERS = {float, int, bool}
@@ -74,7 +74,7 @@ def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
     if not known:  # but perhaps in the other byte order
         dtypes.of_array(np.empty(0, given.dtype.newbyteorder("=")))
     if writable and not given.flags.writeable:
-        warn_once(READ_ONLY, 2)
+        warn_once(READ_ONLY)
     for stride in given.strides:
         if stride < 0:
             raise ValueError(NEGATIVE)
@@ -108,7 +108,7 @@ def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         return array.astype(kind or array.dtype, order=order_of(array))
     sizes = sizes_of(data)
     if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
-        warn_once(SLOW, 2)
+        warn_once(SLOW)
     kind = kind or inferred(data).numpy
     if 0 in sizes:
         return np.empty(sizes, kind)

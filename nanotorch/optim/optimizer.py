@@ -5,7 +5,6 @@ An update works on the bare arrays of parameters and gradients, in place, and re
 
 import functools
 import itertools
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -16,6 +15,7 @@ from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook, changes
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.typename import typename
+from nanotorch._core.warned import warn
 from nanotorch._core.watching import watch
 from nanotorch.optim import every_optimizer as every
 from nanotorch.optim.every_optimizer import (
@@ -90,12 +90,11 @@ class Optimizer:
                 f"but got {typename(params)}"
             )
         if isinstance(params, set):
-            warnings.warn(
+            warn(
                 "optimizer parameters need to be organized in ordered collections, but the "
                 "ordering of tensors in sets will change between runs. Please use a list instead. "
                 "This will be an error in a future release.",
                 FutureWarning,
-                stacklevel=3,
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[Group] = []
@@ -179,11 +178,10 @@ class Optimizer:
         """Refuse a group that has parameters of another one, or names where others have none."""
         params = set(new["params"])
         if len(params) != len(new["params"]):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
                 "will cause an error; see github.com/pytorch/pytorch/issues/40967 for more "
-                "information",
-                stacklevel=4,
+                "information"
             )
         for group in self.param_groups:
             if ("param_names" in new) != ("param_names" in group):

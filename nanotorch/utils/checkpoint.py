@@ -5,7 +5,6 @@ first by running the part again. The other way runs the part outside the graph a
 function's backward, inside a graph of its own.
 """
 
-import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -15,6 +14,7 @@ from nanotorch import ops
 from nanotorch._core.engine import Sweep, current
 from nanotorch._core.grad_mode import enable_grad, is_grad_enabled, no_grad
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.autograd.backward import backward
 from nanotorch.autograd.function import Function
 from nanotorch.autograd.graph import saved_tensors_hooks
@@ -110,7 +110,7 @@ def checkpoint(
         ValueError: for arguments that the chosen way does not take.
     """
     if use_reentrant is None:
-        warnings.warn(CHOOSE, UserWarning, stacklevel=2)
+        warn(CHOOSE)
         use_reentrant = True
     if use_reentrant:
         if kwargs:
@@ -152,7 +152,7 @@ def checkpoint_sequential(
         use_reentrant, preserve_rng_state: see `checkpoint`.
     """
     if use_reentrant is None:
-        warnings.warn(CHOOSE_SEQUENTIAL, UserWarning, stacklevel=2)
+        warn(CHOOSE_SEQUENTIAL)
         use_reentrant = True
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = len(chain) // segments
@@ -296,7 +296,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve: bool, *args: Any) -> Any:
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            warnings.warn(NO_INPUT, UserWarning, stacklevel=5)
+            warn(NO_INPUT)
         ctx.function = function
         ctx.rng = get_rng_state() if preserve else None
         ctx.save_for_backward(*[a for a in args if isinstance(a, Tensor)])

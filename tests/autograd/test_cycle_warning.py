@@ -1,13 +1,13 @@
 """The warning of `backward(create_graph=True)`, in PyTorch's words."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import nanotorch as torch
-from nanotorch.autograd.backward import warn_of_cycle
+from nanotorch._core import warned
 
 TEXT = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "
@@ -18,10 +18,8 @@ TEXT = (
 
 
 @pytest.fixture(autouse=True)
-def _as_in_a_new_process() -> Iterator[None]:
-    warn_of_cycle.cache_clear()
-    yield
-    warn_of_cycle.cache_clear()
+def _as_in_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warned, "said", set())
 
 
 def told(call: Callable[[], Any]) -> list[tuple[type[Warning], str]]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch._core import once
+from nanotorch._core import warned
 from nanotorch.ops import values
 from tests.core.asking import as_pytorch
 
@@ -13,7 +13,7 @@ test_as_pytorch = as_pytorch("creation")
 
 def test_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch warns of read-only arrays and of lists of arrays once in a program's life."""
-    monkeypatch.setattr(once, "warned", set())
+    monkeypatch.setattr(warned, "said", set())
     fixed = np.arange(3.0)
     fixed.setflags(write=False)
     torch.tensor(fixed)  # a copy

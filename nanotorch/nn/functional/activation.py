@@ -1,11 +1,11 @@
 """Activations."""
 
-import warnings
 from typing import Any
 
 from nanotorch import ops
 from nanotorch._core.out import of_one_type
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.ops import activation as kernels
 from nanotorch.ops import units
 from nanotorch.ops.gelu import gelu_exact
@@ -147,12 +147,11 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 # Along a dimension
 
 
-def usual_dim(name: str, ndim: int, stacklevel: int) -> int:
+def usual_dim(name: str, ndim: int) -> int:
     """The dimension that PyTorch picks where none is given, with its warning."""
-    warnings.warn(
+    warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
-        "dim=X as an argument.",
-        stacklevel=stacklevel + 1,
+        "dim=X as an argument."
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -170,7 +169,7 @@ def softmax(
         UserWarning: if ``dim`` is not given: 0 for 0, 1 or 3 dimensions, else 1.
     """
     if dim is None:
-        dim = usual_dim("softmax", input.dim(), _stacklevel)
+        dim = usual_dim("softmax", input.dim())
     result: Tensor = input.softmax(dim, dtype)
     return result
 
@@ -180,7 +179,7 @@ def softmin(
 ) -> Tensor:
     """`softmax` of ``-input``."""
     if dim is None:
-        dim = usual_dim("softmin", input.dim(), _stacklevel)
+        dim = usual_dim("softmin", input.dim())
     result: Tensor = (-input).softmax(dim, dtype)
     return result
 
@@ -190,6 +189,6 @@ def log_softmax(
 ) -> Tensor:
     """The logarithm of `softmax`, exact for inputs of any size; arguments as there."""
     if dim is None:
-        dim = usual_dim("log_softmax", input.dim(), _stacklevel)
+        dim = usual_dim("log_softmax", input.dim())
     result: Tensor = input.log_softmax(dim, dtype)
     return result

@@ -1,7 +1,6 @@
 """Attention: the products, and several heads of them with their projections."""
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from nanotorch import ops
 from nanotorch._core import dtypes
 from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.warned import warn
 from nanotorch.nn.functional.dropout import dropout
 from nanotorch.ops.attention import attention, future, safe_softmax
 from nanotorch.ops.expanding import common_shape
@@ -197,10 +197,9 @@ def canonical_mask(
     if mask.dtype != dtypes.bool_ and not floating:
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype != other_type:
-        warnings.warn(
+        warn(
             f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for "
-            "both instead.",
-            stacklevel=3,
+            "both instead."
         )
     if floating:
         return mask

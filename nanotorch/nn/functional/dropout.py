@@ -1,11 +1,11 @@
 """Dropout, of elements and of whole channels."""
 
 import math
-import warnings
 
 from nanotorch._core import dtypes
 from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.warned import warn
 from nanotorch.ops.drawing import alike, each
 from nanotorch.ops.generator import default_generator
 from nanotorch.ops.given import tensor_given
@@ -138,13 +138,12 @@ def dropout2d(
     if input.dim() not in (3, 4):
         warn_of_dimensions("dropout2d", input.dim(), "2 spatial", "3D or 4D")
     if input.dim() == 3:
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
             "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
             "dim. This behavior will change in a future release to interpret the input as one "
             "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
-            "dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=2,
+            "dropout behavior, please switch to using dropout1d instead."
         )
     return channels_dropped(input, p, training, inplace)
 
@@ -167,13 +166,12 @@ def dropout3d(
 
 def warn_of_dimensions(name: str, ndim: int, spatial: str, wanted: str) -> None:
     """PyTorch's warning for inputs of unusual numbers of dimensions."""
-    warnings.warn(
+    warn(
         f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an "
         "error in a future release. To retain the behavior and silence this warning, please use "
         f"dropout instead. Note that {name} exists to provide channel-wise dropout on inputs with "
         f"{spatial} dimensions, a channel dimension, and an optional batch dimension (i.e. "
-        f"{wanted} inputs).",
-        stacklevel=3,
+        f"{wanted} inputs)."
     )
 
 

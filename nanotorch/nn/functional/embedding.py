@@ -1,6 +1,5 @@
 """Rows of a table by index."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import refused
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.warned import warn
 from nanotorch.ops.embedding import (
     bag_maxima,
     bag_sums,
@@ -99,11 +99,10 @@ def embedding_bag(
         ValueError, RuntimeError, NotImplementedError: for arguments that do not go together.
     """
     if weight.dtype == dtypes.int64 and input.is_floating_point():
-        warnings.warn(
+        warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage "
             "`embedding_bag(weight, input, ...)` is deprecated, and should now be "
-            "`embedding_bag(input, weight, ...)`.",
-            stacklevel=2,
+            "`embedding_bag(input, weight, ...)`."
         )
         weight, input = input, weight
     if weight.ndim != 2:

@@ -1,13 +1,12 @@
 """Further activations: gates, soft and hard shrinkage, slopes that are learned or drawn."""
 
-import warnings
-
 import numpy as np
 
 from nanotorch import ops
 from nanotorch._core.batch_functions import never, under_vmap
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.warned import warn
 from nanotorch.ops import shrinking, units
 from nanotorch.ops.activation import float_only
 from nanotorch.ops.generator import default_generator
@@ -162,7 +161,7 @@ def gumbel_softmax(
         Maddison, Mnih and Teh, The Concrete Distribution, ICLR 2017.
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warn("`eps` parameter is deprecated and has no effect.")
     noise = -ops.empty_like(logits).exponential_().log()
     soft: Tensor = ops.softmax((logits + noise) / tau, dim)
     if not hard:

@@ -1,10 +1,10 @@
 """Pictures seen through a grid of places."""
 
-import warnings
 from collections.abc import Sequence
 
 from nanotorch._core.arguments import refused
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.ops.grids import affine_grid_generator, grid_sampler_2d, grid_sampler_3d
 
 MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
@@ -58,7 +58,7 @@ def grid_sample(
             f"'reflection', but got: '{padding_mode}'"
         )
     if align_corners is None:
-        warnings.warn(CHANGED, stacklevel=2)
+        warn(CHANGED)
     check_shapes(input, grid)
     sampler = grid_sampler_2d if input._array.ndim == 4 else grid_sampler_3d
     result: Tensor = sampler(input, grid, MODES[mode], PADDING[padding_mode], bool(align_corners))
@@ -129,7 +129,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             f"{told}. Got {theta.shape}."
         )
     if align_corners is None:
-        warnings.warn(CHANGED, stacklevel=2)
+        warn(CHANGED)
     if min(told) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {told}")
     result: Tensor = affine_grid_generator(theta, told, bool(align_corners))

@@ -1,13 +1,13 @@
 """Negative log likelihoods of distributions, and the divergence between two."""
 
 import math
-import warnings
 from typing import Any
 
 from nanotorch import ops
 from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.nn.functional.reduction import checked_reduction
 from nanotorch.nn.functional.reduction import reduce as reduced
 from nanotorch.ops.given import tensors_given
@@ -41,12 +41,11 @@ def kl_div(
     if size_average is not None or reduce is not None:
         reduction = checked_reduction(reduction, size_average, reduce)
     elif reduction == "mean":
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
             "'batchmean' divides only by the batch size, and aligns with the KL div math "
             "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
-            "release.",
-            stacklevel=2,
+            "release."
         )
     tensors_given("kl_div", input=input, target=target)
     if not (input.is_floating_point() and target.is_floating_point()):

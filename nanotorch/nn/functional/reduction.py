@@ -1,10 +1,10 @@
 """What all losses share: how their elements are reduced, and sizes that must be equal."""
 
-import warnings
 from typing import Any
 
 from nanotorch._core.origins import about_operands
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.ops.expanding import broadcast_tensors
 
 REDUCTIONS = {"none", "mean", "sum"}
@@ -26,10 +26,9 @@ def checked_reduction(
     """
     if size_average is not None or reduce is not None:
         reduction = former_reduction(size_average, reduce)
-        warnings.warn(
+        warn(
             "size_average and reduce args will be deprecated, please use "
-            f"reduction='{reduction}' instead.",
-            stacklevel=3,
+            f"reduction='{reduction}' instead."
         )
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -71,11 +70,10 @@ def matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Input and target of one shape, broadcast if need be, with PyTorch's warning then."""
     if same_sizes(input, target):
         return input, target
-    warnings.warn(
+    warn(
         f"Using a target size ({target.size()}) that is different to the input size "
         f"({input.size()}). This will likely lead to incorrect results due to broadcasting. "
-        "Please ensure they have the same size.",
-        stacklevel=3,
+        "Please ensure they have the same size."
     )
     try:
         input, target = broadcast_tensors(input, target)

@@ -1,13 +1,13 @@
 """Pictures made larger or smaller."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.nn.functional.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -221,7 +221,4 @@ def upsample_bilinear(input: Tensor, size: Sizes = None, scale_factor: Scales = 
 
 def deprecated(name: str) -> None:
     """Say that a function has another name now."""
-    warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
-        stacklevel=3,
-    )
+    warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")

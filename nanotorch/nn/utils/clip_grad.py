@@ -1,13 +1,13 @@
 """Gradients held in bounds."""
 
 import types
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from nanotorch import ops
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.ops.linalg import vector_norm
 
 Tensors = Tensor | Iterable[Tensor]
@@ -102,9 +102,7 @@ def clip_grad_norm_(
     """
     chosen = listed(parameters)
     if not chosen and isinstance(parameters, types.GeneratorType):
-        warnings.warn(
-            "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2
-        )
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
     total = get_total_norm(gradients(chosen), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(chosen, max_norm, total, foreach)
     return total
@@ -116,11 +114,10 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
     Warns:
         FutureWarning: always.
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
     )
     return clip_grad_norm_(*args, **kwargs)
 

@@ -1,9 +1,9 @@
 """Weight normalization of the former kind: the weight is computed by a hook."""
 
-import warnings
 from typing import Any
 
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.weight_norm import lengths, stretched
 
@@ -51,11 +51,10 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     Reference:
         Salimans and Kingma, Weight Normalization, NeurIPS 2016.
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of "
         "`torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=2,
     )
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, WeightNorm) and hook.name == name:

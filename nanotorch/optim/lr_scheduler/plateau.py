@@ -1,9 +1,9 @@
 """A scheduler that waits for a metric to stop improving."""
 
 import math
-import warnings
 from typing import Any, Literal
 
+from nanotorch._core.warned import warn
 from nanotorch.optim.lr_scheduler.scheduler import EPOCH, LRScheduler, checked, put, values
 from nanotorch.optim.optimizer import Optimizer
 
@@ -91,7 +91,7 @@ class ReduceLROnPlateau(LRScheduler):
         """
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH, UserWarning, stacklevel=2)
+            warn(EPOCH)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best = current

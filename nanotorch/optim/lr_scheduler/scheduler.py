@@ -4,10 +4,10 @@ A learning rate may be a number or a tensor; a tensor is changed in place, so th
 one that the optimizer was given.
 """
 
-import warnings
 from typing import Any
 
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.optim.optimizer import Group, Optimizer
 from nanotorch.optim.step_order import watch_steps
 
@@ -116,12 +116,12 @@ class LRScheduler:
         """
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-                warnings.warn(OVERRIDDEN, UserWarning, stacklevel=2)
+                warn(OVERRIDDEN)
             elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn(TOO_EARLY, UserWarning, stacklevel=2)
+                warn(TOO_EARLY)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH, UserWarning, stacklevel=2)
+            warn(EPOCH)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -152,11 +152,9 @@ class Formula(LRScheduler):
     def get_lr(self) -> list[Rate]:
         """Compute the next rate of each group; `get_last_lr` is what users look for."""
         if not self._get_lr_called_within_step:
-            warnings.warn(
+            warn(
                 "To get the last learning rate computed by the scheduler, "
-                "please use `get_last_lr()`.",
-                UserWarning,
-                stacklevel=2,
+                "please use `get_last_lr()`."
             )
         return self._rates()
 

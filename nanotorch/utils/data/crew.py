@@ -7,7 +7,6 @@ import signal
 import socket
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NoReturn
 
+from nanotorch._core.warned import warn
 from nanotorch.utils.data.channel import channel, encode, receive, send
 from nanotorch.utils.data.worker import Job, blas, work
 
@@ -85,7 +85,7 @@ class Crew:
                     process.start()
                     self.processes.append(process)
             except (TypeError, AttributeError, pickle.PicklingError):
-                warnings.warn(NOT_PICKLED, stacklevel=5)
+                warn(NOT_PICKLED)
                 raise
             finally:
                 other.close()

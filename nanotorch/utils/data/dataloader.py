@@ -1,11 +1,11 @@
 """`DataLoader`: batches of a dataset, read in this process or by workers."""
 
 import itertools
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
+from nanotorch._core.warned import warn
 from nanotorch.ops.generator import Generator, default_generator
 from nanotorch.utils.data.collate import default_collate, default_convert
 from nanotorch.utils.data.dataset import IterableDataset
@@ -182,12 +182,11 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory and self.pin_memory_device:
-            warnings.warn(NO_DEVICE.format(self.pin_memory_device), stacklevel=2)
+            warn(NO_DEVICE.format(self.pin_memory_device))
         if self.pin_memory:
-            warnings.warn(
+            warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device "
-                "pinned memory won't be used.",
-                stacklevel=2,
+                "pinned memory won't be used."
             )
         plan, resume, self._resume = self._plan, self._resume, None
         sources = Sources(self)
@@ -299,7 +298,7 @@ class DataLoader:
         for count, batch in enumerate(batches, 1):
             if count > reported:
                 text = REPORTED.format(self.dataset, reported, count)
-                warnings.warn(text + (REPLICAS if self.num_workers else ""), stacklevel=2)
+                warn(text + (REPLICAS if self.num_workers else ""))
             yield batch
 
     def state_dict(self) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 import bisect
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.ops.generator import Generator, default_generator
 
 T_co = TypeVar("T_co", covariant=True)
@@ -259,8 +259,7 @@ def parts(count: int, fractions: Sequence[float]) -> list[float]:
         sizes[i % len(sizes)] += 1
     for position, size in enumerate(sizes):
         if size == 0:
-            warnings.warn(
-                f"Length of split at index {position} is 0. This might result in an empty dataset.",
-                stacklevel=3,
+            warn(
+                f"Length of split at index {position} is 0. This might result in an empty dataset."
             )
     return sizes

@@ -1,8 +1,9 @@
 """What a `DataLoader` refuses and warns of, in PyTorch's words."""
 
 import os
-import warnings
 from typing import Any
+
+from nanotorch._core.warned import warn
 
 
 def check_workers(
@@ -69,11 +70,10 @@ def warn_of_many(num_workers: int) -> None:
         f"{'' if bound else ' (`cpuset` is not taken into account)'}, which is smaller than what "
         "this DataLoader is going to create."
     )
-    warnings.warn(
+    warn(
         f"This DataLoader will create {num_workers} worker processes in total. {advice} Please be "
         "aware that excessive worker creation might get DataLoader running slow or even freeze, "
         "lower the worker number to avoid potential slowness/freeze if necessary.",
-        stacklevel=4,
     )
 
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-import warnings
 import wave
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.utils.tensorboard import pictures
 from nanotorch.utils.tensorboard.output import Output, array_of, metadata, shape_proto
 from nanotorch.utils.tensorboard.protos import protos
@@ -168,7 +168,7 @@ class Media(Output):
         if sound.ndim != 1:
             raise AssertionError("input tensor should be 1 dimensional.")
         if sound.size and abs(sound).max() > 1:
-            warnings.warn("audio amplitude out of range, auto clipped.", stacklevel=2)
+            warn("audio amplitude out of range, auto clipped.")
             sound = sound.clip(-1, 1)
         content = io.BytesIO()
         with wave.open(content, "wb") as file:

@@ -1,12 +1,12 @@
 """`SummaryWriter`, with PyTorch's interface."""
 
 import time
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.utils.tensorboard.curves import Curves, scalar
 from nanotorch.utils.tensorboard.graph import BackwardGraph, ForwardGraph
 from nanotorch.utils.tensorboard.hparams import hparams
@@ -74,7 +74,7 @@ class SummaryWriter(Curves, Media, Projector):
         arguments = (arguments,) if isinstance(arguments, Tensor) else tuple(arguments)
         traced = trace(model, arguments)
         if traced.trouble is not None:
-            warnings.warn(f"add_graph shows no backward pass: {traced.trouble}", stacklevel=2)
+            warn(f"add_graph shows no backward pass: {traced.trouble}")
         forward = ForwardGraph(model, traced)
         graph = self._add_structure(forward)
         self._add_profiles(forward)
