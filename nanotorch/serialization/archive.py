@@ -217,7 +217,10 @@ def read_arrays(
             )
         reached = end
     if reached > size:
-        raise RuntimeError(f"{path} is cut off: of {reached} bytes of tensors {size} are there")
+        before = file.tell()
+        raise RuntimeError(
+            f"{path} is cut off: of {before + reached} bytes {before + size} are there"
+        )
     if reached < size:
         raise RuntimeError(f"{path} is damaged: {size - reached} bytes are no part of a tensor")
     data = file.read(size)

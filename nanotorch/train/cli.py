@@ -10,7 +10,7 @@ from .dump import dump_config
 from .imports import add_option, call_again, import_components
 from .json_schema import schema_text
 from .load import load_config
-from .problems import ConfigError
+from .problems import ConfigError, named
 from .rate_finder import find_rate, rate_text
 from .rehearsal import rehearse
 from .resume import resume
@@ -134,7 +134,7 @@ def exit_code(options: argparse.Namespace, command: Sequence[str], program: str)
         print("\ninterrupted", file=sys.stderr)
         return 130
     except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {named(str(error))}", file=sys.stderr)
         return 1
 
 

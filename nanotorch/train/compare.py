@@ -21,6 +21,7 @@ from .outcomes import (
 )
 from .plots import NO_PLOTS, available
 from .plots_comparison import comparison
+from .problems import named
 from .record import NAME as RECORD
 from .resume import NEWEST, find
 from .run_directory import read_metrics
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/compare
         try:
             return compare(options)
         except OSError as error:
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {named(str(error))}", file=sys.stderr)
             return 2
 
 
@@ -106,7 +107,9 @@ def found_runs(names: Sequence[str]) -> list[Path] | str:
                 return str(error)
         inner = [path] if (path / RECORD).is_file() else sorted(path.rglob(RECORD))
         if not name or not inner:
-            return f"{name}: {'has no runs in it' if path.is_dir() else 'there is no such run'}"
+            return (
+                f"{named(name)}: {'has no runs in it' if path.is_dir() else 'there is no such run'}"
+            )
         for one in inner:
             directory = one if one == path else one.parent
             found.setdefault(directory.resolve(), directory)

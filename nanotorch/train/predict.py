@@ -23,7 +23,7 @@ from .csv_file import MISSING, CsvFile, read_csv
 from .imports import add_option, import_components
 from .kinds import Characters
 from .preprocessing import Column
-from .problems import ConfigError, Place, Problem, quoted
+from .problems import ConfigError, Place, Problem, named, quoted
 from .streams import patient_streams
 from .trained import Trained, continued, load_trained
 
@@ -70,7 +70,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/predict
             print(error, file=sys.stderr)
             return 2
         except (CheckpointError, OSError) as error:
-            print(f"error: {error}", file=sys.stderr)
+            text = str(error)
+            print(f"error: {named(text) if isinstance(error, OSError) else text}", file=sys.stderr)
             return 2
         except KeyboardInterrupt:
             print("\ninterrupted", file=sys.stderr)

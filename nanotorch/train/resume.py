@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch.serialization.files import contents, remove_unfinished
+from nanotorch.serialization.files import contents
 
 from .checkpoint import UNFIT, CheckpointError
 from .checkpoints import DIRECTORY, newest_state, own_state
@@ -81,7 +81,6 @@ def resume(
         values["resumed"] = [*values.get("resumed", ()), again]
         record = Record(directory, {**values, "status": "running"}, state["seconds"])
         print(f"going on after step {taken}", flush=True)
-        remove_unfinished(directory)
         with record, np.errstate(all="ignore"):
             saved = Saved(state, bool(overrides), values["status"] == FINISHED and chosen is None)
             return Run(loaded, experiment, directory, record, program, saved).run()

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from nanotorch.serialization import save
-from nanotorch.serialization.files import write_atomically
+from nanotorch.serialization.files import remove_unfinished, write_atomically
 
 from .callbacks import DIVERGED, INTERRUPTED, OUT_OF_TIME, StopOnSignal, StopWhenNotFinite
 from .checkpoint import UNFIT, CheckpointError
@@ -190,6 +190,8 @@ class Run:
 
         The record comes first: with its configuration, a run can be gone on with.
         """
+        if self._saved is not None:
+            remove_unfinished(self._directory)
         self._record.begin()
         if self._saved is None or self._saved.fresh:
             write_atomically(self._directory / "config.yaml", dump_config(self._loaded).encode())

@@ -24,7 +24,7 @@ from .callbacks import INTERRUPTED
 from .imports import add_option, as_options, import_components
 from .load import load_config, run_name
 from .outcomes import Outcome, chosen_metrics, favourite, ranked, read_outcome, rows, table
-from .problems import ConfigError
+from .problems import ConfigError, named
 from .report import duration
 from .run_directory import create_run_directory
 from .streams import ended_by_signals, number_of, patient_streams, signal_name
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.p
             print("\ninterrupted", file=sys.stderr)
             return 128 + number_of(error)
         except OSError as error:
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {named(str(error))}", file=sys.stderr)
             return 1
 
 

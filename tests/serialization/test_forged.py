@@ -49,7 +49,7 @@ def forged(header: Any, data: bytes = b"") -> bytes:
         ({"a": ENTRY | {"data_offsets": [4, 8]}}, 8, "'a' begins at 4, where the one before ends"),
         ({"a": ENTRY, "b": ENTRY}, 4, "'b' begins at 0, where the one before ends at 4"),
         ({"a": ENTRY}, 5, "1 bytes are no part of a tensor"),
-        ({"a": ENTRY}, 3, "cut off: of 4 bytes of tensors 3 are there"),
+        ({"a": ENTRY}, 3, r"cut off: of \d+ bytes \d+ are there"),
         ({"a": [1]}, 0, "header is damaged .'a': TypeError"),
         ({"a": {"dtype": "F32", "shape": []}}, 4, "damaged .'a': KeyError: 'data_offsets'"),
         ({"__metadata__": 3, "a": ENTRY}, 4, "its metadata are no texts"),

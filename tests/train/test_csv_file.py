@@ -1,11 +1,12 @@
 """Tables: what is read, and where what is wrong stands."""
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from nanotorch.train.csv_file import NO_HEADER, cell_starts, read_csv, shown_path
+from nanotorch.train.csv_file import MOST_COLUMNS, NO_HEADER, cell_starts, read_csv, shown_path
 from nanotorch.train.problems import ConfigError
 
 
@@ -144,5 +145,26 @@ def test_paths_are_shown_from_here(tmp_path: Path) -> None:
 def test_what_has_no_end_is_no_table() -> None:
     if not Path("/dev/zero").exists():
         pytest.skip("there is no such device on this system")
-    with pytest.raises(ValueError, match="is a device or a pipe, not a file"):
+    with pytest.raises(OSError, match="is a device or a pipe, not a file"):
         read_csv(Path("/dev/zero"))
+
+
+def test_very_many_columns() -> None:
+    count = MOST_COLUMNS
+    text = ",".join(f"c{number}" for number in range(count + 1))
+    assert refusal(f"{text}\n") == (
+        f"t.csv:1:1: has {count + 1:,} cells; a table has at most {count:,} columns"
+    )
+    header = text.rpartition(",")[0]
+    Path("t.csv").write_text(f"{header}\n{'1,' * (count - 1)}1\n", "utf-8")
+    table = read_csv(Path("t.csv"))
+    assert table.texts(f"c{count - 1}") == ["1"]
+    again = f"{header.rpartition(',')[0]},c7"
+    assert "a second column is called 'c7'" in refusal(f"{again}\n{'1,' * (count - 1)}1\n")
+
+
+def test_a_table_that_is_too_large() -> None:
+    Path("t.csv").touch()
+    os.truncate("t.csv", 2**40)
+    with pytest.raises(OSError, match="has more than 1,000,000,000 bytes"):
+        read_csv(Path("t.csv"))

@@ -1,9 +1,12 @@
 """A configuration says what differs from another one, and every value knows its file."""
 
+import os
+import re
 from pathlib import Path
 
 import pytest
 
+from nanotorch.train import inherit
 from nanotorch.train.dump import dump_config
 from nanotorch.train.load import load_config
 from nanotorch.train.problems import ConfigError
@@ -113,3 +116,40 @@ def test_only_sections_can_be_inherited() -> None:
 def test_a_section_that_is_taken_back_is_one_of_defaults() -> None:
     config, _ = load("inherit: base.yaml\nlog: ~\n")
     assert config.log.plots
+
+
+def test_a_file_that_many_inherit_from_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    reads = inherit.read_config_text
+    monkeypatch.setattr(
+        inherit,
+        "read_config_text",
+        lambda path, source: (read.append(source), reads(path, source))[1],
+    )
+    for level in range(8):
+        below = (
+            [f"{level + 1}-{number}.yaml" for number in range(20)] if level < 7 else ["base.yaml"]
+        )
+        for number in range(20):
+            Path(f"{level}-{number}.yaml").write_text(f"inherit: {[*below, *below]}\n", "utf-8")
+    config, _ = load("inherit: 0-0.yaml\nseed: 3\n")
+    assert config.seed == 3
+    assert len(read) == 1 + 1 + 7 * 20 + 1
+    assert len(set(read)) == len(read)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices are POSIX's")
+def test_what_is_no_file_cannot_be_inherited() -> None:
+    os.mkfifo("pipe")
+    Path("zero").symlink_to("/dev/zero")
+    Path("loop").symlink_to("loop")
+    for name, reason in (
+        ("pipe", "is a device or a pipe, not a file"),
+        ("zero", "is a device or a pipe, not a file"),
+        ("loop", "Too many levels of symbolic links"),
+        ("x" * 5000, "File name too long"),
+        ("x.yaml/y", "Not a directory"),
+    ):
+        message = refusal(f"inherit: {name}\n")
+        assert re.fullmatch(rf"x\.yaml:1:10: inherit: cannot read '.*: {reason}", message)
+        assert len(message) < 200

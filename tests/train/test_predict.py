@@ -119,7 +119,10 @@ def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         ([str(directory), "table.csv", "--output", "runs"], "cannot write 'runs': Is a directory"),
         ([str(directory), "table.csv", "--output", "./table.csv"], "file of samples itself, which"),
-        ([str(directory), "table.csv", "--output", "no/x"], "cannot write 'no/x': No such file"),
+        (
+            [str(directory), "table.csv", "--output", "no/x"],
+            "cannot write 'no/x': Parent directory no does not exist",
+        ),
         ([str(directory), "table.csv", "--prompt", "a"], "--prompt is for models of text"),
     ):
         assert predict.main(arguments) == 2
@@ -129,7 +132,7 @@ def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str]) -> None:
     assert "weights.safetensors: is not what this run's model needs" in capsys.readouterr().err
     (directory / "preprocessing.json").write_text("{}")
     assert predict.main([str(directory), "table.csv"]) == 2
-    assert "does not say how inputs are prepared" in capsys.readouterr().err
+    assert "preprocessing.json: lacks classes, columns, delimiter" in capsys.readouterr().err
 
 
 def test_loading_a_model_draws_nothing() -> None:

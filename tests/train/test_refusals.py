@@ -71,7 +71,7 @@ def test_checkpoints_that_nobody_can_list_are_not_taken_for_none() -> None:
     place = whole.directory / "checkpoints"
     place.rename(whole.directory / "aside")
     place.touch()  # what a directory without permission is to others than the administrator
-    with pytest.raises(CheckpointError, match=r"checkpoints: cannot be read: Not a directory$"):
+    with pytest.raises(CheckpointError, match=r"checkpoints: is no directory, and in the way"):
         resume(whole.directory, ["train.epochs=9"])
     assert (whole.directory / "metrics.jsonl").read_bytes() == before
 
@@ -133,7 +133,7 @@ def test_lost_metrics_are_noticed() -> None:
         (lambda run: (run / "config.yaml").unlink(), "is not the directory of a run: it has no c"),
         (lambda run: (run / "run.json").unlink(), "cannot be read: No such file or directory"),
         (lambda run: (run / "run.json").write_text("{"), "is not JSON: "),
-        (lambda run: (run / "run.json").write_text("{}"), "does not say which run it is of"),
+        (lambda run: (run / "run.json").write_text("{}"), "lacks data, id, status"),
     ],
 )
 def test_what_is_no_run(damage: Callable[[Path], None], message: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from nanotorch.train import RunResult, load_config, resume, train
+from nanotorch.train import RunResult, compare, load_config, predict, resume, sweep, train
 from nanotorch.train.cli import main
 from nanotorch.train.fitting import Fitting
 from nanotorch.train.minimization import Minimization
@@ -288,3 +288,73 @@ def test_the_time_may_be_limited(capsys: pytest.CaptureFixture[str]) -> None:
     whole = train(load_config("x.yaml", ["train.epochs=3"]))
     assert left_by(directory) == left_by(whole.directory)
     np.testing.assert_equal(result.results, whole.results)
+
+
+def test_what_a_kill_left_half_written_is_removed() -> None:
+    whole = finished(REGRESSION, [])
+    first = sorted((whole.directory / "checkpoints").glob("step-*"))[0]
+    copy = as_if_killed(whole.directory, first, [])
+    theirs = [copy / ".run.json-notes", copy / ".x-01234567", copy / "checkpoints/.keep"]
+    names = [".run.json-0123abcd", ".weights.safetensors-01234567", ".config.yaml-89abcdef"]
+    ours = [copy / name for name in [*names, "checkpoints/.step-00000009.safetensors-00000000"]]
+    for path in [*theirs, *ours]:
+        path.write_text("half", "utf-8")
+    resume(copy)
+    assert all(path.exists() for path in theirs)
+    assert not any(path.exists() for path in ours)
+
+
+def test_what_cannot_be_gone_on_with_is_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not even a schedule that its checkpoint does not fit costs the run anything."""
+    whole = finished(REGRESSION, ["scheduler={name: StepLR, step_size: 2}", "log.tensorboard=true"])
+    first = sorted((whole.directory / "checkpoints").glob("step-*"))[0]
+    copy = as_if_killed(whole.directory, first, [])
+    (copy / ".run.json-0123abcd").touch()
+    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    for override in ("scheduler={name: MultiStepLR, milestones: [1]}", "model.layers=[Linear]",
+                     "optimizer={name: Adam}", "early_stopping={patience: x}"):  # fmt: skip
+        assert main(["--resume", str(copy), override]) == 2
+        assert capsys.readouterr().err.count("\n") < 4
+        assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("note", "message"),
+    [
+        (b"\xff\xfe", "runs/latest.txt: is not text in UTF-8"),
+        (b"x" * 20_000, "runs/latest.txt: cannot be read: has more than 10,000 bytes"),
+        (b"x" * 5000, "File name too long"),
+        (b"a\0b", "there is no such run"),
+        (b"", "is not the directory of a run"),
+    ],
+)
+def test_a_note_of_the_newest_run_that_is_none(
+    note: bytes, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("runs").mkdir()
+    Path("runs/latest.txt").write_bytes(note)
+    for command in (
+        lambda: main(["--resume", "latest"]),
+        lambda: predict.main(["latest", "x.csv"]),
+        lambda: compare.main(["latest"]),
+    ):
+        assert command() == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1
+        assert len(error) < 500
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a/" * 2500, "x\ny"])
+def test_names_that_are_none(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (
+        lambda: main(["--resume", name]),
+        lambda: main(["--config", name]),
+        lambda: predict.main([name, "x.csv"]),
+        lambda: compare.main([name]),
+        lambda: sweep.main(["--config", name, "seed=1"]),
+    ):
+        assert command() == 2
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert len(error) < 500

@@ -13,6 +13,7 @@ from tensorboard.backend.event_processing.plugin_event_multiplexer import EventM
 
 from nanotorch.serialization import load
 from nanotorch.train import LoadedConfig, load_config, train
+from nanotorch.train.cli import main
 from nanotorch.train.problems import ConfigError
 from nanotorch.train.recorder import JsonLines
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
@@ -202,3 +203,24 @@ def test_tensorboard_shows_each_run_once() -> None:
     expected = {str(path.relative_to("runs")) for path in Path("runs/x").iterdir()}
     events = EventMultiplexer().AddRunsFromDirectory("runs").Reload()
     assert (set(events.Runs()), len(expected)) == (expected, 2)
+
+
+@pytest.mark.parametrize(
+    ("log", "overrides", "place"),
+    [
+        ("", ["log.plots=false", "seed=1"], "x.yaml:1:1: log.dir: "),
+        ("", ["log={plots: false}"], "command line: log={plots: false}: log.dir: "),
+        ("", ["log.dir=runs", "log.plots=false"], "command line: log.dir=runs: "),
+        ("", ["log={dir: runs}"], "command line: log={dir: runs}: log.dir: "),
+        ("log: {dir: runs}\n", ["log.plots=false"], "x.yaml:11:12: log.dir: "),
+        ("log: {plots: false}\n", ["log.every=1"], "x.yaml:11:6: log.dir: "),
+    ],
+)
+def test_where_runs_cannot_be_kept_is_told_where_it_was_said(
+    log: str, overrides: list[str], place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_example(Path(), REGRESSION.rpartition("log:")[0] + log)
+    Path("runs").touch()
+    assert main(["--config", "x.yaml", *overrides]) == 2
+    message = "cannot make a run directory in 'runs/x': Not a directory\n"
+    assert capsys.readouterr().err == place + message

@@ -92,6 +92,12 @@ def test_a_seed_is_a_whole_number(seed: str, capsys: pytest.CaptureFixture[str])
     assert f"expected a whole number from 0 on, got '{seed}'" in capsys.readouterr().err
 
 
+def under_way() -> list[Path]:
+    """The runs of a sweep that have taken steps."""
+    found = Path("runs").glob("*/*/*/*/metrics.jsonl")
+    return [path.parent for path in found if path.stat().st_size]
+
+
 SWEEP = "import sys; from nanotorch.train.sweep import main; sys.exit(main())"
 
 
@@ -109,8 +115,7 @@ def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool,
         command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
-        records = "*/*/*/*/metrics.jsonl"
-        wait_until(lambda: sum(p.stat().st_size > 0 for p in Path("runs").glob(records)) == 2)
+        wait_until(lambda: len(under_way()) == 2)
         (os.killpg if group else os.kill)(process.pid, number)
         out, err = process.communicate(timeout=LONG)
     finally:
@@ -127,3 +132,98 @@ def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool,
     assert [row.split(",")[1] for row in (directory / "sweep.csv").read_text().splitlines()] == [
         "status", "interrupted", "interrupted", "not started", "not started"
     ]  # fmt: skip
+
+
+def swept(arguments: list[str]) -> "subprocess.Popen[str]":
+    """A sweep under way, of which two runs have taken steps."""
+    write_example(Path(), REGRESSION)
+    endless = "train={epochs: 100000000}"
+    command = [sys.executable, "-c", SWEEP, "--config", "x.yaml", endless, QUIET, *arguments]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([*command, "--jobs", "2"], stdout=pipe, stderr=pipe, text=True)
+    end = time.monotonic() + 60
+    while len(under_way()) < 2 and time.monotonic() < end:
+        time.sleep(0.1)
+    return process
+
+
+def pid_of(run: Path) -> int:
+    """The process of a run, which holds its lock."""
+    (pid,) = [
+        int(place.name)
+        for place in Path("/proc").iterdir()
+        if place.name.isdigit() and f"log.name={run.parent.name}\0" in words_of(place)
+    ]
+    return pid
+
+
+def words_of(place: Path) -> str:
+    """The command line of a process."""
+    try:
+        return (place / "cmdline").read_text()
+    except OSError:  # it has ended
+        return ""
+
+
+linux = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="reads Linux's /proc")
+
+
+@linux
+def test_a_killed_run_costs_no_other_one_its_place_in_the_table() -> None:
+    process = swept(["seed=0:3"])
+    try:
+        killed, other = sorted(under_way())
+        os.kill(pid_of(killed), signal.SIGKILL)
+        os.kill(pid_of(other), signal.SIGKILL)
+        end = time.monotonic() + 60
+        while len(under_way()) < 3 and time.monotonic() < end:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, err) == (130, "interrupted\n")
+    assert "run0 killed by SIGKILL: see " in out
+    assert f"  to go on: python -m nanotorch.train --resume {killed}\n" in out
+    (table,) = Path("runs").glob("*/*/sweep.csv")
+    statuses = [row.split(",")[1] for row in table.read_text("utf-8").splitlines()]
+    assert statuses == ["status", "killed by SIGKILL", "killed by SIGKILL", "interrupted"]
+
+
+@linux
+def test_all_runs_killed_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    process = swept(["seed=0:2"])
+    try:
+        for run in under_way():
+            os.kill(pid_of(run), signal.SIGKILL)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, err) == (1, "")
+    assert "0 of 2 runs finished" in out
+    assert out.count("killed by SIGKILL: see ") == 2
+
+
+@linux
+def test_the_runs_of_a_killed_sweep_pause() -> None:
+    process = swept(["seed=0:2"])
+    pids = [pid_of(run) for run in under_way()]
+    process.kill()
+    process.communicate(timeout=60)
+    end = time.monotonic() + 60
+    while any(words_of(Path(f"/proc/{pid}")) for pid in pids) and time.monotonic() < end:
+        time.sleep(0.1)
+    for run in under_way():
+        assert '"status": "interrupted"' in (run / "run.json").read_text("utf-8")
+        assert [*run.glob("checkpoints/step-*")]
+
+
+def test_what_the_system_refuses_to_a_run_is_its_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError(12, "Cannot allocate memory")
+
+    write_example(Path(), REGRESSION)
+    monkeypatch.setattr("nanotorch.train.sweep.subprocess.Popen", refuse)
+    assert sweep.main(["--config", "x.yaml", "seed=0:2", QUIET]) == 1
+    (table,) = Path("runs").glob("*/*/sweep.csv")
+    assert table.read_text("utf-8").count("failed: [Errno 12] Cannot allocate memory") == 2
