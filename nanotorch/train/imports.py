@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
+from nanotorch.serialization.files import opened
+
 from .problems import ConfigError, Place, Problem, quoted
 
 GUARD = 'what is to run belongs under `if __name__ == "__main__":`'
@@ -105,6 +107,10 @@ def import_module(name: str) -> ModuleType:
 
 def import_file(name: str) -> ModuleType:
     """Import a file as the module of its name; it may import what is beside it."""
+    try:
+        opened(name).close()
+    except (OSError, ValueError) as error:
+        raise refusal(name, f"cannot be read: {getattr(error, 'strerror', error)}") from None
     path = Path(name).resolve()
     known = sys.modules.get(path.stem)
     if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path:
@@ -112,8 +118,8 @@ def import_file(name: str) -> ModuleType:
     if known is not None:
         raise refusal(name, f"there is a module {quoted(path.stem)} already; rename the file")
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    if not path.is_file() or spec is None or spec.loader is None:
-        raise refusal(name, "there is no such file")
+    assert spec is not None
+    assert spec.loader is not None  # as for every name that ends in .py
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
     module = importlib.util.module_from_spec(spec)

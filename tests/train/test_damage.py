@@ -121,7 +121,7 @@ KINDS: dict[str, Callable[[Path], Any]] = {
     "an empty file": lambda path: path.touch(),
     "a terabyte of nothing": sparse,
     "no text": lambda path: path.write_bytes(b"\xff\xfe\x00"),
-    "not readable": lambda path: (path.write_bytes(b"{}"), path.chmod(0)),
+    "not readable": lambda path: (path.write_bytes(b"["), path.chmod(0)),
 }
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and such are POSIX's")
 
