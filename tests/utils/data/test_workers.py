@@ -315,6 +315,44 @@ def test_a_program_that_is_killed_leaves_no_workers(tmp_path: Path) -> None:
     wait_for_the_end_of(pids)
 
 
+WATCHFUL = """
+    from nanotorch.utils.data import worker
+    worker.WATCH = 0.1  # here and, as they import this module, in the workers
+
+    class Stuck(Slow):
+        def __getitem__(self, index):
+            print(os.getpid(), flush=True)
+            time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn", "forkserver"])
+def test_a_program_that_is_killed_leaves_no_worker_that_is_busy(
+    context: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.SCRIPT", SCRIPT + WATCHFUL)
+    call = f'list(DataLoader(Stuck(), num_workers=1, multiprocessing_context="{context}"))'
+    program, pids = started(tmp_path, call)
+    assert int(pids[0]) != program.pid
+    program.kill()
+    program.wait(timeout=20)
+    assert gone(pids)
+    program.communicate(timeout=20)
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn", "forkserver"])
+def test_workers_wait_for_a_loader_that_takes_its_time(
+    context: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.SCRIPT", SCRIPT + WATCHFUL)
+    options = f'num_workers=1, prefetch_factor=1, multiprocessing_context="{context}"'
+    call = f"batches = iter(DataLoader(Slow(), {options})); next(batches); time.sleep(1); " \
+        "print(len([next(batches) for _ in range(9)]))"  # fmt: skip
+    program, said = started(tmp_path, call)
+    _, err = program.communicate(timeout=60)
+    assert (said, program.returncode, err) == (["9"], 0, "")
+
+
 def test_a_program_that_ends_within_a_loop(tmp_path: Path) -> None:
     call = "batches = iter(DataLoader(Slow(), num_workers=2)); print(*map(int, (next(batches), " \
         "next(batches))))"  # fmt: skip
