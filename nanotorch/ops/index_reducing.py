@@ -46,6 +46,11 @@ def check_index_reduce(input: Array, dim: int, index: Array, source: Array, redu
         raise RuntimeError(
             f"index_reduce_(): self ({own}) and source ({given}) must have the same scalar type"
         )
+    if source.ndim and dim >= source.ndim:
+        raise RuntimeError(
+            f"index_reduce_(): Indexing dim {dim} is out of bounds of the source tensor with dim "
+            f"{source.ndim}"
+        )
     count = source.shape[dim] if source.ndim else 1
     if index.size != count:
         raise RuntimeError(

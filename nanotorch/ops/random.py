@@ -7,6 +7,7 @@ import numpy as np
 
 from nanotorch._core.arguments import combination, integer, refused
 from nanotorch._core.batch_functions import under_vmap
+from nanotorch._core.copying import order_of
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.dtypes import int64
 from nanotorch._core.grad_mode import mode
@@ -170,7 +171,7 @@ def randperm(
 def empty_layout(input: Tensor, dtype: DType | None) -> tuple[Array, Array]:
     """An array like a tensor's, and a view of it whose C order is the order of its memory."""
     kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
-    array = np.empty_like(input._array, dtype=kind)
+    array = np.empty_like(input._array, kind, order_of(input._array))
     return array, array if array.flags.c_contiguous else memory_order(array)
 
 

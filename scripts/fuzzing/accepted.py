@@ -126,6 +126,11 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         "PyTorch has lost what it needs to differentiate through a tensor detached since",
     ),
     (
+        r"RuntimeError: size mismatch \(got input: \[\d+\], target: \[1\]\)",
+        None,
+        "PyTorch cannot differentiate the loss of a single sample twice",
+    ),
+    (
         r"IndexError: index out of range in self",
         r"RuntimeError: index_select\(\): self indexing axis dim should be positive",
         "two texts for an index into nothing",

@@ -75,9 +75,11 @@ def function(g: Scene) -> str:
 
 def network(g: Scene) -> str:
     x = g.any("f" if g.chance(0.95) else "")
-    if not g.tensor(x).numel() or g.tensor(x).element_size() == 2:
-        raise LookupError  # of no elements, PyTorch's own checks and ways differ
-    return f"{g.new()} = torch.nn.functional.{fill(g, x, 'networks')}"
+    call = fill(g, x, "networks")
+    given = [t for n, t in g.machine.tensors().items() if re.search(rf"\b{n}\b", call)]
+    if any(not t.numel() or t.element_size() == 2 for t in given):
+        raise LookupError  # PyTorch has ways of its own with no elements, and not all for float16
+    return f"{g.new()} = torch.nn.functional.{call}"
 
 
 def change(g: Scene) -> str:
@@ -107,9 +109,9 @@ def written(g: Scene) -> str:
 
 
 def transform(g: Scene) -> str:
-    x = g.any("f")
-    if not g.tensor(x).numel():
-        raise LookupError  # PyTorch's own ways of stacking results need some
+    x = g.any("f", least=1)
+    if not g.tensor(x).numel() or g.tensor(x)._is_view():
+        raise LookupError  # PyTorch cannot stack nothing, and views may hide what they come from
     call = re.sub(rf"\b{x}\b", f"{x}.clone()", fill(g, x, "transforms"))
     return f"{g.new()} = torch.{call} * 1"
 

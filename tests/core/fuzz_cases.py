@@ -509,4 +509,14 @@ CASES: dict[str, tuple[str, ...]] = {
         "t3 = torch.ones(2, dtype=torch.float16)",
         "t3.copy_(1e6)",
     ),
+    "random numbers like an expanded tensor": (
+        "torch.manual_seed(4)",
+        "t2 = torch.randn_like(t0.detach().expand(2, 2, 3))",
+        "t3 = torch.rand_like(t0.detach()[0].expand(4, 3))",
+        "t4 = torch.randint_like(t0.detach()[:, None].expand(2, 4, 3), 9)",
+        "t5 = torch.rand_like(t0.detach().t())",
+        "t6 = torch.nn.functional.dropout(t0.detach().expand(2, 2, 3), 0.5)",
+        "t7 = t0.detach().sigmoid().expand(2, 2, 3).bernoulli()",
+        "t8 = torch.normal(t0.detach().expand(2, 2, 3), 1.0)",
+    ),
 }
