@@ -131,6 +131,11 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         "PyTorch cannot differentiate the loss of a single sample twice",
     ),
     (
+        r"RuntimeError: result type Float can't be cast to the desired output type (Long|Int|Byte)",
+        None,
+        "PyTorch cannot differentiate the quotient by integers that `addcdiv_` takes",
+    ),
+    (
         r"IndexError: index out of range in self",
         r"RuntimeError: index_select\(\): self indexing axis dim should be positive",
         "two texts for an index into nothing",
