@@ -74,7 +74,7 @@ def function(g: Scene) -> str:
 
 
 def network(g: Scene) -> str:
-    x = g.any("f" if g.chance(0.95) else "")
+    x = g.any("f")
     call = fill(g, x, "networks")
     given = [t for n, t in g.machine.tensors().items() if re.search(rf"\b{n}\b", call)]
     if any(not t.numel() or t.element_size() == 2 for t in given):
@@ -147,5 +147,5 @@ def drawn(g: Scene) -> str:
         f"torch.rand_like({x})", f"torch.randn_like({x})", f"torch.nn.functional.dropout({x}, 0.5)",
         f"{x}.sigmoid().bernoulli()", f"{x}.normal_({d}, 2.0)", f"{x}.uniform_({d}, 2.0)",
         f"torch.normal({x}, 1.0)", f"torch.randint(0, 5, {x}.shape)", f"{x}.bernoulli_(0.5)",
-        f"{x}.exponential_()", "torch.randperm(4)", f"{x}.softmax(-1).multinomial(1)",
+        f"{x}.exponential_()", "torch.randperm(4, out=torch.zeros((4, 2)).long()[:, 0])", f"{x}.softmax(-1).multinomial(1)",
     ])  # fmt: skip
