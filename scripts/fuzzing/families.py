@@ -147,5 +147,6 @@ def drawn(g: Scene) -> str:
         f"torch.rand_like({x})", f"torch.randn_like({x})", f"torch.nn.functional.dropout({x}, 0.5)",
         f"{x}.sigmoid().bernoulli()", f"{x}.normal_({d}, 2.0)", f"{x}.uniform_({d}, 2.0)",
         f"torch.normal({x}, 1.0)", f"torch.randint(0, 5, {x}.shape)", f"{x}.bernoulli_(0.5)",
-        f"{x}.exponential_()", "torch.randperm(4, out=torch.zeros((4, 2)).long()[:, 0])", f"{x}.softmax(-1).multinomial(1)",
+        f"{x}.exponential_()", f"{x}.softmax(-1).multinomial(1)",
+        "torch.randperm(4, out=torch.zeros((4, 2), dtype=torch.int64)[:, 0])",
     ])  # fmt: skip
