@@ -5,7 +5,6 @@ from the base to it. After a write, the base's history includes the write (`Copy
 every other view takes its history from the base anew when it is next asked for it.
 """
 
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,10 +23,11 @@ from nanotorch._core.graph import (
     next_sequence,
 )
 from nanotorch._core.inference import InferenceCell, refuse_write
-from nanotorch._core.origins import users_level, wrote
+from nanotorch._core.origins import wrote
 from nanotorch._core.overlap import EXPANDED, check_places, repeats
 from nanotorch._core.view_errors import CUSTOM as CUSTOM
 from nanotorch._core.view_errors import INFERENCE, MULTI_OUTPUT, NO_GRAD, TRACKED, refused_write
+from nanotorch._core.warned import warn
 
 if TYPE_CHECKING:
     from nanotorch._core.tensor import Tensor
@@ -259,7 +259,7 @@ def check_memory(tensor: "Tensor", expanded: str | None = None) -> None:
         told = EXPANDED.format(
             expanded, "indices] = tensor" if "put" in expanded else "mask] = scalar"
         )
-        warnings.warn(told, UserWarning, stacklevel=users_level())
+        warn(told)
 
 
 def refuse_history(tensor: "Tensor") -> None:

@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from fuzzing.grammar import view_of
@@ -23,7 +24,7 @@ class Slots(dict[str, str]):
         g, x = self.g, self.x
         shape = tuple(g.tensor(x).shape)
         places = [g.rng.randrange(max(shape[0], 1) if shape else 1) for _ in range(g.pick([1, 2]))]
-        return str({
+        fillers: dict[str, Callable[[], object]] = {
             "x": lambda: x,
             "y": lambda: g.like(x),
             "z": lambda: g.like(x),
@@ -43,7 +44,8 @@ class Slots(dict[str, str]):
             "scalar": lambda: f"(lambda v: ({fill(g, x, 'scalars')}).sin())",
             "curve": lambda: f"(lambda v: ({fill(g, x, 'maps')}).sin())",
             "map": lambda: "(lambda v: " + fill(g, x, "maps") + ")",
-        }[letter]())  # fmt: skip
+        }
+        return str(fillers[letter]())
 
 
 def fill(g: Scene, x: str, family: str) -> str:

@@ -6,6 +6,7 @@ and whether NumPy's names for them do as well. Run it where torch is.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import sys
@@ -28,8 +29,8 @@ def forms(torch: Any, path: str, function: Any) -> Iterator[list[str]]:
     place, _, name = path.rpartition(".")
     method = place == "Tensor"
     if inspect.isfunction(function):
-        names = inspect.signature(function).parameters
-        yield [n for n in names if not (method and n == "self")]
+        parameters = inspect.signature(function).parameters
+        yield [n for n in parameters if not (method and n == "self")]
         return
     prefix = {"linalg": "linalg_", "special": "special_"}.get(place, "")
     schemas = torch._C._jit_get_schemas_for_operator(f"aten::{prefix}{name}")
@@ -80,8 +81,7 @@ def entries(torch: Any, path: str, function: Any, samples: Any) -> Iterator[list
 
 def main() -> None:
     """Ask PyTorch for every row, wherever it has an operation of that name."""
-    import torch
-
+    torch: Any = importlib.import_module("torch")
     warnings.simplefilter("ignore")
     answers = {}
     for row_name, row in TABLE.items():

@@ -141,9 +141,7 @@ def swept(arguments: list[str]) -> "subprocess.Popen[str]":
     command = [sys.executable, "-c", SWEEP, "--config", "x.yaml", endless, QUIET, *arguments]
     pipe = subprocess.PIPE
     process = subprocess.Popen([*command, "--jobs", "2"], stdout=pipe, stderr=pipe, text=True)
-    end = time.monotonic() + 60
-    while len(under_way()) < 2 and time.monotonic() < end:
-        time.sleep(0.1)
+    wait_until(lambda: len(under_way()) >= 2)
     return process
 
 
@@ -175,11 +173,9 @@ def test_a_killed_run_costs_no_other_one_its_place_in_the_table() -> None:
         killed, other = sorted(under_way())
         os.kill(pid_of(killed), signal.SIGKILL)
         os.kill(pid_of(other), signal.SIGKILL)
-        end = time.monotonic() + 60
-        while len(under_way()) < 3 and time.monotonic() < end:
-            time.sleep(0.1)
+        wait_until(lambda: len(under_way()) >= 3)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=LONG)
     finally:
         process.kill()
     assert (process.returncode, err) == (130, "interrupted\n")
@@ -196,7 +192,7 @@ def test_all_runs_killed_is_a_failure(capsys: pytest.CaptureFixture[str]) -> Non
     try:
         for run in under_way():
             os.kill(pid_of(run), signal.SIGKILL)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=LONG)
     finally:
         process.kill()
     assert (process.returncode, err) == (1, "")
@@ -209,10 +205,8 @@ def test_the_runs_of_a_killed_sweep_pause() -> None:
     process = swept(["seed=0:2"])
     pids = [pid_of(run) for run in under_way()]
     process.kill()
-    process.communicate(timeout=60)
-    end = time.monotonic() + 60
-    while any(words_of(Path(f"/proc/{pid}")) for pid in pids) and time.monotonic() < end:
-        time.sleep(0.1)
+    process.communicate(timeout=LONG)
+    wait_until(lambda: not any(words_of(Path(f"/proc/{pid}")) for pid in pids))
     for run in under_way():
         assert '"status": "interrupted"' in (run / "run.json").read_text("utf-8")
         assert [*run.glob("checkpoints/step-*")]
