@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from nanotorch._core.heap import in_pytorchs_words
+
 if TYPE_CHECKING:
     from nanotorch._core.out import Out
 
@@ -133,6 +135,8 @@ def exported(
         except AttributeError:
             refuse_first(function, args)
             raise
+        except (MemoryError, ValueError) as error:
+            raise in_pytorchs_words(error) from None
         return rule.fill(function, out, args, named)
 
     accepting.__module__, accepting.__qualname__ = home, name

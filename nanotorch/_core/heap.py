@@ -1,7 +1,11 @@
-"""How much freed memory the process keeps for itself."""
+"""How much freed memory the process keeps for itself; and what it says when there is none."""
+
+import math
 
 import numpy as np
 
+# How NumPy's errors begin for more bytes, or elements, than can be counted.
+TOO_LARGE = ("array is too big", "Maximum allowed dimension exceeded")
 LARGEST = (1 << 25) - (1 << 16)  # bytes; of larger blocks glibc draws no conclusions
 
 
@@ -15,3 +19,19 @@ def keep_freed_memory() -> None:
     no harm.
     """
     np.empty(LARGEST, np.uint8)
+
+
+def in_pytorchs_words(error: Exception) -> Exception:
+    """The error for an array that is too large, if this is NumPy's; others as they are.
+
+    Programs look for the name of PyTorch's allocator to try again with less.
+    """
+    if isinstance(error, MemoryError):
+        size = "more" if len(error.args) != 2 else math.prod(error.args[0]) * error.args[1].itemsize
+        return RuntimeError(
+            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
+            f"memory: you tried to allocate {size} bytes. Error code 12 (Cannot allocate memory)"
+        )
+    if isinstance(error, ValueError) and str(error).startswith(TOO_LARGE):
+        return RuntimeError("Storage size calculation overflowed")
+    return error

@@ -15,6 +15,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.former import former_order
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
+from nanotorch._core.heap import in_pytorchs_words
 from nanotorch._core.inference import InferenceCell, refuse_write
 from nanotorch._core.origins import about_operands, ours
 from nanotorch._core.overlap import refuse_overlap
@@ -152,7 +153,7 @@ def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -
     """An error of a kernel in PyTorch's words, with the origins of tensors that do not fit."""
     if isinstance(error.__cause__, NoValues):  # NumPy tells it as what it was about to do
         return error.__cause__
-    told = in_words(o, operands, error, inplace)
+    told = in_words(o, operands, in_pytorchs_words(error), inplace)
     named = list(zip(o.inputs, operands, strict=False))
     if o.variadic:
         named = [(f"{o.variadic}[{k}]", x) for k, x in enumerate(operands[0])]

@@ -178,7 +178,7 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
     ahead = before_write(o) if inplace else []
     lines += ["try:", *("    " + line for line in take + ahead + kernel)]
     lines += [
-        "except (ValueError, AttributeError, IndexError, RuntimeError) as error:",
+        "except (ValueError, AttributeError, IndexError, RuntimeError, MemoryError) as error:",
         f"    raise explain(this_op, {operands}, error, {inplace}) from None",
     ]
     if o.results:

@@ -190,7 +190,7 @@ class _AvgPool(OwnNames, _AvgPoolNd):
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = stride or kernel_size
+        self.stride = kernel_size if stride is None else stride
         self.padding = padding
         self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
         self.divisor_override = divisor_override

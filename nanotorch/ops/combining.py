@@ -132,7 +132,7 @@ def block_diag(*tensors: Any) -> Any:
 
 
 def triangle_indices(
-    name: str, find: Any, row: int, col: int, offset: int, dtype: DType | None, device: Any
+    name: str, find: Any, row: int, col: int, offset: int, dtype: DType | None, *where: Any
 ) -> Tensor:
     """`tril_indices` and `triu_indices`."""
     for side, size in (("row", as_int(row)), ("col", as_int(col))):
@@ -141,12 +141,18 @@ def triangle_indices(
     kind = dtypes.int64 if dtype is None else dtype
     if kind.is_floating_point or kind is dtypes.bool_:
         raise NotImplementedError(f"\"{name}\" not implemented for '{kind.char}'")
-    return leaf(np.stack(find(row, offset, col)).astype(kind.numpy), False, device)
+    return leaf(np.stack(find(row, offset, col)).astype(kind.numpy), False, *where)
 
 
 @public
 def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    layout: Any = None,
 ) -> Tensor:
     """The indices of a matrix's lower triangle, row by row, ``(2, number)``.
 
@@ -157,15 +163,25 @@ def tril_indices(
     Raises:
         RuntimeError: for negative sizes.
     """
-    return triangle_indices("tril_indices", np.tril_indices, row, col, offset, dtype, device)
+    return triangle_indices(
+        "tril_indices", np.tril_indices, row, col, offset, dtype, device, layout
+    )
 
 
 @public
 def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    layout: Any = None,
 ) -> Tensor:
     """The indices of a matrix's upper triangle, row by row; arguments as for `tril_indices`."""
-    return triangle_indices("triu_indices", np.triu_indices, row, col, offset, dtype, device)
+    return triangle_indices(
+        "triu_indices", np.triu_indices, row, col, offset, dtype, device, layout
+    )
 
 
 # Distances

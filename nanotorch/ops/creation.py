@@ -22,8 +22,10 @@ from nanotorch._core.copying import order_of
 from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.heap import in_pytorchs_words
 from nanotorch._core.inference import InferenceCell
-from nanotorch._core.op import method, public
+from nanotorch._core.layout import strided
+from nanotorch._core.op import PUBLIC, method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch._core.warned import warn
 from nanotorch.ops.arguments import as_number, need_tensors, number_in
@@ -50,9 +52,14 @@ def require_flag(requires_grad: object) -> None:
         require_bool(requires_grad, place and (place[0], "requires_grad", 0))
 
 
-def leaf(array: np.ndarray, requires_grad: bool | None = False, on: Any = None) -> Tensor:
-    """A new leaf of ``array``; on another device than the CPU is an error."""
+def leaf(
+    array: np.ndarray, requires_grad: bool | None = False, on: Any = None, layout: Any = None
+) -> Tensor:
+    """A new leaf of ``array``; on another device than the CPU or in another layout is an error."""
     require_cpu(on)
+    if layout is not None and layout is not strided:
+        place = place_of(layout)
+        raise refused(layout, "torch.layout", place and (place[0], "layout", 0))
     out = wrap(array)
     if mode.enabled is None:
         out._cell = InferenceCell()
@@ -182,10 +189,13 @@ def zeros(
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of zeros, of a shape given as one sequence or as several numbers."""
-    return leaf(np.zeros(shape_of("zeros", sizes, size), numpy_dtype(dtype)), requires_grad, device)
+    return leaf(
+        np.zeros(shape_of("zeros", sizes, size), numpy_dtype(dtype)), requires_grad, device, layout
+    )
 
 
 @public
@@ -194,10 +204,13 @@ def ones(
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of ones, of a shape given as one sequence or as several numbers."""
-    return leaf(np.ones(shape_of("ones", sizes, size), numpy_dtype(dtype)), requires_grad, device)
+    return leaf(
+        np.ones(shape_of("ones", sizes, size), numpy_dtype(dtype)), requires_grad, device, layout
+    )
 
 
 @public
@@ -206,10 +219,13 @@ def empty(
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor with arbitrary values, of a shape given as one sequence or as several numbers."""
-    return leaf(np.empty(shape_of("empty", sizes, size), numpy_dtype(dtype)), requires_grad, device)
+    return leaf(
+        np.empty(shape_of("empty", sizes, size), numpy_dtype(dtype)), requires_grad, device, layout
+    )
 
 
 @public
@@ -219,6 +235,7 @@ def full(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of shape ``size`` filled with one number, whose type is the default for dtype.
@@ -233,7 +250,7 @@ def full(
     kind = dtypes.of_number(value).numpy if dtype is None else numpy_dtype(dtype)
     mode.quiet()
     shape = shape_of("full", (size,))
-    return leaf(np.full(shape, number_in(value, kind), kind), requires_grad, device)
+    return leaf(np.full(shape, number_in(value, kind), kind), requires_grad, device, layout)
 
 
 def like_all(maker: Any, sample: Any, *given: Any, **named: Any) -> Tensor:
@@ -249,6 +266,7 @@ def like(name: str, make: Any) -> Any:
         *,
         dtype: DType | None = None,
         device: Any = None,
+        layout: Any = None,
         requires_grad: bool = False,
         memory_format: Any = preserve_format,
     ) -> Tensor:
@@ -257,9 +275,11 @@ def like(name: str, make: Any) -> Any:
         kind = array.dtype if dtype is None else numpy_dtype(dtype)
         try:
             order = "C" if memory_format is contiguous_format else order_of(array)
-            return leaf(make(array, kind, order), requires_grad, device)
+            return leaf(make(array, kind, order), requires_grad, device, layout)
         except NoValues:
             return like_all(maker, input, dtype=dtype, requires_grad=requires_grad)
+        except MemoryError as error:
+            raise in_pytorchs_words(error) from None
 
     named(
         maker, name
@@ -281,6 +301,7 @@ def full_like(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor filled with one number, with the shape and dtype of ``input``."""
@@ -289,9 +310,13 @@ def full_like(
     kind = array.dtype if dtype is None else numpy_dtype(dtype)
     value = number_in(as_number(fill_value), kind)
     try:
-        return leaf(np.full_like(array, value, kind, order_of(array)), requires_grad, device)
+        return leaf(
+            np.full_like(array, value, kind, order_of(array)), requires_grad, device, layout
+        )
     except NoValues:
         return like_all(full_like, input, value, dtype=dtype, requires_grad=requires_grad)
+    except MemoryError as error:
+        raise in_pytorchs_words(error) from None
 
 
 @public
@@ -301,6 +326,7 @@ def eye(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A matrix ``(n, m)`` with ones on the diagonal; square by default.
@@ -315,7 +341,7 @@ def eye(
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    return leaf(np.eye(n, m, dtype=numpy_dtype(dtype)), requires_grad, device)
+    return leaf(np.eye(n, m, dtype=numpy_dtype(dtype)), requires_grad, device, layout)
 
 
 # From a tensor, with its dtype
@@ -343,11 +369,15 @@ def new_zeros(
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Zeros of a given shape with the dtype of this tensor."""
     shape = shape_of("new_zeros", sizes, size)
-    return zeros(shape, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+    kind = dtype or self.dtype
+    return PUBLIC["zeros"](
+        shape, dtype=kind, device=device, layout=layout, requires_grad=requires_grad
+    )
 
 
 @method(public=False)
@@ -358,11 +388,15 @@ def new_ones(
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Ones of a given shape with the dtype of this tensor."""
     shape = shape_of("new_ones", sizes, size)
-    return ones(shape, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+    kind = dtype or self.dtype
+    return PUBLIC["ones"](
+        shape, dtype=kind, device=device, layout=layout, requires_grad=requires_grad
+    )
 
 
 @method(public=False)
@@ -373,11 +407,15 @@ def new_empty(
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Arbitrary values of a given shape with the dtype of this tensor."""
     shape = shape_of("new_empty", sizes, size)
-    return empty(shape, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+    kind = dtype or self.dtype
+    return PUBLIC["empty"](
+        shape, dtype=kind, device=device, layout=layout, requires_grad=requires_grad
+    )
 
 
 @method(public=False)
@@ -389,9 +427,15 @@ def new_full(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """One number in shape ``size`` with the dtype of this tensor."""
-    return full(
-        size, fill_value, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad
+    return PUBLIC["full"](
+        size,
+        fill_value,
+        dtype=dtype or self.dtype,
+        device=device,
+        layout=layout,
+        requires_grad=requires_grad,
     )

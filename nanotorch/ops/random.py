@@ -43,6 +43,7 @@ def rand(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -59,7 +60,7 @@ def rand(
         NotImplementedError: for a dtype that is not a floating-point one.
     """
     shape = shape_of("rand", sizes if size is None else (size,))
-    return leaf(stream(generator).uniform(shape, numpy_dtype(dtype)), requires_grad, device)
+    return leaf(stream(generator).uniform(shape, numpy_dtype(dtype)), requires_grad, device, layout)
 
 
 @public
@@ -70,12 +71,13 @@ def randn(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1; the arguments are those of `rand`."""
     shape = shape_of("randn", sizes if size is None else (size,))
-    return leaf(stream(generator).normal(shape, numpy_dtype(dtype)), requires_grad, device)
+    return leaf(stream(generator).normal(shape, numpy_dtype(dtype)), requires_grad, device, layout)
 
 
 def range_and_shape(
@@ -111,6 +113,7 @@ def randint(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -129,7 +132,7 @@ def randint(
     """
     low, high, shape = range_and_shape(bounds, low, high, size)
     kind = numpy_dtype(int64 if dtype is None else dtype)
-    return leaf(stream(generator).integers(low, high, shape, kind), requires_grad, device)
+    return leaf(stream(generator).integers(low, high, shape, kind), requires_grad, device, layout)
 
 
 @public
@@ -140,6 +143,7 @@ def randperm(
     generator: Generator | None = None,
     dtype: DType = int64,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -162,7 +166,7 @@ def randperm(
     order = stream(generator).permutation(
         n.__index__(), numpy_dtype(int64 if dtype is None else dtype)
     )
-    return leaf(order, requires_grad, device)
+    return leaf(order, requires_grad, device, layout)
 
 
 # Like another tensor: of its shape, layout and, by default, dtype
@@ -183,12 +187,13 @@ def rand_like(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Uniform numbers in [0, 1), in the shape of ``input`` and, by default, its dtype."""
     array, target = empty_layout(input, dtype)
     target[...] = stream(generator).uniform(target.shape, array.dtype)
-    return leaf(array, requires_grad, device)
+    return leaf(array, requires_grad, device, layout)
 
 
 @public
@@ -199,13 +204,14 @@ def randn_like(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Standard normal numbers, in the shape of ``input`` and, by default, its dtype."""
     array, target = empty_layout(input, dtype)
     contiguous = bool(array.flags.c_contiguous)
     target[...] = stream(generator).normal(target.shape, array.dtype, contiguous=contiguous)
-    return leaf(array, requires_grad, device)
+    return leaf(array, requires_grad, device, layout)
 
 
 @public
@@ -218,6 +224,7 @@ def randint_like(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Integers in [low, high), in the shape of ``input`` and, by default, its dtype.
@@ -232,7 +239,7 @@ def randint_like(
         (low,) = bounds
     array, target = empty_layout(input, dtype)
     target[...] = stream(generator).integers(low, high, target.shape, array.dtype)
-    return leaf(array, requires_grad, device)
+    return leaf(array, requires_grad, device, layout)
 
 
 # By the values of a tensor
@@ -269,6 +276,7 @@ def normal(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Normal numbers of given means and standard deviations.
@@ -289,7 +297,7 @@ def normal(
         if not isinstance(size, (tuple, list)):
             raise TypeError("normal(): the size of the result must be given as a tuple of ints")
         shape = shape_of("normal", (tuple(size),))
-        return leaf(draw(shape, numpy_dtype(dtype), mean, std), requires_grad, device)
+        return leaf(draw(shape, numpy_dtype(dtype), mean, std), requires_grad, device, layout)
     if not isinstance(std, Tensor):
         assert isinstance(mean, Tensor)
         values = draw(mean._array.shape, mean._array.dtype, 0.0, std)

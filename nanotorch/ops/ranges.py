@@ -39,6 +39,7 @@ def arange(
     step: Any = 1,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from ``start`` (0) to before ``end`` in steps of ``step`` (1).
@@ -84,7 +85,7 @@ def arange(
         values = start + at * float(step)
     else:
         values = int(start) + at * int(step)
-    return leaf(values.astype(kind), requires_grad, device)
+    return leaf(values.astype(kind), requires_grad, device, layout)
 
 
 @public
@@ -95,6 +96,7 @@ def linspace(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included.
@@ -114,7 +116,7 @@ def linspace(
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     if kind.kind != "f":
         number_in(start, kind), number_in(end, kind)
-        return leaf(np.linspace(start, end, steps).astype(kind), requires_grad, device)
+        return leaf(np.linspace(start, end, steps).astype(kind), requires_grad, device, layout)
     # Counted from the nearer end, so that both ends are exact; products of single precision are
     # exact in double, so that only the sums are rounded, as PyTorch's fused instructions do.
     wide = np.result_type(kind, np.float32).type  # half precision is computed in single
@@ -123,7 +125,7 @@ def linspace(
     at = np.arange(steps)
     near = at < steps // 2 if steps > 1 else at == 0
     line = np.where(near, float(first) + step * at, float(last) - step * at[::-1])
-    return leaf(line.astype(wide).astype(kind), requires_grad, device)
+    return leaf(line.astype(wide).astype(kind), requires_grad, device, layout)
 
 
 @public
@@ -135,6 +137,7 @@ def logspace(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """``steps`` powers of ``base`` with exponents at equal distances."""
@@ -144,7 +147,7 @@ def logspace(
     if kind.kind == "b":
         raise NotImplementedError("\"logspace_cpu\" not implemented for 'Bool'")
     exponents = linspace(start, end, steps, dtype=dtypes.float64)._array
-    return leaf((base**exponents).astype(kind), requires_grad, device)
+    return leaf((base**exponents).astype(kind), requires_grad, device, layout)
 
 
 NO_INDEXING = (

@@ -9,6 +9,7 @@ import numpy as np
 from nanotorch._core.arguments import as_ints
 from nanotorch._core.copying import address, owner_of, whole_memory
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.heap import in_pytorchs_words
 from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import method
 from nanotorch._core.origins import wrote
@@ -86,7 +87,10 @@ def is_shared(tensor: Tensor) -> bool:
 def lengthen(tensor: Tensor, count: int) -> None:
     """Give a tensor, and the one it is a view of, memory of ``count`` elements, zeros behind."""
     old, view = whole_memory(tensor._array), tensor._view
-    memory = np.zeros(count, tensor._array.dtype)
+    try:
+        memory = np.zeros(count, tensor._array.dtype)
+    except (MemoryError, ValueError) as error:
+        raise in_pytorchs_words(error) from None
     memory.view(np.uint8)[: old.size] = old
     for t in (tensor,) if view is None else (tensor, view.base):
         a, start = t._array, address(t._array) - address(old)

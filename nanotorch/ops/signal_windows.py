@@ -23,8 +23,8 @@ def window(
     periodic: bool,
     shape: Callable[[Array], Array],
     dtype: DType | None,
-    device: Any,
     requires_grad: bool,
+    *where: Any,
 ) -> Tensor:
     """A window by its ``shape``, a function of places from 0 to 1."""
     count, kind = as_int(length), numpy_dtype(dtype)
@@ -38,9 +38,9 @@ def window(
     if count < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={count}")
     if count < 2:
-        return leaf(np.ones(count, kind), requires_grad, device)
+        return leaf(np.ones(count, kind), requires_grad, *where)
     places = np.arange(count) / (count if periodic else count - 1)
-    return leaf(shape(places).astype(kind), requires_grad, device)
+    return leaf(shape(places).astype(kind), requires_grad, *where)
 
 
 def cosines(places: Array, *weights: float) -> Array:
@@ -55,6 +55,7 @@ def hann_window(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A raised cosine.
@@ -69,7 +70,9 @@ def hann_window(
     def shape(places: Array) -> Array:
         return cosines(places, 0.5, -0.5)
 
-    return window("hann_window", window_length, periodic, shape, dtype, device, requires_grad)
+    return window(
+        "hann_window", window_length, periodic, shape, dtype, requires_grad, device, layout
+    )
 
 
 @public
@@ -81,6 +84,7 @@ def hamming_window(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """``alpha - beta * cos``; otherwise as `hann_window`."""
@@ -88,7 +92,9 @@ def hamming_window(
     def shape(places: Array) -> Array:
         return cosines(places, alpha, -beta)
 
-    return window("hamming_window", window_length, periodic, shape, dtype, device, requires_grad)
+    return window(
+        "hamming_window", window_length, periodic, shape, dtype, requires_grad, device, layout
+    )
 
 
 @public
@@ -98,6 +104,7 @@ def blackman_window(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A sum of two cosines; otherwise as `hann_window`."""
@@ -105,7 +112,9 @@ def blackman_window(
     def shape(places: Array) -> Array:
         return cosines(places, 0.42, -0.5, 0.08)
 
-    return window("blackman_window", window_length, periodic, shape, dtype, device, requires_grad)
+    return window(
+        "blackman_window", window_length, periodic, shape, dtype, requires_grad, device, layout
+    )
 
 
 @public
@@ -115,6 +124,7 @@ def bartlett_window(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A triangle; otherwise as `hann_window`."""
@@ -122,7 +132,9 @@ def bartlett_window(
     def shape(places: Array) -> Array:
         return 1 - np.abs(2 * places - 1)
 
-    return window("bartlett_window", window_length, periodic, shape, dtype, device, requires_grad)
+    return window(
+        "bartlett_window", window_length, periodic, shape, dtype, requires_grad, device, layout
+    )
 
 
 @public
@@ -133,6 +145,7 @@ def kaiser_window(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """The window of Kaiser, by a Bessel function.
@@ -146,4 +159,6 @@ def kaiser_window(
         heights = beta * np.sqrt(np.maximum(1 - (2 * places - 1) ** 2, 0))
         return bessel(heights, 0, False) / bessel(np.array(float(beta)), 0, False)
 
-    return window("kaiser_window", window_length, periodic, shape, dtype, device, requires_grad)
+    return window(
+        "kaiser_window", window_length, periodic, shape, dtype, requires_grad, device, layout
+    )

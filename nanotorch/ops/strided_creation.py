@@ -16,11 +16,16 @@ from nanotorch.ops.creation import leaf, numpy_dtype
 
 @public
 def scalar_tensor(
-    s: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    s: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    layout: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A 0-d tensor of a number, in the default dtype unless another is given."""
     kind = numpy_dtype(dtype)
-    return leaf(np.array(number_or_infinity(as_number(s), kind), kind), requires_grad, device)
+    return leaf(np.array(number_or_infinity(as_number(s), kind), kind), requires_grad, device, layout)
 
 
 @public
@@ -30,6 +35,7 @@ def empty_strided(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor with arbitrary values, of a given shape and strides, counted in elements.
@@ -58,7 +64,7 @@ def empty_strided(
     count = 0 if 0 in sizes else 1 + sum((n - 1) * step for n, step in pairs)
     memory = np.empty(count, kind)
     steps = tuple([step * kind.itemsize for step in strides])
-    return leaf(np.ndarray(sizes, kind, memory, 0, steps), requires_grad, device)
+    return leaf(np.ndarray(sizes, kind, memory, 0, steps), requires_grad, device, layout)
 
 
 @public
@@ -68,6 +74,7 @@ def empty_permuted(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor with arbitrary values, whose dimensions lie in memory in a given order.
@@ -90,7 +97,9 @@ def empty_permuted(
     for d in reversed(order):
         strides[d] = step
         step *= max(sizes[d], 1)
-    return empty_strided(sizes, strides, dtype=dtype, device=device, requires_grad=requires_grad)
+    return empty_strided(
+        sizes, strides, dtype=dtype, device=device, layout=layout, requires_grad=requires_grad
+    )
 
 
 @method(public=False)
@@ -102,9 +111,15 @@ def new_empty_strided(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """`empty_strided` with the dtype of this tensor."""
     return empty_strided(
-        size, stride, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad
+        size,
+        stride,
+        dtype=dtype or self.dtype,
+        device=device,
+        layout=layout,
+        requires_grad=requires_grad,
     )

@@ -31,6 +31,7 @@ FILES = [
     "out_memory",
     "random",
     "random_engine",
+    "sizes",
     "special_values",
     "tensor",
     "traits",

@@ -8,7 +8,7 @@ from nanotorch._core import warned
 from nanotorch.ops import values
 from tests.core.asking import as_pytorch
 
-test_as_pytorch = as_pytorch("creation")
+test_as_pytorch = as_pytorch("creation", "sizes")
 
 
 def test_told_once(monkeypatch: pytest.MonkeyPatch) -> None:

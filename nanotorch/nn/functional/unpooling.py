@@ -79,5 +79,7 @@ def max_unpool3d(
     kernel = sizes(kernel_size, 3)
     step = kernel if stride is None else sizes(stride, 3)
     size = unpooled_size(input, kernel, step, sizes(padding, 3), output_size)
+    if min(step) <= 0:
+        raise RuntimeError(f"strides should be greater than zero, but got stride: {list(step)}")
     out: Tensor = unpool_volumes(input, indices, size)
     return out

@@ -1,0 +1,73 @@
+"""New tensors in a given layout, and of more bytes than there are; windows that do not move."""
+
+from typing import Any
+
+from tests.answers import raised
+
+# What takes a layout; `at` stands for it.
+CREATING = """
+torch.zeros(2, at)|torch.ones(2, at)|torch.empty(2, at)|torch.full((2,), 1.0, at)|torch.eye(2, at)
+torch.arange(2, at)|torch.linspace(0, 1, 2, at)|torch.logspace(0, 1, 2, at)|torch.rand(2, at)
+torch.randn(2, at)|torch.randint(3, (2,), at)|torch.randperm(3, at)
+torch.normal(0.0, 1.0, (2,), at)|torch.zeros_like(x, at)|torch.ones_like(x, at)
+torch.empty_like(x, at)|torch.full_like(x, 2, at)|torch.rand_like(x, at)|torch.randn_like(x, at)
+torch.randint_like(x, 3, at)|x.new_zeros(2, at)|x.new_ones(2, at)|x.new_empty(2, at)
+x.new_full((2,), 1.0, at)|torch.hann_window(3, at)|torch.hamming_window(3, at)
+torch.bartlett_window(3, at)|torch.blackman_window(3, at)|torch.kaiser_window(3, at)
+torch.tril_indices(2, 2, at)|torch.triu_indices(2, 2, at)|torch.scalar_tensor(1.0, at)
+torch.empty_strided((2,), (1,), at)|torch.empty_permuted((2,), (0,), at)
+x.new_empty_strided((2,), (1,), at)|torch.zeros(2, at, out=torch.empty(2))|torch.tensor([1.0], at)
+torch.as_tensor([1.0], at)|x.new_tensor([1.0], at)|torch.asarray([1.0], at)
+"""
+LARGE = """
+torch.zeros(n)|torch.ones(n)|torch.empty(n)|torch.full((n,), 1.0)|torch.rand(n)|torch.randn(n)
+torch.randint(3, (n,))|torch.arange(n)|torch.linspace(0, 1, n)|torch.logspace(0, 1, n)
+x.new_zeros(n)|x.new_ones(n)|x.new_empty(n)|x.new_full((n,), 1)|torch.empty(0).resize_(n)
+torch.zeros(n, 4)|torch.zeros(2**32, 2**32)|torch.zeros_like(wide)|torch.ones_like(wide)
+torch.full_like(wide, 2)|wide.clone()|wide.contiguous()|wide + 1|wide.exp()|wide.double()
+torch.cat([wide, wide])|torch.outer(long, long)|long[:, None] * long|long[:, None] @ long[None]
+torch.diag(long)|x.repeat(2**45)|x.repeat_interleave(2**45)|torch.nn.Linear(2**23, 2**23)
+"""
+POOLS = """
+nn.MaxPool1d(2, 0)(x1)|nn.MaxPool2d(2, 0)(x2)|nn.MaxPool3d(2, 0)(x3)|nn.AvgPool1d(2, 0)(x1)
+nn.AvgPool2d(2, 0)(x2)|nn.AvgPool3d(2, 0)(x3)|nn.LPPool1d(2, 2, 0)(x1)|nn.LPPool2d(2, 2, 0)(x2)
+nn.AvgPool2d(2, [])|nn.AvgPool2d(2, [])(x2)|nn.AvgPool2d(2, (0, 1))(x2)|nn.AvgPool2d(2, -1)(x2)
+nn.MaxUnpool3d(2, 0)(x3, x3.long())|nn.functional.avg_pool2d(x2, 2, 0)
+nn.functional.max_pool2d(x2, 2, (1, 0))
+"""
+
+
+def _listed(text: str) -> list[str]:
+    return text.strip().replace("\n", "|").split("|")
+
+
+def layouts(torch: Any) -> Any:
+    """How each takes a layout: the result's dtype and shape, or the type of the error."""
+    answers, x = {}, torch.ones(2)
+    for layout in ("torch.strided", "None", "'strided'", "0"):
+        for call in _listed(CREATING):
+            asked = f"({call}).shape".replace(" at", f" layout={layout}")
+            found = raised(eval, asked, {"torch": torch, "x": x})
+            answers[asked] = found if found.startswith("no error") else found.partition(":")[0]
+    return answers
+
+
+def too_large(torch: Any) -> Any:
+    """The type of the error, and how its text begins."""
+    names = {
+        "torch": torch, "n": 2**62, "x": torch.ones(3), "wide": torch.ones(1).expand(2**45),
+        "long": torch.ones(2**23),
+    }  # fmt: skip
+    answers = {call: raised(eval, call, names) for call in _listed(LARGE)}
+    return {
+        call: found.partition(" with sizes")[0].partition(" you tried")[0]
+        for call, found in answers.items()
+    }
+
+
+def windows_that_stay(torch: Any) -> Any:
+    names = {
+        "nn": torch.nn, "x1": torch.ones(1, 1, 4), "x2": torch.ones(1, 1, 4, 4),
+        "x3": torch.ones(1, 1, 4, 4, 4),
+    }  # fmt: skip
+    return {call: raised(eval, call, names)[:99] for call in _listed(POOLS)}
