@@ -25,7 +25,9 @@ def scalar_tensor(
 ) -> Tensor:
     """A 0-d tensor of a number, in the default dtype unless another is given."""
     kind = numpy_dtype(dtype)
-    return leaf(np.array(number_or_infinity(as_number(s), kind), kind), requires_grad, device, layout)
+    return leaf(
+        np.array(number_or_infinity(as_number(s), kind), kind), requires_grad, device, layout
+    )
 
 
 @public
