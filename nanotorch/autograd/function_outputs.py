@@ -64,6 +64,7 @@ def settle(
     for t in dirty:
         if not is_among(t, results):
             raise RuntimeError(NOT_RETURNED)
+    differentiable = 0
     for number, out in enumerate(results):
         if not isinstance(out, Tensor):
             continue
@@ -72,10 +73,17 @@ def settle(
             wrote(out._cell, "a function that marks its input dirty")
         if not recording or is_among(out, constants) or out._array.dtype.kind != "f":
             results[number] = constant(out, is_input, is_dirty)
+            continue
+        differentiable += 1
+        if is_dirty and out.requires_grad and out._edge is None:
+            raise RuntimeError(LEAF)
         elif is_dirty and is_input:
             attach_written(out, node, number, inputs, len(results))
         else:
-            results[number] = attach(out, node, number, is_input, len(results))
+            results[number] = attach(out, node, number, is_input)
+    for out in results:
+        if isinstance(out, Tensor) and out._view is not None and not is_among(out, dirty):
+            out._view.origin = MULTI_OUTPUT if differentiable > 1 else CUSTOM
     if watch.on and results and not dirty:
         name = node._forward_cls.__name__
         look(name, tuple(results), [("input", inputs)], None, sys._getframe(1))
@@ -129,7 +137,10 @@ def check_dirty(node: "BackwardCFunction", inputs: Sequence[Tensor]) -> tuple[Te
 def constant(out: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
     """An output without history; inputs keep theirs and are returned as another tensor."""
     if out.requires_grad:
-        return out.detach() if is_input or out._view is not None else out.detach_()
+        if is_input:
+            return out.detach()
+        # As `no_grad` leaves a view: of what requires grad, and cut off from it.
+        return out if out._view is not None else out.detach_()
     return seen_anew(out) if is_input and not is_dirty else out
 
 
@@ -140,14 +151,12 @@ def seen_anew(tensor: Tensor) -> Tensor:
     return out
 
 
-def attach(
-    out: Tensor, node: "BackwardCFunction", number: int, is_input: bool, count: int
-) -> Tensor:
+def attach(out: Tensor, node: "BackwardCFunction", number: int, is_input: bool) -> Tensor:
     """An output with ``node`` as its history; an input returned as it came becomes a view."""
     if is_input:
         out = seen_anew(out)
     if out._view is not None:
-        out._view.origin = MULTI_OUTPUT if count > 1 else CUSTOM
+        out._view.version = out._cell[0]  # what `forward` has written is the node's own affair
     out._edge, out._requires_grad = (node, number), True
     return out
 
@@ -156,8 +165,6 @@ def attach_written(
     out: Tensor, node: "BackwardCFunction", number: int, inputs: Sequence[Tensor], count: int
 ) -> None:
     """Put ``node`` on top of the history of an input that was written to."""
-    if out.requires_grad and out._edge is None:
-        raise RuntimeError(LEAF)
     if out._view is not None and count > 1:
         raise RuntimeError(VIEW_AND_MORE)
     check_write(out)

@@ -14,6 +14,7 @@ FILES = {
         "function",
         "function_context",
         "function_outputs",
+        "function_views",
         "functional",
         "functional_strict",
         "gradcheck",

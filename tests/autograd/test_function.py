@@ -10,7 +10,7 @@ import pytest
 import nanotorch as torch
 from tests.autograd.asking import as_pytorch
 
-test_as_pytorch = as_pytorch("function", "function_context", "function_outputs")
+test_as_pytorch = as_pytorch("function", "function_views", "function_context", "function_outputs")
 
 
 def keeping(*which: str) -> Any:
