@@ -65,10 +65,11 @@ from nanotorch.ops import *  # noqa: F403 - one name per operation, each declare
 from nanotorch.ops import generator as random
 from nanotorch.ops.generator import Generator as Generator
 from nanotorch.ops.generator import default_generator as default_generator
+from nanotorch.torch_version import TorchVersion as _TorchVersion
 
 _sys.modules["nanotorch.random"] = random  # PyTorch has a module of that name
 
-__version__ = "0.1.0"
+__version__: str = _TorchVersion("0.1.0")
 newaxis = None
 
 if _TYPE_CHECKING:
@@ -90,8 +91,8 @@ else:  # what many programs do without is imported when it is used
             **ops.LATER,
             "nanotorch": (
                 "accelerator amp backends compiler cuda distributed distributions func functional "
-                "linalg mps multiprocessing nn optim return_types serialization special testing "
-                "types utils version xpu"
+                "linalg mps multiprocessing nn onnx optim return_types serialization special "
+                "testing types utils version xpu"
             ),
             "nanotorch.amp": "GradScaler autocast",
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",

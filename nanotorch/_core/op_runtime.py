@@ -101,6 +101,10 @@ def not_a_tensor(value: Any) -> TypeError:
     return refused(value, "Tensor")
 
 
+# What PyTorch computes for two numbers as well, as if the first were a tensor.
+OF_NUMBERS = ("add", "floor_divide", "mul", "sub", "true_divide")
+
+
 def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
     """The kernel on bare arrays, as formulas call it outside a recorded pass."""
     within = arguments[0] if o.variadic else arguments
@@ -110,6 +114,9 @@ def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
     else:
         if any(isinstance(x, Shadow) for x in within):
             raise NoValues
+        if o.name in OF_NUMBERS and all(isinstance(x, (bool, int, float)) for x in within[:2]):
+            first = np.array(within[0]).astype(dtypes.of_number(within[0]).numpy)
+            return o.functions[o.name](wrap(first), *within[1:], **named)
         if len(within):
             raise not_a_tensor(arguments[0])
     return o.namespace["kernel"](*arguments, **named)

@@ -14,7 +14,7 @@ from nanotorch._core.graph import AccumulateGrad, Edge, Node
 from nanotorch._core.heap import keep_freed_memory
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.layout import Layout
-from nanotorch._core.shown import Shown
+from nanotorch._core.shown import Shown, whole
 from nanotorch._core.views import Step, View, edge_of, view_edge
 from nanotorch._core.warned import warn
 from nanotorch.names.lookup import OutOfScope
@@ -37,6 +37,7 @@ new_node = object.__new__
 keep_freed_memory()  # large results come and go in every step
 
 
+@whole
 class Tensor(Layout, Exchange, metaclass=Shown):
     """An n-dimensional array whose operations can be recorded for differentiation.
 

@@ -38,6 +38,11 @@ OF_TENSORS = tuple(NAMES_OF_TENSORS.split())
 
 REASONS = (
     Reason(
+        "ONNX describes graphs of programs for other runtimes, which nanotorch does not make. "
+        "Save the weights by torch.save: other programs read the safetensors format",
+        r"onnx onnx.\w+",
+    ),
+    Reason(
         "TorchScript is a language of its own, compiled by PyTorch; nanotorch runs Python as it "
         "is. Remove the decorator, or use torch.compile for training steps",
         r"""jit Script\w+ script_method torch.\w+Type CompilationUnit AliasDb Argument ArgumentSpec
@@ -96,7 +101,7 @@ REASONS = (
         "runs Python as it is and has torch.compile for training steps",
         r"""fx export compiler.\w+ library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+
         sym_\w+ torch.cond while_loop hash_tensor foreach overrides DisableTorchFunction\w*
-        has_torch_function\w* handle_torch_function is_tensor_like torch_version classproperty
+        has_torch_function\w* handle_torch_function is_tensor_like classproperty
         classes func.debug_unwrap func.functionalize functional_datapipe
         get_file_path const_data_ptr is_set_to as_subclass grad_dtype Tensor.module_load
         set_multithreading_enabled is_multithreading_enabled is_view_replay_enabled
@@ -117,11 +122,6 @@ REASONS = (
         "it is made for compilers, which cannot do with views. Use the function without `_copy`, "
         "and `clone()`",
         r"\w+_copy",
-    ),
-    Reason(
-        "ONNX describes graphs of programs for other runtimes, which nanotorch does not make. "
-        "Save the weights by torch.save: other programs read the safetensors format",
-        r"onnx",
     ),
     Reason(
         "programs from the internet are not run by a name; fetch what you need",
@@ -148,7 +148,7 @@ REASONS = (
         "or torch.nn under the present name",
         r"""(torch|Tensor).(eig|lstsq|solve|matrix_rank|qr) symeig volatile
         reinforce ger_ triangular_solve nn.Container NLLLoss2d legacy_contiguous_format
-        autograd.variable_ range Tensor.resize Tensor.resize_as
+        autograd.variable_ Tensor.resize Tensor.resize_as
         CrossMapLRN2d nuclear_norm frobenius_norm profiler_legacy is_autocast_ipu\w*
         \w+_autocast_(ipu|xla|gpu|cpu)\w* is_autocast_(xla|cpu)\w*""",
     ),

@@ -12,6 +12,7 @@ from nanotorch._core.dtypes import dtype
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.hooks import HookDict
 from nanotorch._core.origins import wrote
+from nanotorch._core.shown import whole
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.module_state import ModuleState
@@ -34,6 +35,7 @@ HOOK_OPTIONS = (
 )
 
 
+@whole
 class Module(ModuleCall, ModuleState):
     """A part of a model: parameters, buffers, further modules, and a `forward`.
 

@@ -354,6 +354,12 @@ def product_of_arrays(a: Any, b: Any) -> Any:
     return np.matmul(a, b)
 
 
+@method(public=False)
+def __rmatmul__(self: Tensor, other: Any) -> Any:  # noqa: N807
+    """``other @ self``."""
+    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+
+
 @method(name="__matmul__", public=False)
 def matmul_operator(self: Tensor, other: Any) -> Any:
     """`matmul` as the operator `@`."""

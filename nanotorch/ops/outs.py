@@ -27,7 +27,7 @@ OF_ONE_TYPE = (
 OF_ANY_TYPE = ("cumprod", "cumsum", "nanmean", "nansum", "prod", "sum")
 CREATING = (
     "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn",
-    "randperm", "zeros",
+    "randperm", "range", "zeros",
 )
 JOINING = (
     "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack", "stack",

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, combination, integer
+from nanotorch._core.arguments import ABSENT, as_int, combination, integer, lacking
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn_once
+from nanotorch._core.warned import warn, warn_once
 from nanotorch.ops.arguments import as_number, given_tensors, number_in
 from nanotorch.ops.creation import OPTIONS, leaf, numpy_dtype
 
@@ -29,6 +29,16 @@ def spaced(more: str) -> tuple[str, ...]:
         for end in ("Tensor", "Number")
         for start in ("Tensor", "Number")
     )
+
+
+def check_steps(start: float, end: float, step: float) -> None:
+    """Refuse bounds to which no steps lead."""
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
 
 
 @public
@@ -67,12 +77,7 @@ def arange(
     kind = numpy_dtype(dtype) if dtype is not None or not whole else np.dtype(np.int64)
     if kind.kind == "b":
         raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    check_steps(start, end, step)
     if whole and kind == np.int64:
         for value in (start, end, step):
             if not -(2**63) <= value < 2**63:
@@ -86,6 +91,43 @@ def arange(
     else:
         values = int(start) + at * int(step)
     return leaf(values.astype(kind), requires_grad, device, layout)
+
+
+OLD_RANGE = (
+    "torch.range is deprecated and will be removed in a future release because its behavior is "
+    "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
+    "[start, end)."
+)
+
+
+@public
+def range(
+    start: Any = 0,
+    end: Any = ABSENT,
+    step: Any = 1,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from ``start`` to ``end``, which is one of them, in steps of ``step``.
+
+    Args:
+        dtype: default: the default dtype, also for integers.
+
+    Raises:
+        RuntimeError: if ``step`` is 0 or leads away from ``end``, or a number is infinite.
+
+    Warns:
+        UserWarning: that it is deprecated.
+    """
+    warn(OLD_RANGE)
+    if end is ABSENT:
+        raise lacking("range", "end")
+    start, end, step = as_number(start), as_number(end), as_number(step)
+    check_steps(start, end, step)
+    at = np.arange(math.floor((float(end) - float(start)) / float(step)) + 1)
+    return leaf((start + at * step).astype(numpy_dtype(dtype)), requires_grad, device)
 
 
 @public
@@ -187,7 +229,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         raise RuntimeError(
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )
-    order = list(range(len(axes)))
+    order = [position for position, _ in enumerate(axes)]
     if indexing == "xy" and len(axes) > 1:
         order[:2] = 1, 0  # the first tensor runs along the second dimension
     shape = [axes[position].numel() for position in order]

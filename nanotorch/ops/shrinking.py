@@ -50,7 +50,6 @@ def threshold_backward(g: Array, input: Array, threshold: float) -> Array:
 
 @op(
     input=lambda g, input, lambd: hardshrink_backward(g, input, lambd),
-    method=False,
     public=False,
     batch=elementwise,
 )

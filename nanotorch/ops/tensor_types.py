@@ -63,12 +63,18 @@ def dtype_of(kind: Any) -> DType:
         ValueError: for a text that names none.
         TypeError: for anything else.
     """
+    if kind is Tensor or kind == "torch.Tensor":
+        return dtypes.default.dtype
     if isinstance(kind, str):
         found = TYPES.get(kind.removeprefix("torch."))
         if found is None:
             raise ValueError(f"invalid type: '{kind}'")
         return found.dtype
-    return kind.dtype if isinstance(kind, tensortype) else dtypes.as_dtype(kind)
+    if isinstance(kind, tensortype):
+        return kind.dtype
+    if not isinstance(kind, DType):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    return kind
 
 
 @method(public=False)

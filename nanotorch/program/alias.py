@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import nanotorch
 from nanotorch.names.lookup import STAND_INS, told
 from nanotorch.names.scope import why_not
+from nanotorch.torch_version import TorchVersion
 from nanotorch.version import __version__ as pytorch_version
 
 PATH = str(Path(__file__).parent / "path")
@@ -46,6 +47,22 @@ class TorchFinder(MetaPathFinder, Loader):
         spec = ModuleSpec(fullname, self)
         spec.loader_state = module, module.__spec__
         return spec
+
+    def find_distributions(self, context: Any = None) -> Iterable[Any]:
+        """PyTorch as an installed distribution, for those who ask `importlib.metadata`."""
+        if getattr(context, "name", None) != "torch":
+            return ()
+        from importlib.metadata import Distribution  # it takes long to import
+
+        class Torch(Distribution):
+            def read_text(self, filename: str) -> str | None:
+                told = f"Metadata-Version: 2.1\nName: torch\nVersion: {nanotorch.__version__}\n"
+                return told if filename == "METADATA" else None
+
+            def locate_file(self, path: Any) -> Path:
+                return Path(nanotorch.__file__).parent / path
+
+        return (Torch(),)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module itself, which is loaded already."""
@@ -91,7 +108,8 @@ def as_torch() -> ModuleType:
             f"PyTorch has been imported already, from {there.__file__}; call "
             "nanotorch.as_torch() before the first `import torch`"
         )
-    nanotorch.__version__ = f"{pytorch_version}+nanotorch.{nanotorch.__version__}"
+    version = f"{pytorch_version}+nanotorch.{nanotorch.__version__}"
+    nanotorch.__version__ = TorchVersion(version)
     nanotorch.__name__ = "torch"
     sys.modules["torch"] = nanotorch
     for name, module in STAND_INS.items():

@@ -4,8 +4,13 @@ files   where bytes come from and go to, whole or not at all
 memory   tensors that share memory, taken apart and put together
 structure   everything around the tensors, as JSON
 foreign   what a file is that is none of ours
+allowed   what PyTorch would have to be allowed to run, which is noted only
 archive   tensors, structure and checks as the bytes of one file
 """
 
+from nanotorch.serialization.allowed import add_safe_globals as add_safe_globals
+from nanotorch.serialization.allowed import clear_safe_globals as clear_safe_globals
+from nanotorch.serialization.allowed import get_safe_globals as get_safe_globals
+from nanotorch.serialization.allowed import safe_globals as safe_globals
 from nanotorch.serialization.saving import load as load
 from nanotorch.serialization.saving import save as save

@@ -113,8 +113,9 @@ def test_without_a_program(tmp_path: Path) -> None:
 
 
 SAME = """
-import sys
-import torch, torch.nn as nn, torch.nn.functional as F, torch.optim.lr_scheduler
+import sys, numpy
+from importlib.metadata import distribution, version
+import torch, torch.onnx, torch.nn as nn, torch.nn.functional as F, torch.optim.lr_scheduler
 import torch.backends.cudnn as cudnn
 from torch import nn as again, save
 from torch.autograd import Function, Variable
@@ -136,13 +137,16 @@ assert isinstance(nanotorch.zeros(2), torch.Tensor)
 assert nn.__spec__.name == nn.__package__ == "nanotorch.nn"
 assert issubclass(nn.BatchNorm2d, nn.modules.batchnorm._BatchNorm) and _pair(3) == (3, 3)
 assert torch.__name__ == "torch" and torch.__version__.startswith("2.15.0+nanotorch.")
+assert torch.__version__ >= (2, 0) and torch.__version__ < "3"
+assert version("torch") == distribution("torch").version == torch.__version__
+assert version("numpy") == numpy.__version__ and torch.onnx.__name__ == "nanotorch.onnx"
 assert nanotorch.as_torch() is torch
 print("same")
 """
 LACKING = """
 for text in [
     "import torch.jit", "import torch.distributed.rpc", "from torch import fx",
-    "import torch.nope", "import torch.nn.nope as x", "import torch\\ntorch.onnx.export",
+    "import torch.nope", "import torch.nn.nope as x", "import torch.onnx\\ntorch.onnx.export",
 ]:
     try:
         exec(text)
@@ -166,7 +170,7 @@ def test_modules_that_are_not_there(tmp_path: Path) -> None:
         "ImportError | torch | cannot import name 'fx' from 'torch': out of scope",
         "ModuleNotFoundError | torch.nope | No module named 'torch.nope'",
         "ModuleNotFoundError | torch.nn.nope | No module named 'torch.nn.nope'",
-        "AttributeError | onnx | module 'torch' has no attribute 'onnx': out of scope",
+        "AttributeError | export | module 'torch.onnx' has no attribute 'export': out of scope",
     ]
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import activation, further_activation, normalization
 from nanotorch.nn.functional.dropout import alpha_dropout as alpha_dropped
@@ -39,7 +38,6 @@ def rrelu(
     return further_activation.rrelu(input, lower, upper, training)
 
 
-@method(public=False)
 def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
     """`nn.functional.hardshrink`."""
     result: Tensor = shrunk(input, lambd, out=out)
