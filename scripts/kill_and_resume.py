@@ -7,9 +7,14 @@ SIGKILL gives a process no chance to do anything. Every second kill waits for a 
 under way, so that it falls into the middle of writing one; some runs are killed again after they
 were resumed. In the end weights and metrics must equal, byte for byte, those of the unbroken run,
 and TensorBoard's curves must have every step once.
+
+Besides trainings by themselves, there are sweeps, of which a run or the sweep itself is killed,
+and programs with a `DataLoader`, of which a worker or the program itself is. A parent must tell of
+its child and go on or end, and no child may outlive its parent. These need Linux's /proc.
 """
 
 import argparse
+import os
 import random
 import signal
 import subprocess
@@ -17,7 +22,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +35,50 @@ EARLY = 0.1
 """The share of kills while a training is starting, more or less."""
 STARTING = 1.0
 """How many seconds that takes."""
+LONGEST_END = 60.0
+"""Seconds in which a child ends whose parent is gone, after the step or the sample it is at."""
+PROGRAM = """
+import pathlib, nanotorch as torch
+from nanotorch.utils.data import DataLoader, Dataset
+
+class Noisy(Dataset):
+    def __getitem__(self, index):
+        x = torch.randn(4) + index
+        return x, x.sum()
+    def __len__(self):
+        return 200
+
+if __name__ == "__main__":
+    shuffling = torch.Generator().manual_seed(1)
+    loader = DataLoader(Noisy(), 8, True, num_workers=2, generator=shuffling)
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(), torch.nn.Linear(8, 1))
+    optimizer = torch.optim.Adam(model.parameters())
+    epoch = step = 0
+    if pathlib.Path("state.pt").exists():
+        state = torch.load("state.pt")
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        loader.load_state_dict(state["loader"])
+        torch.set_rng_state(state["random"])
+        epoch, step = state["epoch"], state["step"]
+    while epoch < 12:
+        for x, y in loader:
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(model(x)[:, 0], y).backward()
+            optimizer.step()
+            step += 1
+            with open("steps.txt", "a") as file:
+                file.write(".")
+            if step % 5 == 0:
+                torch.save({
+                    "model": model.state_dict(), "optimizer": optimizer.state_dict(),
+                    "loader": loader.state_dict(), "random": torch.get_rng_state(),
+                    "epoch": epoch, "step": step,
+                }, "state.pt")
+        epoch += 1
+    torch.save(model.state_dict(), "final.pt")
+"""
 COMMON = ("log.plots=false", "log.progress=false", "checkpoint.seconds=0.02")
 
 
@@ -124,7 +175,8 @@ def writing(place: Path) -> bool:
 
 def progress(place: Path) -> int:
     """Return how much has been recorded."""
-    return sum(path.stat().st_size for path in place.glob("runs/*/*/metrics.jsonl"))
+    names = ("runs/*/*/metrics.jsonl", "runs/*/*/run*/*/metrics.jsonl", "steps.txt")
+    return sum(path.stat().st_size for name in names for path in place.glob(name))
 
 
 def kill(process: subprocess.Popen[bytes], place: Path, until: int, inside: bool) -> str:
@@ -153,6 +205,100 @@ def kill(process: subprocess.Popen[bytes], place: Path, until: int, inside: bool
     return "inside a checkpoint's writing" if writing(place) else "between checkpoints"
 
 
+def children(process: int) -> list[int]:
+    """Return the processes that a process has started and that have not ended."""
+    try:
+        words = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/children")]
+        return [int(word) for word in " ".join(words).split()]
+    except OSError:
+        return []
+
+
+def left(processes: list[int]) -> list[int]:
+    """Return which of some processes do not end."""
+    end = time.monotonic() + LONGEST_END
+    while (alive := [pid for pid in processes if is_alive(pid)]) and time.monotonic() < end:
+        time.sleep(0.05)
+    return alive
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process is at work, and not just waiting to be asked how it ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def kill_one(
+    process: subprocess.Popen[bytes], place: Path, until: int, child: bool
+) -> tuple[str, list[str]]:
+    """Kill a process that has children, or one of these.
+
+    Returns:
+        Who was killed, and what is wrong with what the other ones made of it.
+    """
+    found: list[int] = []
+    while not found or progress(place) < until:
+        found = children(process.pid)
+        if process.poll() is not None:
+            process.communicate()
+            return "finished before", []
+        time.sleep(0.001)
+    os.kill(found[0] if child else process.pid, signal.SIGKILL)
+    process.wait()
+    wrong = [f"process {pid} goes on without its parent" for pid in left(found)]
+    for pid in found:
+        if is_alive(pid):
+            os.kill(pid, signal.SIGKILL)
+    process.communicate()
+    if child and process.returncode not in (0, 1):
+        wrong.append(f"the parent of a killed child ended with {process.returncode}")
+    return "a child" if child else "a parent", wrong
+
+
+def with_workers(place: Path) -> subprocess.Popen[bytes]:
+    """Start the program with a `DataLoader`, which goes on from where it was, if it was."""
+    return subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=place, stderr=subprocess.PIPE)
+
+
+def attempt_workers(whole: Path, chance: random.Random, place: Path) -> tuple[list[str], list[str]]:
+    """As `attempt`, with a program of which a worker may be killed."""
+    moments, wrong = [], []
+    while True:
+        until = int(progress(place) + chance.random() * (progress(whole) - progress(place)))
+        moment, found = kill_one(with_workers(place), place, until, chance.random() < 0.5)
+        moments.append(f"{moment} (DataLoader)" if moment != "finished before" else moment)
+        wrong += found
+        if chance.random() > AGAIN:
+            break
+    finish(with_workers(place))
+    same = (place / "final.pt").read_bytes() == (whole / "final.pt").read_bytes()
+    return moments, wrong if same else [*wrong, "weights"]
+
+
+def sweep(place: Path) -> subprocess.Popen[bytes]:
+    """Start a sweep."""
+    experiment = EXPERIMENTS[0]
+    words = [word for word in arguments_of(experiment) if not word.startswith("log.progress")]
+    command = [sys.executable, str(ROOT / "scripts" / "sweep.py"), *words, "seed=0:3", "--jobs=2"]
+    return subprocess.Popen(command, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def attempt_sweep(whole: Path, chance: random.Random, place: Path) -> tuple[list[str], list[str]]:
+    """As `attempt`, with the runs of a sweep."""
+    child = chance.random() < 0.5
+    moment, wrong = kill_one(sweep(place), place, int(chance.random() * progress(whole)), child)
+    tables = [path.read_text("utf-8") for path in place.glob("runs/*/*/sweep.csv")]
+    if moment == "a child" and "killed by SIGKILL" not in "".join(tables):
+        wrong.append("no table tells of the killed run")
+    for path in place.glob("runs/*/*/run*/*/config.yaml"):
+        finish(start(["--resume", str(path.parent)], place))
+        (reference,) = whole.glob(f"runs/*/*/{path.parent.parent.name}/*")
+        wrong += differences(path.parent, reference)
+    return [f"{moment} (sweep)" if moment != "finished before" else moment], wrong
+
+
 def differences(directory: Path, reference: Path) -> list[str]:
     """Return in what a run differs from the one that was left alone."""
     found = [
@@ -175,14 +321,15 @@ def curves(directory: Path) -> dict[str, list[tuple[int, float]]]:
     }
 
 
-def attempt(experiment: Experiment, whole: Unbroken, place: Path, chance: random.Random,
-            inside: bool) -> tuple[list[str], list[str]]:  # fmt: skip
+def attempt(
+    experiment: Experiment, whole: Unbroken, chance: random.Random, place: Path
+) -> tuple[list[str], list[str]]:
     """Kill a run, perhaps twice, and resume it to its end.
 
     Returns:
         What it was doing when it was killed, and in what it differs from the unbroken run.
     """
-    moments = []
+    moments, inside = [], chance.random() < 0.5
     process = start(arguments_of(experiment), place)
     while True:
         # How far it gets is chosen by what it records: time means little on a busy machine.
@@ -222,18 +369,29 @@ def main() -> int:
             place.mkdir()
             wholes[experiment] = unbroken(experiment, place)
             print(f"{experiment.config}: run without being disturbed", flush=True)
+        turns: list[tuple[str, Callable[[Path], tuple[list[str], list[str]]]]] = [
+            (e.config, partial(attempt, e, wholes[e], chance)) for e in EXPERIMENTS
+        ]
+        if Path("/proc/self/task").exists():
+            for name, begin, again in (
+                ("DataLoader", with_workers, attempt_workers), ("sweep", sweep, attempt_sweep)
+            ):  # fmt: skip
+                place = Path(scratch, f"whole-{name}")
+                place.mkdir()
+                finish(begin(place))
+                print(f"{name}: run without being disturbed", flush=True)
+                turns.append((name, partial(again, place, chance)))
         while kills < options.kills:
-            experiment = EXPERIMENTS[runs % len(EXPERIMENTS)]
+            name, turn = turns[runs % len(turns)]
             place = Path(scratch, f"run-{runs}")
             place.mkdir()
-            whole = wholes[experiment]
-            moments, found = attempt(experiment, whole, place, chance, bool(runs % 2))
+            moments, found = turn(place)
             runs += 1
             seen.update(moments)
             kills += sum(moment != "finished before" for moment in moments)
             bad += bool(found)
             verdict = f"DIFFERS in {', '.join(found)}" if found else "equal"
-            print(f"{kills:3} {experiment.config}: {', '.join(moments)}: {verdict}", flush=True)
+            print(f"{kills:3} {name}: {', '.join(moments)}: {verdict}", flush=True)
     print(f"\n{kills} kills of {runs} runs: {runs - bad} equal to the unbroken run, {bad} not")
     print("\n".join(f"{count:4} {moment}" for moment, count in seen.most_common()))
     return 1 if bad else 0

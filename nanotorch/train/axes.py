@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -54,9 +55,9 @@ def parse_axis(argument: str) -> Axis:
         meant = did_you_mean(call[1], DRAWS)
         raise refusal(argument, f"nothing is drawn by {quoted(call[1])}{meant}")
     values = [value.strip() for value in parts(text)]
-    for index, value in enumerate(values):
-        if value in values[:index]:
-            raise refusal(argument, f"has the value {quoted(value)} twice")
+    if len(set(values)) < len(values):
+        twice = next(value for value, count in Counter(values).items() if count > 1)
+        raise refusal(argument, f"has the value {quoted(twice)} twice")
     return Axis(key, values)
 
 
