@@ -7,7 +7,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints
 from nanotorch._core.batch_functions import DYNAMIC, never, separately, under_vmap
-from nanotorch._core.copying import address, order_of, whole_memory
+from nanotorch._core.copying import address, like, order_of, whole_memory
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
@@ -29,7 +29,9 @@ KERNELS: Any = {"select": select, "slice": slice_along, "diagonal": diagonal}
 
 
 def alike(input: Array) -> Array:
-    """A copy whose elements lie in memory as those of ``input`` do, gaps included."""
+    """A copy whose elements lie in memory as those of ``input`` do, gaps included; each apart."""
+    if order_of(input) == "C":
+        return like(input)
     memory = whole_memory(input).copy()
     start = address(input) - address(whole_memory(input))
     return np.ndarray(input.shape, input.dtype, memory, start, input.strides)
@@ -150,7 +152,7 @@ def placed_by_layout(input: Array, src: Array, layout: Layout, source: Layout) -
     if src.shape != layout[0]:
         raise unlike(src.shape, layout[0])
     out = alike(input)
-    np.asarray(strided_view(out, layout, source))[...] = src
+    np.asarray(strided_view(out, layout, layout_of(out)))[...] = src
     return out
 
 

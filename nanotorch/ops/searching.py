@@ -47,7 +47,7 @@ def distinct(input: Array, dim: int | None, consecutive: bool) -> tuple[Array, A
     values = whole[first]
     if dim is None or not input.ndim:
         return values, inverse.reshape(input.shape), counts
-    return np.ascontiguousarray(np.moveaxis(values, 0, dim)), inverse, counts
+    return np.moveaxis(np.ascontiguousarray(values), 0, dim), inverse, counts
 
 
 @op(
@@ -217,6 +217,8 @@ def check_search(edges: Array, values: Array, right: bool, side: str | None) -> 
             "boundaries tensor and input value tensor must match, but we got boundaries tensor "
             f"{list(edges.shape)} and input value tensor {list(values.shape)}"
         )
+    if edges.dtype.kind == values.dtype.kind == "b":
+        raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'Bool'")
 
 
 @public

@@ -213,10 +213,12 @@ def middle_slope(g: Any, input: Any, out: Any) -> Any:
 
 def middle_along(input: Array, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Array, Array]:
     """The median along a dimension, and its index."""
+    if input.ndim:
+        require_elements("median", input, (dim,))
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"median_out\" not implemented for 'Bool'")
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
-    require_elements("median", input, (dim,))
-    refuse_bool("median", input)
     return at_rank(input, middle_rank(input, dim, skip_nan), dim, keepdim)
 
 

@@ -136,6 +136,21 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         "PyTorch cannot differentiate the quotient by integers that `addcdiv_` takes",
     ),
     (
+        r"RuntimeError: ZeroTensors are immutable.*",
+        None,
+        "PyTorch's gradient of `sgn` is one number for all elements, to which nothing can be added",
+    ),
+    (
+        r"RuntimeError: Found dtype \w+ but expected \w+",
+        None,
+        "PyTorch cannot differentiate a Huber loss of two dtypes, which it computes",
+    ),
+    (
+        None,
+        r"RuntimeError: Expected size for first two dimensions of batch2 tensor to be: .*",
+        "PyTorch does not compare how many keys and values there are in attention",
+    ),
+    (
         r"IndexError: index out of range in self",
         r"RuntimeError: index_select\(\): self indexing axis dim should be positive",
         "two texts for an index into nothing",

@@ -465,6 +465,7 @@ CASES: dict[str, tuple[str, ...]] = {
         "t2 = torch.tensor(1.0)",
         "t2.unique(dim=0)",
         "t2.unique_consecutive(dim=0)",
+        "t0.detach().unique(dim=1).view(-1)",
         "torch.trapezoid(t2)",
         "torch.cumulative_trapezoid(t2)",
         "t0[0].index_reduce(0, torch.tensor([0]), t0[0, 0], 'prod')",
@@ -482,6 +483,9 @@ CASES: dict[str, tuple[str, ...]] = {
     ),
     "bools that are refused": (
         "torch.isin(t0 > 0, t0 > 0)",
+        "torch.searchsorted(t0[0] > 0, t0 > 0)",
+        "(t0 > 0).median(0)",
+        "(t0 > 0).any().nanmedian(-1)",
         "torch.trapezoid(t0 > 0)",
         "torch.cumulative_trapezoid(t0, t0 > 0)",
     ),
@@ -495,6 +499,8 @@ CASES: dict[str, tuple[str, ...]] = {
         "torch.nn.functional.group_norm(t2, 1)",
         "t3 = torch.nn.functional.batch_norm(t2, None, None, training=True)",
         "torch.nn.functional.batch_norm(torch.ones(1), None, None, training=True)",
+        "t5 = torch.nn.functional.batch_norm(t2, None, None, t0[:, 0], t0[:, 1], training=True)",
+        "t5.sum().backward()",
     ),
     "losses and tangents of integers": (
         "t2 = torch.ones(2, 3, dtype=torch.int64)",
@@ -518,5 +524,14 @@ CASES: dict[str, tuple[str, ...]] = {
         "t6 = torch.nn.functional.dropout(t0.detach().expand(2, 2, 3), 0.5)",
         "t7 = t0.detach().sigmoid().expand(2, 2, 3).bernoulli()",
         "t8 = torch.normal(t0.detach().expand(2, 2, 3), 1.0)",
+    ),
+    "parts of expanded tensors are written apart": (
+        "t2 = t0[:, :2].expand(2, 2, 2)",
+        "t3 = torch.arange(4.0).double().view(2, 2)",
+        "t4 = t2.slice_scatter(t3[:, None], 1, 0, 1)",
+        "t5 = t2.select_scatter(t3, 1, 0)",
+        "t6 = t2.diagonal_scatter(t3)",
+        "t7 = t2.detach().as_strided_scatter(t3[0], (2,), (3,))",
+        "(t4 * t5 * t6).sum().backward()",
     ),
 }

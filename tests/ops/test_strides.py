@@ -20,7 +20,6 @@ FIRST = (
 )
 BY_STEPS = "computed in several steps of NumPy's, which lay results in order"
 OTHER_KERNEL = "PyTorch's kernel leaves its own order"
-TURNED = "PyTorch turns a column that is looked for to the front, and its result back"
 LAPACK = "PyTorch gives out LAPACK's memory, which goes column by column"
 EXCEPTIONS = {
     **dict.fromkeys(
@@ -41,7 +40,6 @@ EXCEPTIONS = {
         ],
         OTHER_KERNEL,
     ),
-    **dict.fromkeys(["unique", "unique_consecutive"], TURNED),
     **dict.fromkeys(
         [
             "inverse", "linalg.inv", "linalg.inv_ex", "linalg.solve", "linalg.solve_ex",

@@ -78,14 +78,14 @@ def normalized_channels(
     eps: float,
 ) -> Tensor:
     """`batch_norm` of an input with channels."""
+    if not input._array.size:
+        return of_nothing(input, weight, bias)
     shape = input._array.shape
     check_sizes(shape[1], running_mean, running_var, weight, bias, training)
     if not input.is_floating_point():
         raise NotImplementedError(f"\"batch_norm\" not implemented for '{input.dtype.char}'")
     check_mixed(input, weight, bias, running_mean, running_var)
     constants_given("native_batch_norm", running_mean=running_mean, running_var=running_var)
-    if not input._array.size:
-        return of_nothing(input, weight, bias)
     plan = channels(shape, weight is not None or bias is not None)
     if training:
         kept = of_batch(input, plan, running_mean, running_var, momentum, eps)
@@ -97,9 +97,8 @@ def normalized_channels(
 
 def of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     """An input without elements, normalized; its gradients for weight and bias are zeros."""
-    shape = (-1, *(1,) * (input.dim() - 2))
-    out = input.clone() if weight is None else input * weight.view(shape)
-    return out if bias is None else out + bias.view(shape)
+    out = input.clone() if weight is None else input * weight[0]
+    return out if bias is None else out + bias[0]
 
 
 def of_batch(
