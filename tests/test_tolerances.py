@@ -25,7 +25,7 @@ def off(tensor: Any, factor: float) -> tuple[Any, Any]:
 def test_a_sum_in_any_order_passes(dtype: str, depth: int) -> None:
     """One after another, backwards, by pairs and by blocks, layer after layer."""
     rng = np.random.default_rng(0)
-    x = rng.standard_normal((64, 1000)).astype(dtype)
+    x = rng.standard_normal((4, 1000)).astype(dtype)
     weights = [(rng.standard_normal((1000, 1000)) / 1000**0.5).astype(dtype) for _ in range(depth)]
     orders = [np.arange(1000), np.arange(1000)[::-1], rng.permutation(1000)]
     answers = []
