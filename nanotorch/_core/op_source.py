@@ -249,6 +249,9 @@ SITE = (
 )
 
 
+COPIES = ("clone", "to_copy")  # also those of inference tensors have a history
+
+
 def record(o: "Op", *, inplace: bool) -> list[str]:
     """Make the node, if some input requires grad."""
     names = list(o.formulas)
@@ -265,6 +268,8 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
         lines = ["if recording and r.dtype.kind == 'f':"]
     else:
         lines = [f"if recording and ({asks}):"]
+        lone = len(o.inputs) == 1 and o.name not in COPIES
+        leaf_edge = "lone_leaf_edge" if lone else "leaf_edge"
         for n in names:
             if n in o.optional:
                 lines.append(f"    e_{n} = NO_EDGE if {n} is None else edge_of({n})")
@@ -273,7 +278,7 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
                     f"    e_{n} = {n}._edge",
                     f"    if {n}._view is not None: e_{n} = edge_of({n})",
                     f"    elif e_{n} is None:",
-                    f"        e_{n} = leaf_edge({n}) if {n}._requires_grad else NO_EDGE",
+                    f"        e_{n} = {leaf_edge}({n}) if {n}._requires_grad else NO_EDGE",
                 ]
     lines += [
         f"    if {' or '.join(f'e_{n} is not NO_EDGE' for n in names)}:",

@@ -77,7 +77,7 @@ def settle(
         differentiable += 1
         if is_dirty and out.requires_grad and out._edge is None:
             raise RuntimeError(LEAF)
-        elif is_dirty and is_input:
+        if is_dirty and is_input:
             attach_written(out, node, number, inputs, len(results))
         else:
             results[number] = attach(out, node, number, is_input)

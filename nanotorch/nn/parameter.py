@@ -7,6 +7,8 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import require_bool
 from nanotorch._core.copying import attributes_of, like
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.inference import REQUIRED
 from nanotorch._core.tensor import Tensor, require_float, wrap
 
 
@@ -18,7 +20,8 @@ class Parameter(Tensor):
         requires_grad: whether operations on it are recorded. Default: True.
 
     Raises:
-        RuntimeError: if it should require grad and its dtype is not a floating-point one.
+        RuntimeError: if it should require grad and its dtype is not a floating-point one, or it is
+            an inference tensor outside inference mode.
     """
 
     _shown = "torch.nn.parameter.Parameter"
@@ -31,6 +34,8 @@ class Parameter(Tensor):
         require_bool(requires_grad, ("_make_subclass", "require_grad", 3))
         if requires_grad:
             require_float(data._array)
+            if mode.enabled is not None and data.is_inference():
+                raise RuntimeError(REQUIRED)
         self: Parameter = object.__new__(cls)
         self._array, self._cell = data._array, data._cell
         self._requires_grad = requires_grad

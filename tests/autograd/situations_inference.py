@@ -188,3 +188,28 @@ def modules(torch: Any) -> Any:
     loss = model(torch.ones(1, 2)).sum()
     loss.backward()
     return [out, out.is_inference(), model[0].bias.grad]
+
+
+def leaves_outside(torch: Any) -> Any:
+    """What is computed of an inference tensor that requires grad, outside the mode."""
+    with torch.inference_mode():
+        a = torch.ones(3, requires_grad=True)
+    w = leaf(torch, 1.0, 2.0, 3.0)
+    alone = [a.view(3), a[:2], a.unbind()[0], a.expand(2, 3), a.exp(), a.sum(), a.relu()]
+    kept = [a.clone(), a.double(), a + w, torch.cat([a, w]), a * torch.ones(3)]
+    (a + w).sum().backward()
+    return [
+        [[t.requires_grad, t.grad_fn is None, t.is_inference()] for t in alone],
+        [t.requires_grad for t in kept],
+        [a.grad, w.grad],
+        raised(lambda: a.sum().backward()),
+        raised(lambda: a * w),
+    ]
+
+
+def parameters(torch: Any) -> Any:
+    parameter = torch.nn.Parameter
+    with torch.inference_mode():
+        a = torch.ones(3)
+        inside = parameter(a).requires_grad
+    return [inside, raised(parameter, a), parameter(a, requires_grad=False).requires_grad]
