@@ -104,11 +104,13 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextmanager
-def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True) -> Iterator[None]:
+def fork_rng(
+    devices: Iterable[Any] | None = None, enabled: bool = True, *, device_type: str | None = None
+) -> Iterator[None]:
     """A block after which the default generator continues as if the block had drawn nothing.
 
     Args:
-        devices: accepted for PyTorch's sake.
+        devices, device_type: accepted for PyTorch's sake.
         enabled: whether to do so. Default: True.
     """
     state = get_rng_state() if enabled else None

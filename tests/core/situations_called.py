@@ -89,6 +89,13 @@ def versions(torch: Any) -> Any:
     ]  # fmt: skip
 
 
+def blocks_of_a_generator(torch: Any) -> Any:
+    torch.manual_seed(0)
+    with torch.random.fork_rng(devices=[], device_type="cpu"):
+        first = torch.rand(1).item()
+    return [first == torch.rand(1).item(), raised(torch.random.fork_rng, [], True, kind="cpu")]
+
+
 def flags_of_cudnn(torch: Any) -> Any:
     cudnn, seen = torch.backends.cudnn, []
     for flags in ({}, {"enabled": True, "benchmark": True}, {"deterministic": True}):
