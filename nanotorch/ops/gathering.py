@@ -266,6 +266,7 @@ def add_along(input: Array, dim: int, index: Array, src: Array) -> Array:
     """Add ``src`` into ``input`` along ``dim``, after a check."""
     check_index("scatter", input, index, dim, src)
     same_dtype(input, src)
+    index = index.reshape(index.shape or (1,))  # a single one may take the first of several
     return added(input, dim, index, src.reshape(src.shape or (1,)))
 
 

@@ -534,4 +534,9 @@ CASES: dict[str, tuple[str, ...]] = {
         "t7 = t2.detach().as_strided_scatter(t3[0], (2,), (3,))",
         "(t4 * t5 * t6).sum().backward()",
     ),
+    "a single index takes the first of several": (
+        "t2 = t0[0].scatter_add(-1, torch.tensor(0), t1[0])",
+        "t3 = t0[0].clone().scatter_add_(0, torch.tensor(2), t1[1])",
+        "(t2 * t3).sum().backward()",
+    ),
 }
