@@ -11,6 +11,7 @@ from nanotorch._core.batched import Batch
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, op
 from nanotorch._core.out import SAME, Out
+from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors, number_in
 from nanotorch.ops.elementwise import check_factor
@@ -205,7 +206,7 @@ def addbmm(
         sizes = [f"{m.shape[1]}x{m.shape[2]}" for m in (batch1, batch2)]
         raise RuntimeError(f"Incompatible matrix sizes for bmm ({sizes[0]} and {sizes[1]})")
     check_bmm(batch1, batch2)
-    total = np.add.reduce(product(batch1, batch2), 0, input.dtype)
+    total = sum_over(product(batch1, batch2), (0,)).astype(input.dtype, copy=False)
     return added(scaled(total, alpha), input, beta)
 
 

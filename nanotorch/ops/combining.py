@@ -11,6 +11,7 @@ from nanotorch._core.batch_rules import matrices, one_by_one
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, Arrays, method, op, public
+from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, given_tensors
 from nanotorch.ops.comparison import zero_where
@@ -243,7 +244,7 @@ def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
         if not way.shape[-1]:
             return np.zeros(way.shape[:-1], x1.dtype)
         return norm_along(way, p, (way.ndim - 1,), False)
-    squares = [np.square(x).sum(-1) for x in (x1, x2)]
+    squares = [sum_over(np.square(x), (x.ndim - 1,)) for x in (x1, x2)]
     product = x1 @ x2.swapaxes(-1, -2)
     total = squares[0][..., :, None] + squares[1][..., None, :] - 2 * product
     return np.sqrt(np.maximum(total, 0))

@@ -15,7 +15,7 @@ from nanotorch.ops.arguments import as_number
 from nanotorch.ops.blending import NAMES
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.inplace import blank, writer
-from nanotorch.ops.reduction import reverse_cumsum
+from nanotorch.ops.reduction import reverse_cumsum, running_sum
 
 Compared = Callable[[Array, Array], Array]
 
@@ -94,7 +94,7 @@ def cumsum_written(input: Array, dim: int) -> Array:
     """The kernel of `cumsum_`."""
     if input.dtype.kind == "b":
         raise NotImplementedError("\"cumsum_out_cpu\" not implemented for 'Bool'")
-    return np.cumsum(input, dim, input.dtype) if input.ndim else input
+    return running_sum(input, dim, input.dtype)
 
 
 @method(public=False)

@@ -7,6 +7,7 @@ import numpy as np
 
 from nanotorch._core.batch_rules import Call
 from nanotorch._core.op import Array, op
+from nanotorch._core.sums import sum_over, sum_rows
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.slicing import slice_along
@@ -86,14 +87,14 @@ def correlated(g: Array, input: Array, at: Windows, groups: int) -> Array:
     source, out = padded(input, at.padding), outputs // groups
     if at.flat and outputs == groups == input.shape[1]:
         rows_of_g = at.among(g, groups)[:, :, 0]
-        sums = [np.vecdot(piece, rows_of_g).sum(0) for piece in at.shifted(source)]
+        sums = [sum_rows(np.vecdot(piece, rows_of_g)) for piece in at.shifted(source)]
         return np.stack(sums, 1).reshape(outputs, 1, *at.kernel)
     values = at.among(g, groups, True)
     total = np.zeros((groups, rows, out), g.dtype)
     for part in chunks(samples, groups * rows * max(at.count, out) * g.itemsize):
         columns, among = at.columns(source[part], groups), values[part]
         if at.count >= rows:  # the products of samples are small beside their columns
-            total += np.matmul(columns, among).sum(0)
+            total += sum_over(np.matmul(columns, among), (0,))
         else:
             left = columns.transpose(1, 2, 0, 3).reshape(groups, rows, -1)
             total += np.matmul(left, among.swapaxes(0, 1).reshape(groups, -1, out))

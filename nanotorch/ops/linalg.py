@@ -9,6 +9,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import Array, method, op
+from nanotorch._core.sums import DOUBLE, sum_over, sum_products
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number
 from nanotorch.ops.comparison import zero_where
@@ -68,7 +69,7 @@ def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) ->
     if ord and all(input.shape[d] == 1 for d in dim):  # no power that over- or underflows
         return maximum_of_all(np.abs(input), dim, None, None, keepdim)
     if ord == 2:
-        return np.sqrt(add_all(input * input, dim, None, None, keepdim))
+        return np.sqrt(sum_products(input, input, dim, keepdim))
     if (math.isinf(ord) or ord < 0) and any(input.shape[d] == 0 for d in dim):
         raise RuntimeError(
             f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the "
@@ -80,9 +81,11 @@ def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) ->
     if ord == 0:
         return add_all(size != 0, dim, input.dtype, None, keepdim)
     if ord == 1:
-        return add_all(size, dim, None, None, keepdim)
+        return sum_over(size, dim, keepdim)
     # Not the operator: of a single number it would compute other last bits than of an array.
-    return np.power(add_all(size**ord, dim, None, None, keepdim), 1 / ord, out=...)
+    total = sum_over(np.power(size, ord, out=...), dim, keepdim)
+    # In single precision already the exponent would not be exact.
+    return np.power(total, 1 / ord, dtype=DOUBLE, out=...).astype(input.dtype, copy=False)
 
 
 def vector_norm(

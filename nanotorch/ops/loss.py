@@ -13,7 +13,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.batch_rules import Call, one_by_one, per_sample
 from nanotorch._core.op import Array, op
 from nanotorch._core.op_runtime import number
-from nanotorch._core.sums import sum_of_squares
+from nanotorch._core.sums import sum_of_squares, sum_whole
 from nanotorch._core.tensor import wrap
 from nanotorch.ops.activation import sigmoid
 from nanotorch.ops.comparison import tied
@@ -26,7 +26,7 @@ def reduced(values: Array, reduction: str) -> Array:
     """The mean, the sum, or the values themselves."""
     if reduction == "none":
         return values
-    total = np.add.reduce(values, None)
+    total = sum_whole(values)
     return total / values.dtype.type(values.size) if reduction == "mean" else total
 
 
@@ -269,8 +269,8 @@ def nll(
     values = np.where(counted, -np.take_along_axis(input, at, 1)[:, 0] * weights, 0)
     if reduction == "none":
         return values
-    total = np.add.reduce(values, None)
-    return total / np.add.reduce(weights, None) if reduction == "mean" else total
+    total = sum_whole(values)
+    return total / sum_whole(weights) if reduction == "mean" else total
 
 
 @op(
@@ -297,7 +297,7 @@ def nll_spread(
         return out
     weights = class_weights(target, weight, ignore_index, input.dtype)
     if reduction == "mean":
-        shares = weights / np.add.reduce(weights, None)
+        shares = weights / sum_whole(weights)
         # Where all samples are ignored, the mean is 0 / 0, but its gradient is 0.
         weights = np.where(target == ignore_index, weights, shares)
     out = np.zeros(shape, input.dtype)

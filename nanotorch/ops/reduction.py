@@ -12,7 +12,7 @@ from nanotorch._core.batch_rules import dimensions, in_rows, leading
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.sums import HALF, OF_BLAS, in_single, sum_over
+from nanotorch._core.sums import DOUBLE, SINGLE, sum_over, sum_whole
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.shape import reshape, transpose, unsqueeze
 
@@ -76,12 +76,10 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
 )
 def sum_all(input: Array, dtype: DType | None = None) -> Array:
     """The sum of all elements."""
-    kind = input.dtype
-    if dtype is None and kind in OF_BLAS:
-        return add_all(input, None)
-    if dtype is None and kind == HALF:
-        return in_single(input, None)
-    return add_all(input, None, sum_dtype(input, dtype))
+    kind = sum_dtype(input, dtype)
+    if kind.kind == "f":
+        return sum_whole(input.astype(kind, copy=False))
+    return add_all(input, None, kind)
 
 
 @op(
@@ -95,9 +93,10 @@ def sum_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
 ) -> Array:
     """The sum along dimensions."""
-    if dtype is None and input.dtype.kind == "f":
-        return sum_over(input, dim, keepdim)
-    return add_all(input, dim, sum_dtype(input, dtype), None, keepdim)
+    kind = sum_dtype(input, dtype)
+    if kind.kind == "f":
+        return sum_over(input.astype(kind, copy=False), dim, keepdim)
+    return add_all(input, dim, kind, None, keepdim)
 
 
 NOT_GIVEN: Any = object()
@@ -167,9 +166,9 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtypes.as_dtype(dtype).numpy
-    if kind == HALF:
-        return np.true_divide(add_all(input, None, np.float32), input.size).astype(kind)
-    return np.true_divide(add_all(input, None, kind), input.size, dtype=kind)
+    # Half precision alone would not reach far.
+    held = input.astype(SINGLE if kind.itemsize == 2 else kind, copy=False)
+    return np.true_divide(sum_whole(held), input.size, dtype=held.dtype).astype(kind, copy=False)
 
 
 @op(
@@ -188,7 +187,7 @@ def mean_along(
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtypes.as_dtype(dtype).numpy
     # Half precision alone would not reach far.
-    held = input.astype(np.float32 if kind == HALF else kind, copy=False)
+    held = input.astype(SINGLE if kind.itemsize == 2 else kind, copy=False)
     total = sum_over(held, dim, keepdim)
     return np.asarray(np.true_divide(total, count(input.shape, dim))).astype(kind, copy=False)
 
@@ -223,14 +222,25 @@ def mean(
 )
 def cumsum_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
     """Running sums along one dimension."""
-    kind = sum_dtype(input, dtype)
-    return np.cumsum(input, dim, kind) if input.ndim else input.astype(kind)
+    return running_sum(input, dim, sum_dtype(input, dtype))
+
+
+def running_sum(input: Array, dim: int, kind: np.dtype) -> Array:
+    """Running sums; those of floating-point numbers are added in double precision."""
+    if not input.ndim:
+        return input.astype(kind)
+    if kind.kind != "f":
+        return np.cumsum(input, dim, kind)
+    held = input.astype(kind, copy=False).astype(DOUBLE)
+    return np.add.accumulate(held, dim).astype(kind, copy=False)
 
 
 @op(input=lambda g, dim: cumsum_along(g, dim), method=False, public=False)
 def reverse_cumsum(input: Array, dim: int) -> Array:
     """Running sums from the end: the adjoint of `cumsum`."""
-    return np.flip(np.cumsum(np.flip(input, dim), dim), dim).copy() if input.ndim else input.copy()
+    if not input.ndim:
+        return input.copy()
+    return np.flip(running_sum(np.flip(input, dim), dim, input.dtype), dim).copy()
 
 
 @method
@@ -353,7 +363,7 @@ def logsumexp_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """``log(sum(exp(input)))`` along dimensions, without overflow."""
     top = maximum_of_all(input, dim, None, None, True, -np.inf)
     top = np.where(np.isfinite(top), top, input.dtype.type(0))
-    total = np.log(add_all(np.exp(input - top), dim, None, None, keepdim))
+    total = np.log(sum_over(np.exp(input - top), dim, keepdim))
     return total + top.reshape(total.shape)
 
 

@@ -11,6 +11,7 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op, public
+from nanotorch._core.sums import DOUBLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import logical_xor
 from nanotorch.ops.creation import zeros_like
@@ -151,8 +152,13 @@ def scaled_sums(weights: Array, exponents: Array, scale: Array, dim: int) -> Arr
     parts = []
     for sign in (1, -1):
         logs = np.log(np.maximum(sign * weights, 0)) + exponents
-        parts.append(np.exp(np.logaddexp.accumulate(logs, dim) + scale))
-    return np.asarray(parts[0] - parts[1])
+        parts.append(np.exp(running_logarithm(logs, dim) + scale))
+    return np.asarray(parts[0] - parts[1]).astype(weights.dtype)
+
+
+def running_logarithm(logs: Array, dim: int) -> Array:
+    """The logarithm of the running sums of ``exp(logs)``, added in double precision."""
+    return np.logaddexp.accumulate(logs.astype(DOUBLE), dim)
 
 
 @op(
@@ -196,7 +202,9 @@ def logcumsumexp_along(input: Array, dim: int) -> Array:
     if input.dtype.kind != "f":
         kind = dtypes.of_array(input).char
         raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{kind}'")
-    return np.logaddexp.accumulate(input, dim) if input.ndim else input.copy()
+    if not input.ndim:
+        return input.copy()
+    return running_logarithm(input, dim).astype(input.dtype)
 
 
 @method

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.op import Array
-from nanotorch._core.sums import BLOCK, sum_columns, sum_rows
+from nanotorch._core.sums import inner_products, sum_columns, sum_rows
 
 TOGETHER = 1 << 15  # elements of the rows that are taken at once
 
@@ -20,14 +20,6 @@ def pieces(rows: int, columns: int) -> Iterator[slice]:
     step = max(1, TOGETHER // max(columns, 1))
     for start in range(0, rows, step):
         yield slice(start, start + step)
-
-
-def inner_products(a: Array, b: Array) -> Array:
-    """Of the rows of two matrices."""
-    if a.shape[1] <= BLOCK:
-        products: Array = np.vecdot(a, b)
-        return products
-    return sum_columns(a * b)
 
 
 def standardize(x: Array, w: Any, b: Any, eps: float) -> tuple[Array, Array, Array]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nanotorch._core.op import Array, op
-from nanotorch._core.sums import sum_columns, sum_rows
+from nanotorch._core.sums import sum_over, sum_products
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.elementwise import rsqrt
 from nanotorch.ops.reduction import mean_along, sum_along
@@ -23,7 +23,6 @@ from nanotorch.ops.shape import reshape
 from nanotorch.ops.standard_rows import slopes_of_rows
 
 NONE = np.zeros(0, np.float32)
-LONG = 4096  # longer inner products are taken apart, which keeps them exact
 
 
 class Plan(NamedTuple):
@@ -73,39 +72,10 @@ class Kept:
 # Sums and means; the dimensions are kept
 
 
-def total(values: Array, axes: tuple[int, ...]) -> Array:
-    """The sum along some dimensions: by products where they come first or last."""
-    full, shape = values.shape, tuple(1 if d in axes else n for d, n in enumerate(values.shape))
-    if not values.size:
-        return np.add.reduce(values, axes, keepdims=True)
-    last = values.ndim
-    while last and (last - 1 in axes or full[last - 1] == 1):
-        last -= 1
-    first = 0
-    while first < last and (first in axes or full[first] == 1):
-        first += 1
-    columns, rows = math.prod(full[last:]), math.prod(full[:first])
-    if columns != 1:
-        values = sum_columns(values.reshape(-1, columns))
-    if rows != 1:
-        values = sum_rows(values.reshape(rows, -1))
-    middle = tuple(d - first for d in axes if first <= d < last)
-    if middle:
-        values = np.add.reduce(values.reshape(full[first:last]), middle)
-    return values.reshape(shape)
-
-
 def mean(values: Array, axes: tuple[int, ...]) -> Array:
     """The mean along some dimensions."""
-    return total(values, axes) / values.dtype.type(math.prod(values.shape[d] for d in axes))
-
-
-def total_of_products(a: Array, b: Array, axes: tuple[int, ...]) -> Array:
-    """The sum of `a b` along some dimensions: by inner products where the last is one of them."""
-    columns = a.shape[-1]
-    if a.ndim - 1 in axes and 1 < columns <= LONG:
-        return total(np.vecdot(a, b)[..., None], axes)
-    return total(a * b, axes)
+    count = math.prod(values.shape[d] for d in axes)
+    return sum_over(values, axes, True) / values.dtype.type(count)
 
 
 def canonical(values: Array, plan: Plan) -> Array:
@@ -120,7 +90,7 @@ def moments(input: Array, plan: Plan, kept: Kept) -> Array:
     values = canonical(input, plan)
     kept.mean = mean(values, plan.axes)
     kept.centred = values - kept.mean
-    squares = total_of_products(kept.centred, kept.centred, plan.axes)
+    squares = sum_products(kept.centred, kept.centred, plan.axes, True)
     return squares / values.dtype.type(plan.size)
 
 
@@ -198,19 +168,19 @@ def by_channel(g: Array, w: Array | None, centred: Array, plan: Plan, kept: Kept
 
     Then all that is needed are the sums of `g` and `g h` over these.
     """
-    sums = total(g, plan.inner)
-    alike = total_of_products(g, centred, plan.inner) * kept.scale
+    sums = sum_over(g, plan.inner, True)
+    alike = sum_products(g, centred, plan.inner, True) * kept.scale
     of_weight = of_bias = NONE
     if plan.affine is not None:
-        of_weight, of_bias = total(alike, plan.others), total(sums, plan.others)
+        of_weight, of_bias = (sum_over(v, plan.others, True) for v in (alike, sums))
     of_input = g * (kept.scale if w is None else kept.scale * w)
     if not kept.fixed:
         if w is not None:
             sums, alike = sums * w, alike * w
         rest = tuple(d for d in plan.axes if d not in plan.inner)
         share = kept.scale / g.dtype.type(plan.size)
-        taken = centred * (total(alike, rest) * (share * kept.scale))
-        taken += total(sums, rest) * share
+        taken = centred * (sum_over(alike, rest, True) * (share * kept.scale))
+        taken += sum_over(sums, rest, True) * share
         of_input -= taken
     return of_input, of_weight, of_bias
 

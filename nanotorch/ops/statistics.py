@@ -11,6 +11,7 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op, public
+from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.warned import warn
 from nanotorch.ops.comparison import isnan, logical_not, zero_where
@@ -32,7 +33,12 @@ from nanotorch.ops.reduction import (
     sum_dtype,
 )
 from nanotorch.ops.shape import t, unsqueeze
-from nanotorch.ops.variance import spread_arguments, variance_slope
+from nanotorch.ops.variance import (
+    require_float_input,
+    spread_and_mean,
+    spread_arguments,
+    variance_slope,
+)
 
 # Without nan
 
@@ -52,6 +58,8 @@ def nansum_along(
     """The kernel of `nansum`."""
     kind = sum_dtype(input, dtype)
     known = np.where(input == input, input, input.dtype.type(0))
+    if kind.kind == "f":
+        return sum_over(known.astype(kind, copy=False), dim, keepdim)
     return add_all(known, dim, kind, None, keepdim)
 
 
@@ -152,21 +160,6 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
 # Spread and mean
 
 
-def spread_and_mean(
-    name: str, input: Array, dim: tuple[int, ...], keepdim: bool, correction: float
-) -> tuple[Array, Array]:
-    """The variance and the mean along dimensions."""
-    if input.dtype.kind != "f":
-        raise NotImplementedError(f"{name} only support floating point and complex dtypes")
-    input = np.asarray(input, order="C")
-    n = count(input.shape, dim)
-    mean = np.true_divide(add_all(input, dim, None, None, True), n)
-    centred = input - mean
-    squares = add_all(centred * centred, dim, None, None, keepdim)
-    variance = np.true_divide(squares, input.dtype.type(max(n - correction, 0)))
-    return variance, mean if keepdim else mean.reshape(np.shape(variance))
-
-
 def spread_slope(
     spread_g: Any, mean_g: Any, input: Any, dim: tuple[int, ...], keepdim: bool,
     correction: float, overall: bool,
@@ -194,7 +187,8 @@ def var_mean_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> tuple[Array, Array]:
     """The kernel of `var_mean`."""
-    return spread_and_mean("var_mean", input, dim, keepdim, correction)
+    require_float_input(input, "var_mean")
+    return spread_and_mean(input, dim, keepdim, correction, root=False)
 
 
 def of_variance(g: Any, deviation: Any) -> Any:
@@ -215,8 +209,8 @@ def std_mean_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> tuple[Array, Array]:
     """The kernel of `std_mean`."""
-    variance, mean = spread_and_mean("std_mean", input, dim, keepdim, correction)
-    return np.sqrt(variance), mean
+    require_float_input(input, "std_mean")
+    return spread_and_mean(input, dim, keepdim, correction, root=True)
 
 
 @public

@@ -6,15 +6,31 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.op import Array, method, op
+from nanotorch._core.sums import DOUBLE, sum_over, sum_products
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import zero_where
-from nanotorch.ops.reduction import NOT_GIVEN, add_all, count, mean_along, normal_dims, spread
+from nanotorch.ops.reduction import NOT_GIVEN, count, mean_along, normal_dims, spread
 
 
-def require_float_input(input: Array) -> None:
+def require_float_input(input: Array, name: str = "std and var") -> None:
     """A variance of integers is not defined."""
     if input.dtype.kind != "f":
-        raise NotImplementedError("std and var only support floating point and complex dtypes")
+        raise NotImplementedError(f"{name} only support floating point and complex dtypes")
+
+
+def spread_and_mean(
+    input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, *, root: bool
+) -> tuple[Array, Array]:
+    """The variance, or its ``root``, and the mean along dimensions, in double precision."""
+    values, n = input.astype(DOUBLE), count(input.shape, dim)
+    mean = np.true_divide(sum_over(values, dim, True), n, out=...)
+    values -= mean
+    squares = sum_products(values, values, dim, keepdim)
+    spread = np.true_divide(squares, max(n - correction, 0), out=...)
+    if root:
+        np.sqrt(spread, out=spread)
+    kind = input.dtype
+    return spread.astype(kind, copy=False), mean.reshape(spread.shape).astype(kind, copy=False)
 
 
 def variance_slope(
@@ -42,10 +58,7 @@ def var_along(
 ) -> Array:
     """The variance along dimensions, or ``overall``, which are then all of them."""
     require_float_input(input)
-    n = count(input.shape, dim)
-    centred = input - np.true_divide(add_all(input, dim, None, None, True), n)
-    squares = add_all(centred * centred, dim, None, None, keepdim)
-    return np.true_divide(squares, input.dtype.type(max(n - correction, 0)))
+    return spread_and_mean(input, dim, keepdim, correction, root=False)[0]
 
 
 @op(
@@ -61,7 +74,8 @@ def std_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> Array:
     """The standard deviation along dimensions, or ``overall``."""
-    return np.sqrt(var_along(input, dim, keepdim, correction, overall))
+    require_float_input(input)
+    return spread_and_mean(input, dim, keepdim, correction, root=True)[0]
 
 
 def spread_arguments(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.op import Array, op
+from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.linalg import vector_norm
 from nanotorch.ops.reduction import sum_along
@@ -46,5 +47,5 @@ def slopes(which: str, g: Any, v: Any, length: Any, dim: int | None) -> Any:
 )
 def stretched(v: Array, length: Array, dim: int | None) -> Array:
     """``length * v / ‖v‖``, the norm that of each slice along ``dim``."""
-    norm = np.sqrt(np.add.reduce(v * v, others(v.ndim, dim), keepdims=True))
+    norm = np.sqrt(sum_over(v * v, others(v.ndim, dim), True))
     return v * (length / norm)

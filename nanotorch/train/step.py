@@ -8,6 +8,7 @@ from typing import Any
 
 import nanotorch as torch
 from nanotorch import nn, optim
+from nanotorch._core.sums import sum_of_squares
 from nanotorch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
 
 WORTHWHILE = 1500
@@ -147,7 +148,7 @@ def clipping(parameters: list[nn.Parameter], clip: Clip) -> Callable[[], torch.T
 def gradient_norm(parameters: Iterable[nn.Parameter]) -> float:
     """Return the norm of all gradients, as if they were one vector."""
     gradients = [p.grad.numpy().ravel() for p in parameters if p.grad is not None]
-    return math.sqrt(sum([float(gradient.dot(gradient)) for gradient in gradients]))
+    return math.sqrt(sum([float(sum_of_squares(gradient)) for gradient in gradients]))
 
 
 def compilation_text(record: Mapping[str, Any]) -> str:
