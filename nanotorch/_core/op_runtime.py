@@ -20,7 +20,7 @@ from nanotorch._core.inference import InferenceCell, refuse_write
 from nanotorch._core.origins import about_operands, ours
 from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.saving import observe, observers, opened
-from nanotorch._core.sums import SINGLE
+from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import (
     check_memory,
@@ -230,6 +230,35 @@ def stand_in(tensor: Tensor) -> Tensor:
     return out
 
 
+# Numbers of half precision are computed in single, and the result is rounded once.
+
+
+def widened(*values: Any) -> tuple[Any, ...]:
+    """Arrays or tensors, those of half precision in single."""
+    return tuple([wide(value) for value in values])
+
+
+def wide(value: Any) -> Any:
+    """An array or a tensor, in single precision if it is in half."""
+    kind = getattr(value._array if isinstance(value, Tensor) else value, "dtype", None)
+    if kind != HALF:
+        return value
+    return value._cast(SINGLE) if isinstance(value, Tensor) else value.astype(SINGLE)
+
+
+def in_single(*arrays: Array | None) -> tuple[Any, ...]:
+    """Whether all numbers are of half precision, and the arrays, then in single."""
+    kinds = {a.dtype for a in arrays if a is not None and a.dtype.kind == "f"}
+    return (True, *widened(*arrays)) if kinds == {HALF} else (False, *arrays)
+
+
+def in_half(result: Any) -> Any:
+    """The result of a kernel; what of it is in single precision is rounded to half."""
+    if isinstance(result, tuple | list):
+        return tuple([in_half(part) for part in result])
+    return result.astype(HALF) if getattr(result, "dtype", None) == SINGLE else result
+
+
 RUNTIME: dict[str, Any] = {
     "ABSENT": ABSENT,
     "ndarray": np.ndarray,
@@ -253,6 +282,9 @@ RUNTIME: dict[str, Any] = {
             in_batch,
             constant,
             explain,
+            in_half,
+            in_single,
+            widened,
             again,
             promote,
             not_a_tensor,

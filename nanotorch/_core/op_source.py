@@ -172,6 +172,14 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
     """Take the arrays out of the inputs, bring them to one dtype, call the kernel."""
     lines, take = taken(o, inplace)
     kernel = [f"r = kernel({', '.join(call_arguments(o, 'a_{}'))})"]
+    if o.wide:
+        first, held = next(iter(o.formulas), o.inputs[0]), ", ".join("a_" + n for n in o.inputs)
+        kernel = [
+            f"half = a_{first}.itemsize == 2",
+            f"if half: half, {held} = in_single({held})",
+            *kernel,
+            "if half: r = in_half(r)",
+        ]
     if o.aux:
         kernel.append(f"r, {', '.join('x_' + n for n in o.aux)} = r")
     operands = f"({', '.join(o.inputs)},)" if not o.variadic else f"({o.variadic},)"

@@ -28,6 +28,8 @@ class Options:
         joint: one formula, given for every input, returns the gradients of all of them.
         cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
             "float" besides turns integers to the default floating-point dtype.
+        wide: the kernel takes numbers of half precision in single, and its result is rounded
+            once; formulas always take them so.
         refuse_bool: the error for a bool tensor beside an operand of another dtype.
         batch: how `vmap` does it for all samples at once, where that does not follow from the rest.
     """
@@ -48,6 +50,7 @@ class Options:
     results: tuple[str, ...] = ()
     joint: bool = False
     cast: str | None = None
+    wide: bool = False
     refuse_bool: str | None = None
     batch: "Rule | None" = None
 

@@ -30,6 +30,7 @@ def tanh(input: Array) -> Array:
     public=False,
     node="TanhBackwardBackward0",
     batch=elementwise,
+    wide=True,
 )
 def tanh_backward(grad: Array, result: Array) -> Array:
     """``grad * (1 - result²)``: the gradient of `tanh`, by its result."""
@@ -38,7 +39,7 @@ def tanh_backward(grad: Array, result: Array) -> Array:
     return np.multiply(grad, slope, out=slope)
 
 
-@op(input=lambda g, out: sigmoid_backward(g, out), cast="float", inplace=True)
+@op(input=lambda g, out: sigmoid_backward(g, out), cast="float", inplace=True, wide=True)
 def sigmoid(input: Array) -> Array:
     """``1 / (1 + exp(-input))``."""
     one, out = number(1, input.dtype), np.negative(input, out=...)
@@ -54,6 +55,7 @@ def sigmoid(input: Array) -> Array:
     public=False,
     node="SigmoidBackwardBackward0",
     batch=elementwise,
+    wide=True,
 )
 def sigmoid_backward(grad: Array, result: Array) -> Array:
     """``grad * ((1 - result) * result)``: the gradient of `sigmoid`, by its result."""
@@ -107,6 +109,7 @@ def relu_backward(g: Array, result: Array) -> Array:
     method=False,
     public=False,
     batch=elementwise,
+    wide=True,
 )
 def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
     """``input`` where positive, ``negative_slope * input`` elsewhere."""
@@ -132,6 +135,7 @@ def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
     method=False,
     public=False,
     batch=elementwise,
+    wide=True,
 )
 def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
     """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
@@ -158,6 +162,7 @@ def softplus_slope(g: Any, input: Any, beta: float, threshold: float) -> Any:
     public=False,
     node="SoftmaxBackward0",
     in_order=True,
+    wide=True,
 )
 def softmax_along(input: Array, dim: int) -> Array:
     """``exp(input)``, divided by its sum along ``dim``."""
@@ -176,6 +181,7 @@ def softmax_along(input: Array, dim: int) -> Array:
     public=False,
     node="LogSoftmaxBackward0",
     in_order=True,
+    wide=True,
 )
 def log_softmax_along(input: Array, dim: int) -> Array:
     """``input - log(sum(exp(input)))`` along ``dim``."""

@@ -82,13 +82,13 @@ def averaged(size: int, out: int) -> Taps | None:
     return Taps(size, np.minimum(start + k, np.maximum(stop - 1, 0)), weights)
 
 
-@op(**RESAMPLE_TIED, node="AdaptiveAvgPool2DBackward0", batch=merged)
+@op(**RESAMPLE_TIED, node="AdaptiveAvgPool2DBackward0", batch=merged, wide=True)
 def adaptive_avg_of_pictures(input: Array, maps: Maps) -> Array:
     """The means of the parts of the last dimensions."""
     return along(input, maps)
 
 
-@op(**RESAMPLE_TIED, node="AdaptiveAvgPool3DBackward0", batch=merged)
+@op(**RESAMPLE_TIED, node="AdaptiveAvgPool3DBackward0", batch=merged, wide=True)
 def adaptive_avg_of_volumes(input: Array, maps: Maps) -> Array:
     """The means of the parts of the last dimensions."""
     return along(input, maps)

@@ -108,6 +108,7 @@ def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
     inplace=True,
     overlap=True,
     batch=lambda call: added_of_all(call, products_of_all(call, check_mm, "addmm")),
+    wide=True,
 )
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha * mat1 @ mat2``; ``input`` broadcasts.
@@ -132,6 +133,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
     inplace=True,
     overlap=True,
     batch=lambda call: added_of_all(call, matrices_by_vectors(call, "mat", "vec")),
+    wide=True,
 )
 def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha * mat @ vec``; ``input`` broadcasts."""
@@ -160,6 +162,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Numb
     inplace=True,
     overlap=True,
     batch=lambda call: added_of_all(call, products_of_all(call, check_bmm)),
+    wide=True,
 )
 def baddbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
@@ -190,6 +193,7 @@ def each(g: Any, count: int) -> Any:
     inplace=True,
     overlap=True,
     batch=lambda call: added_of_all(call, sum_of_products(call)),
+    wide=True,
 )
 def addbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
@@ -217,6 +221,7 @@ def addbmm(
     cast="promote",
     inplace=True,
     batch=one_by_one,
+    wide=True,
 )
 def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha *`` the outer product of two vectors; ``input`` broadcasts."""

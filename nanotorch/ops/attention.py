@@ -72,6 +72,7 @@ def slopes(
     public=False,
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     batch=leading,
+    wide=True,
 )
 def attention(
     query: Array, key: Array, value: Array, mask: Any, causal: bool, scale: float
@@ -117,6 +118,7 @@ def attention(
     node="SafeSoftmaxBackward0",
     in_order=True,
     batch=leading,
+    wide=True,
 )
 def safe_softmax(input: Array) -> Array:
     """The softmax along the last dimension; zeros where all elements are ``-inf``."""

@@ -9,7 +9,6 @@ from nanotorch._core.batch_rules import merged
 from nanotorch._core.op import Array, op
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.pooling import Pooling
-from nanotorch.ops.taps import HALF
 from nanotorch.ops.windows import last, padded
 
 
@@ -78,9 +77,7 @@ def mean_of_windows(input: Array, at: Pooling, with_padding: bool, divisor: int 
         name = "avg_pool3d_out_frame" if len(at.size) == 3 else "avg_pool2d"
         char = dtypes.of_array(input).char
         raise NotImplementedError(f"\"{name}\" not implemented for '{char}'")
-    source = input.astype(np.float32) if input.dtype == HALF else input
-    out = divided(sums(source, at), counts(at, with_padding, divisor))
-    return out.astype(input.dtype, copy=False)
+    return divided(sums(input, at), counts(at, with_padding, divisor))
 
 
 @op(
@@ -88,6 +85,7 @@ def mean_of_windows(input: Array, at: Pooling, with_padding: bool, divisor: int 
     method=False,
     public=False,
     batch=merged,
+    wide=True,
 )
 def avg_pool_backward(g: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
     """The adjoint of the means of windows."""
@@ -103,13 +101,13 @@ AVERAGE: dict[str, Any] = {
 }
 
 
-@op(**AVERAGE, node="AvgPool2DBackward0", batch=merged)
+@op(**AVERAGE, node="AvgPool2DBackward0", batch=merged, wide=True)
 def avg_pool(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
     """The means of windows over one or two dimensions."""
     return mean_of_windows(input, at, with_padding, divisor)
 
 
-@op(**AVERAGE, node="AvgPool3DBackward0", batch=merged)
+@op(**AVERAGE, node="AvgPool3DBackward0", batch=merged, wide=True)
 def avg_pool_of_volumes(
     input: Array, at: Pooling, with_padding: bool, divisor: int | None
 ) -> Array:

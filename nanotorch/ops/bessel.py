@@ -47,7 +47,7 @@ def kernel(input: Array, order: int, exponential: bool) -> Array:
     return (np.copysign(values, input) if order else values).astype(input.dtype)
 
 
-@op(input=lambda g, input: g * bessel_i1(input), cast="float", inplace=True)
+@op(input=lambda g, input: g * bessel_i1(input), cast="float", inplace=True, wide=True)
 def i0(input: Array) -> Array:
     """The modified Bessel function of the first kind of order 0."""
     return kernel(input, 0, False)
@@ -59,6 +59,7 @@ def i0(input: Array) -> Array:
     method=False,
     public=False,
     node="SpecialI1Backward0",
+    wide=True,
 )
 def bessel_i1(input: Array) -> Array:
     """The modified Bessel function of the first kind of order 1."""
@@ -71,6 +72,7 @@ def bessel_i1(input: Array) -> Array:
     method=False,
     public=False,
     node="SpecialI0EBackward0",
+    wide=True,
 )
 def bessel_i0e(input: Array) -> Array:
     """``exp(-abs(input))`` times the function of order 0."""
@@ -83,6 +85,7 @@ def bessel_i0e(input: Array) -> Array:
     method=False,
     public=False,
     node="SpecialI1EBackward0",
+    wide=True,
 )
 def bessel_i1e(input: Array) -> Array:
     """``exp(-abs(input))`` times the function of order 1."""

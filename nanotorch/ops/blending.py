@@ -54,6 +54,7 @@ def between(input: Array, end: Array, weight: Any, form: str) -> Array:
     public=False,
     node="LerpBackward0",
     batch=elementwise,
+    wide=True,
 )
 def lerp_number(input: Array, end: Array, weight: float) -> Array:
     """`lerp` with a weight that is a number."""
@@ -70,6 +71,7 @@ def lerp_number(input: Array, end: Array, weight: float) -> Array:
     public=False,
     node="LerpBackward1",
     batch=elementwise,
+    wide=True,
 )
 def lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
     """`lerp` with a weight that is a tensor."""
@@ -115,6 +117,7 @@ def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     cast="promote",
     numbers=False,
     inplace=True,
+    wide=True,
 )
 def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """``input + value * tensor1 * tensor2``, broadcasting."""
@@ -143,6 +146,7 @@ NO_INTEGERS = (
     method=False,
     public=False,
     node="AddcdivBackward0",
+    wide=True,
 )
 def add_quotient(input: Array, tensor1: Array, tensor2: Array, value: float) -> Array:
     """The kernel of `addcdiv`."""

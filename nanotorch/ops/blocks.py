@@ -26,6 +26,7 @@ def refuse_integers(name: str, array: Array) -> None:
     public=False,
     node="Im2ColBackward0",
     batch=merged,
+    wide=True,
 )
 def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
     """The windows of ``size`` over (N, C, H, W) or (C, H, W) as columns."""
@@ -43,6 +44,7 @@ def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints
     public=False,
     node="Col2ImBackward0",
     batch=merged,
+    wide=True,
 )
 def col2im(
     g: Array, out_size: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints

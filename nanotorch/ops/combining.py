@@ -194,6 +194,7 @@ def triu_indices(
     cast="promote",
     numbers=False,
     batch=one_by_one,
+    wide=True,
 )
 def dist(input: Array, other: Array, p: float = 2) -> Array:
     """The norm of ``input - other``: see `torch.linalg.vector_norm`.
@@ -235,6 +236,7 @@ def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]
     node="CdistBackward0",
     in_order=True,
     batch=matrices,
+    wide=True,
 )
 def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
     """The kernel of `cdist`."""
@@ -326,6 +328,7 @@ def renorm_slope(g: Any, input: Any, p: float, dims: tuple[int, ...], maxnorm: f
     public=False,
     node="RenormBackward0",
     in_order=True,
+    wide=True,
 )
 def renormed(input: Array, p: float, dims: tuple[int, ...], maxnorm: float) -> Array:
     """The kernel of `renorm`."""

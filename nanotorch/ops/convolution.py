@@ -13,8 +13,6 @@ from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.slicing import slice_along
 from nanotorch.ops.windows import Ints, Windows, chunks, cropped, last, padded, windows
 
-HALF = np.dtype(np.float16)
-
 
 def in_groups(weight: Array, groups: int) -> Array:
     """A weight ``(O, C / groups, *kernel)`` as matrices ``(groups, O / groups, ...)``."""
@@ -103,16 +101,10 @@ def correlated(g: Array, input: Array, at: Windows, groups: int) -> Array:
     )
 
 
-def plain(*arrays: Array | None) -> Any:
-    """Arrays that BLAS multiplies: those of half precision in single.
-
-    Raises:
-        NotImplementedError: for bools.
-    """
-    first = arrays[0]
-    if first is not None and first.dtype.kind == "b":
+def refuse_bools(input: Array) -> None:
+    """BLAS does not multiply them."""
+    if input.dtype.kind == "b":
         raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
-    return [a.astype(np.float32) if a is not None and a.dtype == HALF else a for a in arrays]
 
 
 def size_of_adjoint(out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -195,6 +187,7 @@ def convolved_of_all(call: Call) -> Any:
     public=False,
     node="ConvolutionBackward0",
     batch=lambda call: convolved_of_all(call),
+    wide=True,
 )
 def convolve(
     input: Array,
@@ -208,15 +201,14 @@ def convolve(
     groups: int,
 ) -> Array:
     """The convolution of (N, C, ...), or its adjoint; of numbers one for each dimension."""
-    x, w, b = plain(input, weight, bias)
+    refuse_bools(input)
     size, kernel, out_size = input.shape[2:], weight.shape[2:], None
     if transposed:
         out_size = size
         least = size_of_adjoint(size, kernel, stride, padding, dilation)
         size = tuple([n + m for n, m in zip(least, output_padding, strict=True)])
     at = windows(size, kernel, stride, padding, dilation, out_size)
-    out = (convolved_back if transposed else convolved)(x, w, b, at, groups)
-    return out.astype(HALF) if input.dtype == HALF else out
+    return (convolved_back if transposed else convolved)(input, weight, bias, at, groups)
 
 
 @op(
@@ -228,6 +220,7 @@ def convolve(
     ),
     method=False,
     public=False,
+    wide=True,
 )
 def convolution_weight(
     slope: Array,
@@ -239,7 +232,6 @@ def convolution_weight(
     groups: int,
 ) -> Array:
     """The gradient of the weight of a convolution of ``input``, from that of its result."""
-    g, x = plain(slope, input)
+    refuse_bools(slope)
     at = windows(input.shape[2:], kernel_size, stride, padding, dilation, slope.shape[2:])
-    out = correlated(g, x, at, groups)
-    return out.astype(HALF) if input.dtype == HALF else out
+    return correlated(slope, input, at, groups)

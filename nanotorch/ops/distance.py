@@ -29,6 +29,7 @@ norm_kernel = OPS["norm_along"].kernel
     public=False,
     node="NormBackward1",
     in_order=True,
+    wide=True,
 )
 def norm_of(input: Array, p: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     """`norm_along`, as PyTorch records it where it takes norms itself."""
@@ -138,6 +139,7 @@ def pdist_slope(g: Any, input: Any, out: Any, p: float) -> Any:
     method=False,
     public=False,
     node="PdistBackward0",
+    wide=True,
 )
 def distances_of_rows(input: Array, p: float) -> Array:
     """The kernel of `pdist`."""

@@ -203,7 +203,7 @@ def sqrt(input: Array) -> Array:
     return np.sqrt(input)
 
 
-@op(input=lambda g, out: -0.5 * g * (out * out * out), cast="float", inplace=True)
+@op(input=lambda g, out: -0.5 * g * (out * out * out), cast="float", inplace=True, wide=True)
 def rsqrt(input: Array) -> Array:
     """``1 / sqrt(input)``."""
     return 1 / np.sqrt(input)

@@ -48,6 +48,7 @@ def slopes(
     method=False,
     public=False,
     node="StackBackward0",
+    wide=True,
 )
 def elman_steps(
     gates: Array, hx: Array, weight: Array, nonlinearity: str, sizes: Sizes, reverse: bool

@@ -97,6 +97,7 @@ def sums_of_rows(rows: Array, at: Array, count: int) -> Array:
     method=False,
     public=False,
     node="EmbeddingDenseBackwardBackward0",
+    wide=True,
 )
 def embedding_dense_backward(
     g: Array, indices: Array, count: int, padding_idx: int, scale_grad_by_freq: bool
@@ -177,6 +178,7 @@ def bag_factor_slope(g: Any, weight: Any, indices: Array, bags: Array) -> Any:
     method=False,
     public=False,
     node="EmbeddingBagBackward0",
+    wide=True,
 )
 def bag_sums(
     weight: Array,

@@ -62,6 +62,7 @@ def complement(x: Array) -> Array:
     input=lambda g, input: g * (2.0 / math.sqrt(math.pi) * exp(-input * input)),
     cast="float",
     inplace=True,
+    wide=True,
 )
 def erf(input: Array) -> Array:
     """``2/√π ∫₀ˣ exp(-t²) dt``; of float32 within three units of the last place.
@@ -85,6 +86,7 @@ def erf(input: Array) -> Array:
     input=lambda g, input: g * (-2.0 / math.sqrt(math.pi) * exp(-input * input)),
     cast="float",
     inplace=True,
+    wide=True,
 )
 def erfc(input: Array) -> Array:
     """``1 - erf(input)``, exact also where that is tiny."""

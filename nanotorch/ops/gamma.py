@@ -35,7 +35,7 @@ def series(x: Array, weights: Any) -> Array:
 log_gamma: Any = np.frompyfunc(math.lgamma, 1, 1)
 
 
-@op(input=lambda g, input: g * digamma(input), cast="float", inplace=True)
+@op(input=lambda g, input: g * digamma(input), cast="float", inplace=True, wide=True)
 def lgamma(input: Array) -> Array:
     """``log(abs(gamma(input)))``; infinite at 0 and the negative integers."""
     x = input.astype(np.float64)
@@ -44,7 +44,7 @@ def lgamma(input: Array) -> Array:
     return np.where(pole, math.inf, values).astype(input.dtype)
 
 
-@op(input=lambda g, input: g * polygamma(1, input), cast="float", inplace=True)
+@op(input=lambda g, input: g * polygamma(1, input), cast="float", inplace=True, wide=True)
 def digamma(input: Array) -> Array:
     """The derivative of `lgamma`; infinite at 0, nan at the negative integers."""
     x = input.astype(np.float64)
@@ -84,6 +84,7 @@ def zeta(s: int, x: Array) -> Array:
     method=False,
     public=False,
     node="PolygammaBackward0",
+    wide=True,
 )
 def digamma_slope(input: Array, n: int) -> Array:
     """The ``n``-th derivative of `digamma`."""

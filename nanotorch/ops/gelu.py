@@ -61,6 +61,7 @@ def slope(g: Any, input: Any, share: Any) -> Any:
     public=False,
     node="GeluBackward0",
     batch=elementwise,
+    wide=True,
 )
 def gelu_exact(input: Array) -> tuple[Array, Array]:
     """``input`` times the normal distribution function at ``input``; and that alone."""
@@ -77,6 +78,7 @@ def gelu_exact(input: Array) -> tuple[Array, Array]:
     public=False,
     node="GeluBackwardBackward0",
     batch=elementwise,
+    wide=True,
 )
 def gelu_backward(grad: Array, input: Array, share: Array) -> Array:
     """``grad * (share + input * Φ'(input))``: the gradient of `gelu_exact`, given ``share`` = Φ."""

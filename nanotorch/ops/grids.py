@@ -168,6 +168,7 @@ def slope_of_grid(g: Any, input: Any, grid: Any, options: Options, orders: Order
     method=False,
     public=False,
     batch=merged,
+    wide=True,
 )
 def sample(input: Array, grid: Array, options: Options, orders: Orders) -> Array:
     """`seen`, differentiated along each dimension as often as ``orders`` says."""
@@ -180,6 +181,7 @@ def sample(input: Array, grid: Array, options: Options, orders: Orders) -> Array
     method=False,
     public=False,
     batch=merged,
+    wide=True,
 )
 def sample_spread(
     slope: Array, grid: Array, shape: tuple[int, ...], options: Options, orders: Orders
@@ -215,7 +217,7 @@ SAMPLER: dict[str, Any] = {
 }
 
 
-@op(**SAMPLER, node="GridSampler2DBackward0", batch=merged)
+@op(**SAMPLER, node="GridSampler2DBackward0", batch=merged, wide=True)
 def grid_sampler_2d(
     input: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Array:
@@ -229,7 +231,7 @@ def grid_sampler_2d(
     return seen(input, grid, (interpolation_mode, padding_mode, align_corners), (0, 0))
 
 
-@op(**SAMPLER, node="GridSampler3DBackward0", batch=merged)
+@op(**SAMPLER, node="GridSampler3DBackward0", batch=merged, wide=True)
 def grid_sampler_3d(
     input: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Array:
@@ -272,6 +274,7 @@ def grids_of_all(call: Call, name: str) -> Any:
     theta=lambda g, size, align_corners: affine_grid_backward(g, size, align_corners),
     method=False,
     batch=lambda call: grids_of_all(call, "theta"),
+    wide=True,
 )
 def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool) -> Array:
     """The places ``(N, H, W, 2)`` to which the maps ``theta`` take those of a picture.
@@ -302,6 +305,7 @@ def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool
     method=False,
     public=False,
     batch=lambda call: grids_of_all(call, "g"),
+    wide=True,
 )
 def affine_grid_backward(g: Array, size: Sequence[int], align_corners: bool) -> Array:
     """The adjoint of `affine_grid_generator`."""

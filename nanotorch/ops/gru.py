@@ -97,6 +97,7 @@ def slopes(
     method=False,
     public=False,
     node="StackBackward0",
+    wide=True,
 )
 def gru_steps(
     gates: Array,

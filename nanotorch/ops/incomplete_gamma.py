@@ -115,6 +115,7 @@ def density(input: Any, other: Any) -> Any:
     cast="promote",
     numbers=False,
     inplace=True,
+    wide=True,
 )
 def igamma(input: Array, other: Array) -> Array:
     """The regularized lower incomplete gamma function; its first argument has no gradient.
@@ -132,6 +133,7 @@ def igamma(input: Array, other: Array) -> Array:
     cast="promote",
     numbers=False,
     inplace=True,
+    wide=True,
 )
 def igammac(input: Array, other: Array) -> Array:
     """The regularized upper incomplete gamma function: 1 less `igamma`."""
@@ -146,7 +148,7 @@ def digammas(input: Any, p: int) -> Any:
     return total
 
 
-@op(input=lambda g, input, p: g * digammas(input, p), cast="float", inplace=True)
+@op(input=lambda g, input, p: g * digammas(input, p), cast="float", inplace=True, wide=True)
 def mvlgamma(input: Array, p: int) -> Array:
     """The logarithm of the gamma function of dimension ``p``.
 

@@ -43,6 +43,7 @@ def normalized_of_all(call: Call) -> Any:
     public=False,
     node="NativeLayerNormBackward0",
     batch=lambda call: normalized_of_all(call),
+    wide=True,
 )
 def normalize_last(
     input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept

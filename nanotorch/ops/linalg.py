@@ -40,7 +40,9 @@ def norm_slope(
     if ord == 2:
         return input * zero_where(g / out, out == 0)
     if math.isinf(ord):
-        largest = abs(input) == out
+        # Not the result: of half precision that is rounded.
+        size = abs(input)
+        largest = size == (amax if ord > 0 else amin)(size, dim, True)
         share = g / sum_along(largest, dim, True)
         return zero_where(share * sign(input), ~largest)
     if ord < 1:
@@ -58,6 +60,7 @@ def norm_slope(
     public=False,
     node="LinalgVectorNormBackward0",
     in_order=True,
+    wide=True,
 )
 def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     """``sum(abs(input) ** ord) ** (1 / ord)`` along dimensions."""

@@ -56,6 +56,7 @@ def twice(x: Any) -> Any:
     public=False,
     node="MseLossBackward0",
     batch=per_sample,
+    wide=True,
 )
 def squared_error(input: Array, target: Array, reduction: str) -> Array:
     """``(input - target) ** 2``; both of one shape."""
@@ -95,6 +96,7 @@ def target_slope(g: Any, input: Any, weight: Any, reduction: str) -> Any:
     public=False,
     node="BinaryCrossEntropyBackward0",
     batch=per_sample,
+    wide=True,
 )
 def bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
     """``-weight * (target * log(input) + (1 - target) * log(1 - input))``.
@@ -145,6 +147,7 @@ def logits_target_slope(g: Any, input: Any, weight: Any, pos_weight: Any, reduct
     public=False,
     node="BinaryCrossEntropyWithLogitsBackward0",
     batch=per_sample,
+    wide=True,
 )
 def bce_with_logits(
     input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
@@ -246,6 +249,7 @@ def spread_of_all(call: Call) -> Any:
     public=False,
     node="NllLossBackward0",
     batch=lambda call: nll_of_all(call),
+    wide=True,
 )
 def nll(
     input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
@@ -280,6 +284,7 @@ def nll(
     method=False,
     public=False,
     batch=lambda call: spread_of_all(call),
+    wide=True,
 )
 def nll_spread(
     input: Array,

@@ -39,7 +39,7 @@ def quarters(gates: Any) -> tuple[Any, Any, Any, Any]:
     return gates[:, :n], gates[:, n : 2 * n], gates[:, 2 * n : 3 * n], gates[:, 3 * n :]
 
 
-@op(method=False, public=False, results=("d_gates", "d_hx", "d_cx"))
+@op(method=False, public=False, results=("d_gates", "d_hx", "d_cx"), wide=True)
 def sweep_back(
     g_hidden: Array,
     g_cells: Array | None,
@@ -182,6 +182,7 @@ def composed(
     method=False,
     public=False,
     node="MkldnnRnnLayerBackward0",
+    wide=True,
 )
 def lstm_steps(
     gates: Array,

@@ -44,6 +44,7 @@ def by_class(
     method=False,
     public=False,
     node="MultiMarginLossBackward0",
+    wide=True,
 )
 def multi_margin(
     input: Array,
@@ -90,7 +91,7 @@ def pairs_over(input: Array, times: Array, others: Array) -> tuple[Array, Array]
     return total, slope
 
 
-@op(method=False, public=False)
+@op(method=False, public=False, wide=True)
 def margins_slope(input: Array, times: Array, others: Array) -> Array:
     """The derivative of the sums of `multilabel_margin`, which is constant almost everywhere."""
     return pairs_over(input, times, others)[1]
@@ -107,6 +108,7 @@ def by_pair(g: Any, input: Any, times: Any, others: Any, reduction: str) -> Any:
     method=False,
     public=False,
     node="MultilabelMarginLossBackward0",
+    wide=True,
 )
 def multilabel_margin(input: Array, times: Array, others: Array, reduction: str) -> Array:
     """``Σ max(0, 1 - input[right] + input[other]) / C`` over all pairs of classes.
@@ -139,6 +141,7 @@ def soft_slope(g: Any, input: Any, target: Any, reduction: str) -> Any:
     public=False,
     node="SoftMarginLossBackward0",
     batch=per_sample,
+    wide=True,
 )
 def soft_margin(input: Array, target: Array, reduction: str) -> Array:
     """``log(1 + exp(-target * input))``."""

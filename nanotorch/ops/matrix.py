@@ -8,7 +8,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import ABSENT, refused
 from nanotorch._core.batch_rules import Call
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.sums import HALF, OF_BLAS
+from nanotorch._core.sums import OF_BLAS
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.expanding import common_shape, expand_to
 from nanotorch.ops.memory import contiguous
@@ -16,7 +16,7 @@ from nanotorch.ops.shape import reshape, squeeze_one, t, transpose, unsafe_view,
 
 
 def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
-    """The matrix product of two arrays of one dtype; of half precision: computed in single.
+    """The matrix product of two arrays of one dtype.
 
     Raises:
         NotImplementedError: for bools.
@@ -27,8 +27,6 @@ def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
         return a.dot(b)
     if kind.kind == "b":
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
-    if kind == HALF:
-        return product(a.astype(np.float32), b.astype(np.float32)).astype(HALF)
     if a.ndim > 2:
         return np.matmul(a, b)
     if a.ndim == 2 and a.shape[1] == 1:
@@ -60,6 +58,7 @@ def across(a: Any, b: Any, strides: tuple[int, ...]) -> Any:
     input=lambda g, mat2, input_strides: across(g, t(mat2), input_strides),
     mat2=lambda g, input, mat2_strides: across(t(input), g, mat2_strides),
     batch=lambda call: products_of_all(call, check_mm, "mm"),
+    wide=True,
 )
 def mm(input: Array, mat2: Array) -> Array:
     """The product of two matrices.
@@ -84,6 +83,7 @@ def mm(input: Array, mat2: Array) -> Array:
     input=lambda g, vec: reshape(g, (-1, 1)) * vec,
     vec=lambda g, input: mv(t(input), g),
     batch=lambda call: matrices_by_vectors(call, "input", "vec"),
+    wide=True,
 )
 def mv(input: Array, vec: Array) -> Array:
     """The product of a matrix and a vector."""
@@ -120,6 +120,7 @@ def check_vectors(a: Array, b: Array) -> None:
     input=lambda g, tensor: g * tensor,
     tensor=lambda g, input: g * input,
     batch=lambda call: vectors_by_vectors(call),
+    wide=True,
 )
 def dot(input: Array, tensor: Array) -> Array:
     """The sum of the products of the elements of two vectors."""
@@ -147,6 +148,7 @@ def check_bmm(a: Array, b: Array) -> None:
     input=lambda g, mat2: bmm(g, transpose(mat2, 1, 2)),
     mat2=lambda g, input: bmm(transpose(input, 1, 2), g),
     batch=lambda call: products_of_all(call, check_bmm),
+    wide=True,
 )
 def bmm(input: Array, mat2: Array) -> Array:
     """The products of the matrices of two batches."""
@@ -169,12 +171,13 @@ def is_repeated(a: Array) -> bool:
     public=False,
     node="BmmBackward0",
     batch=lambda call: products_of_all(call, check_bmm),
+    wide=True,
 )
 def products_of_samples(input: Array, mat2: Array) -> Array:
     """`bmm`, quick where one of the batches is a matrix repeated, or columns are multiplied by
     rows: what gradients of single samples are made of."""
     (size, rows, inner), columns = input.shape, mat2.shape[2]
-    if input.dtype == HALF or input.dtype.kind == "b":
+    if input.dtype.kind == "b":
         return product(input, mat2, "bmm")
     if inner == 1:
         return np.multiply(input, mat2)

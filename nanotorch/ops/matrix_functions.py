@@ -119,6 +119,8 @@ def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {rows} by {rows} but "
             f"each b matrix is {input.shape[-2]} by {input.shape[-1]}"
         )
+    if a == "Half":
+        raise NotImplementedError("\"cholesky_solve_cpu\" not implemented for 'Half'")
     L = np.triu(input2).swapaxes(-1, -2) if upper else np.tril(input2)
     return np.linalg.solve(L.swapaxes(-1, -2), np.linalg.solve(L, input))
 
@@ -143,7 +145,7 @@ def cholesky_inverse(input: Array, upper: bool = False) -> Array:
             f"cholesky_inverse: A must be batches of square matrices, but they are "
             f"{input.shape[-2]} by {input.shape[-1]} matrices"
         )
-    if input.dtype.kind != "f":
+    if input.dtype.char not in "fd":
         kind = dtypes.of_array(input).char
         raise NotImplementedError(f"\"cholesky_inverse_out_cpu\" not implemented for '{kind}'")
     zeros = np.argwhere(np.diagonal(input, axis1=-2, axis2=-1) == 0)

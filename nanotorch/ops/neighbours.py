@@ -10,6 +10,7 @@ from nanotorch._core.op import Array, op
     public=False,
     node="AvgPool3DBackward0",
     batch=merged,
+    wide=True,
 )
 def mean_of_neighbours(input: Array, size: int, before: int) -> Array:
     """For each channel of (N, C, ...) the mean over ``size`` channels, ``before`` of them before

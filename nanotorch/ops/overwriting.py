@@ -54,6 +54,7 @@ def exponential_slope(g: Any, out: Any, alpha: float, scale: float, rate: float)
 @writer(
     input=lambda g, out, negative_slope: leaky_slope(g, out, negative_slope),
     node="LeakyReluBackward1",
+    wide=True,
 )
 def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
     """`leaky_relu`, written into ``input``."""
@@ -64,6 +65,7 @@ def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
 @writer(
     input=lambda g, out, alpha, scale: exponential_slope(g, out, alpha, scale, 1.0),
     node="EluBackward1",
+    wide=True,
 )
 def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """`elu`, written into ``input``."""
@@ -74,6 +76,7 @@ def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
 @writer(
     input=lambda g, out, alpha: exponential_slope(g, out, alpha, 1.0, 1.0 / alpha),
     node="CeluBackward1",
+    wide=True,
 )
 def celu_(input: Array, alpha: float = 1.0) -> Array:
     """`celu`, written into ``input``."""
@@ -96,6 +99,7 @@ def threshold_(input: Array, threshold: float, value: float) -> Array:
     input=lambda g, out, noise, slope: random_slope(g, out, noise, slope),
     node="RreluWithNoiseBackward1",
     batch=elementwise,
+    wide=True,
 )
 def rrelu_with_noise_(input: Array, noise: Array, slope: float) -> Array:
     """`rrelu_with_noise`, written into ``input``.

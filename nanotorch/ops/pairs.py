@@ -36,6 +36,7 @@ def only(kinds: str, name: str, array: Array) -> None:
     cast="promote",
     inplace=True,
     numbers=False,
+    wide=True,
 )
 def hypot(input: Array, other: Array) -> Array:
     """``sqrt(input**2 + other**2)``, without overflow."""
@@ -48,6 +49,7 @@ def hypot(input: Array, other: Array) -> Array:
     other=lambda g, input, other: g / (1 + exp(input - other)),
     cast="promote",
     numbers=False,
+    wide=True,
 )
 def logaddexp(input: Array, other: Array) -> Array:
     """``log(exp(input) + exp(other))``, without overflow."""
@@ -60,6 +62,7 @@ def logaddexp(input: Array, other: Array) -> Array:
     other=lambda g, input, other: g / (1 + exp2(input - other)),
     cast="promote",
     numbers=False,
+    wide=True,
 )
 def logaddexp2(input: Array, other: Array) -> Array:
     """``log2(2**input + 2**other)``, without overflow."""
@@ -235,6 +238,7 @@ def by_log(g: Any, other: Any, cut: Any) -> Any:
     method=False,
     public=False,
     node="XlogyBackward0",
+    wide=True,
 )
 def xlogy_tensors(input: Array, other: Array) -> Array:
     """`xlogy` of two tensors."""
@@ -247,6 +251,7 @@ def xlogy_tensors(input: Array, other: Array) -> Array:
     method=False,
     public=False,
     node="XlogyBackward1",
+    wide=True,
 )
 def number_xlogy(other: Array, input: float) -> Array:
     """`xlogy` of a number by a tensor."""
@@ -260,6 +265,7 @@ def number_xlogy(other: Array, input: float) -> Array:
     method=False,
     public=False,
     node="XlogyBackward2",
+    wide=True,
 )
 def xlogy_number(input: Array, other: float) -> Array:
     """`xlogy` of a tensor by a number."""

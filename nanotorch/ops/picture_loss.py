@@ -14,6 +14,7 @@ nll = OPS["nll"].kernel
     method=False,
     public=False,
     node="NllLoss2DBackward0",
+    wide=True,
 )
 def picture_nll(
     input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int

@@ -125,7 +125,9 @@ def pow(input: Any, exponent: Any) -> Any:
             return pow_tensor(input, exponent)
         if isinstance(input, (bool, int, float)):
             return pow_base(exponent, input)
-    elif isinstance(exponent, (bool, int, float)) and isinstance(input, (Tensor, np.ndarray)):
+    elif isinstance(exponent, (bool, int, float)) and isinstance(
+        input, (Tensor, np.ndarray, np.generic)
+    ):
         return pow_number(input, exponent)
     raise combination("pow", (input, exponent), POWER_FORMS)
 

@@ -50,6 +50,7 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
     input=lambda g, other: g * other,
     other=lambda g, input: g * input,
     batch=lambda call: vectors_by_vectors(call),
+    wide=True,
 )
 def vdot(input: Array, other: Array) -> Array:
     """The sum of the products of the elements of two vectors: `dot`, for real numbers."""
@@ -169,6 +170,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     public=False,
     node="LinalgCrossBackward0",
     batch=dimensions,
+    wide=True,
 )
 def cross_along(input: Array, other: Array, dim: int) -> Array:
     """The cross products of vectors of three elements along one dimension."""
@@ -222,6 +224,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 @op(
     input=lambda g, input_shape: trace_backward(g, input_shape),
     batch=lambda call: sum_along(diagonal(call.whole("input"), 0, 1, 2), (1,), False),
+    wide=True,
 )
 def trace(input: Array) -> Array:
     """The sum of a matrix's diagonal."""

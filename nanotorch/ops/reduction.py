@@ -12,7 +12,7 @@ from nanotorch._core.batch_rules import dimensions, in_rows, leading
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.sums import DOUBLE, SINGLE, sum_over, sum_whole
+from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_whole
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.shape import reshape, transpose, unsqueeze
 
@@ -282,7 +282,14 @@ def product_slope(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: b
 )
 def prod_all(input: Array, dtype: DType | None = None) -> Array:
     """The product of all elements."""
-    return multiply_all(input, None, sum_dtype(input, dtype))
+    return product(input, None, False, sum_dtype(input, dtype))
+
+
+def product(input: Array, dim: tuple[int, ...] | None, keepdim: bool, kind: np.dtype) -> Array:
+    """The product along dimensions; of half precision computed in single."""
+    if kind == HALF:
+        return multiply_all(input.astype(SINGLE), dim, None, None, keepdim).astype(kind)
+    return multiply_all(input, dim, kind, None, keepdim)
 
 
 @op(
@@ -296,10 +303,10 @@ def prod_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
 ) -> Array:
     """The product along one dimension (none for a 0-d input)."""
-    return multiply_all(input, dim, sum_dtype(input, dtype), None, keepdim)
+    return product(input, dim, keepdim, sum_dtype(input, dtype))
 
 
-@op(input=lambda g, input: others_slope(g, input), method=False, public=False)
+@op(input=lambda g, input: others_slope(g, input), method=False, public=False, wide=True)
 def others(input: Array) -> Array:
     """For each element, the product of the others along the last dimension, without a division."""
     if input.shape[-1] == 0:
@@ -358,6 +365,7 @@ def prod(
     public=False,
     node="LogsumexpBackward0",
     in_order=True,
+    wide=True,
 )
 def logsumexp_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """``log(sum(exp(input)))`` along dimensions, without overflow."""

@@ -48,37 +48,37 @@ def upsample_nearest_exact3d(input: Array, maps: Maps) -> Array:
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleLinear1DBackward0", batch=merged)
+@op(**RESAMPLE, node="UpsampleLinear1DBackward0", batch=merged, wide=True)
 def upsample_linear1d(input: Array, maps: Maps) -> Array:
     """Each element between its neighbours."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleBilinear2DBackward0", batch=merged)
+@op(**RESAMPLE, node="UpsampleBilinear2DBackward0", batch=merged, wide=True)
 def upsample_bilinear2d(input: Array, maps: Maps) -> Array:
     """Each element between its neighbours."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleTrilinear3DBackward0", batch=merged)
+@op(**RESAMPLE, node="UpsampleTrilinear3DBackward0", batch=merged, wide=True)
 def upsample_trilinear3d(input: Array, maps: Maps) -> Array:
     """Each element between its neighbours."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleBicubic2DBackward0", batch=merged)
+@op(**RESAMPLE, node="UpsampleBicubic2DBackward0", batch=merged, wide=True)
 def upsample_bicubic2d(input: Array, maps: Maps) -> Array:
     """Each element on a cubic curve through its neighbours."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleBilinear2DAaBackward0", batch=merged)
+@op(**RESAMPLE, node="UpsampleBilinear2DAaBackward0", batch=merged, wide=True)
 def upsample_bilinear2d_aa(input: Array, maps: Maps) -> Array:
     """Each element between its neighbours."""
     return along(input, maps)
 
 
-@op(**RESAMPLE, node="UpsampleBicubic2DAaBackward0", batch=merged)
+@op(**RESAMPLE, node="UpsampleBicubic2DAaBackward0", batch=merged, wide=True)
 def upsample_bicubic2d_aa(input: Array, maps: Maps) -> Array:
     """Each element on a cubic curve through its neighbours."""
     return along(input, maps)

@@ -28,6 +28,7 @@ def held_slope(g: Any, difference: Any, reduction: str, limit: float) -> Any:
     public=False,
     node="HuberLossBackward0",
     batch=per_sample,
+    wide=True,
 )
 def huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
     """For e = ``|input - target|``: ``e² / 2`` where e <= ``delta``, else a straight line on."""
@@ -49,6 +50,7 @@ def huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
     public=False,
     node="SmoothL1LossBackward0",
     batch=per_sample,
+    wide=True,
 )
 def smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array:
     """For e = ``|input - target|``: ``e² / (2 beta)`` where e < ``beta``, else ``e - beta / 2``."""

@@ -48,7 +48,14 @@ def round_whole(input: Array) -> Array:
     return np.round(input) if input.dtype.kind == "f" else np.array(input)
 
 
-@op(input=lambda g: vanishing(g), inplace=True, method=False, public=False, node="RoundBackward1")
+@op(
+    input=lambda g: vanishing(g),
+    inplace=True,
+    method=False,
+    public=False,
+    node="RoundBackward1",
+    wide=True,
+)
 def round_decimals(input: Array, decimals: int) -> Array:
     """The nearest number of ``decimals`` digits; halves go to the even one."""
     if input.dtype.kind != "f":
@@ -181,6 +188,7 @@ def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
     method=False,
     public=False,
     node="RemainderBackward1",
+    wide=True,
 )
 def remainder_tensor(input: Array, other: Array) -> Array:
     """`remainder` of two tensors."""
@@ -194,6 +202,7 @@ def remainder_tensor(input: Array, other: Array) -> Array:
     method=False,
     public=False,
     node="RemainderBackward0",
+    wide=True,
 )
 def remainder_number(input: Array, other: Array) -> Array:
     """`remainder` by a Python number."""
@@ -206,6 +215,7 @@ def remainder_number(input: Array, other: Array) -> Array:
     public=False,
     node=NO_DERIVATIVE,
     batch=elementwise,
+    wide=True,
 )
 def number_remainder(other: Array, input: Any) -> Array:
     """`remainder` of a Python number by a tensor."""
@@ -229,6 +239,7 @@ def with_sign_of_divisor(input: Array, other: Array) -> Array:
     method=False,
     public=False,
     node="FmodBackward1",
+    wide=True,
 )
 def fmod_tensor(input: Array, other: Array) -> Array:
     """`fmod` of two tensors."""
@@ -243,6 +254,7 @@ def fmod_tensor(input: Array, other: Array) -> Array:
     method=False,
     public=False,
     node="FmodBackward0",
+    wide=True,
 )
 def fmod_number(input: Array, other: Array) -> Array:
     """`fmod` by a Python number."""

@@ -56,6 +56,9 @@ def product_slope(g: Any, input: Any, out: Any, dim: int) -> Any:
 def cumprod_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
     """The kernel of `cumprod`."""
     kind = sum_dtype(input, dtype)
+    if kind.kind == "f" and input.ndim:  # in double precision, as running sums are
+        held = input.astype(kind, copy=False).astype(DOUBLE)
+        return np.multiply.accumulate(held, dim).astype(kind, copy=False)
     return np.cumprod(input, dim, kind) if input.ndim else input.astype(kind)
 
 
@@ -168,6 +171,7 @@ def running_logarithm(logs: Array, dim: int) -> Array:
     method=False,
     public=False,
     batch=dimensions,
+    wide=True,
 )
 def weighted_backwards(weights: Array, input: Array, sums: Array, dim: int) -> Array:
     """``h_i = sum of weights_j exp(input_i - sums_j)`` over all j from i on."""
@@ -184,6 +188,7 @@ def weighted_backwards(weights: Array, input: Array, sums: Array, dim: int) -> A
     method=False,
     public=False,
     batch=dimensions,
+    wide=True,
 )
 def weighted_forwards(weights: Array, input: Array, sums: Array, dim: int) -> Array:
     """``f_j = sum of weights_i exp(input_i - sums_j)`` over all i up to j."""

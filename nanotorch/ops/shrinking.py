@@ -77,6 +77,7 @@ def hardshrink_backward(g: Array, input: Array, lambd: float) -> Array:
     method=False,
     public=False,
     batch=elementwise,
+    wide=True,
 )
 def softshrink(input: Array, lambd: float = 0.5) -> Array:
     """``input`` moved towards 0 by ``lambd``, and 0 from [-lambd, lambd] on.
@@ -96,7 +97,13 @@ def softshrink(input: Array, lambd: float = 0.5) -> Array:
     return input - np.clip(input, -limit, limit)
 
 
-@op(input=lambda g, input: hardsigmoid_backward(g, input), inplace=True, method=False, public=False)
+@op(
+    input=lambda g, input: hardsigmoid_backward(g, input),
+    inplace=True,
+    method=False,
+    public=False,
+    wide=True,
+)
 def hardsigmoid(input: Array) -> Array:
     """``input + 3`` held between 0 and 6, divided by 6."""
     if input.dtype.kind != "f":
@@ -111,13 +118,20 @@ def hardsigmoid(input: Array) -> Array:
     method=False,
     public=False,
     batch=elementwise,
+    wide=True,
 )
 def hardsigmoid_backward(g: Array, input: Array) -> Array:
     """The gradient of `hardsigmoid`: a sixth between -3 and 3."""
     return pick((input > -3) & (input < 3), g * SIXTH, g.dtype.type(0))
 
 
-@op(input=lambda g, input: hardswish_backward(g, input), inplace=True, method=False, public=False)
+@op(
+    input=lambda g, input: hardswish_backward(g, input),
+    inplace=True,
+    method=False,
+    public=False,
+    wide=True,
+)
 def hardswish(input: Array) -> Array:
     """``input * hardsigmoid(input)``."""
     if input.dtype.kind != "f":
@@ -133,6 +147,7 @@ def hardswish(input: Array) -> Array:
     method=False,
     public=False,
     batch=elementwise,
+    wide=True,
 )
 def hardswish_backward(grad: Array, input: Array) -> Array:
     """The gradient of `hardswish`: 0 up to -3, ``input / 3 + 1 / 2`` below 3, then 1."""
@@ -164,6 +179,7 @@ def prelu_kernel(input: Array, weight: Array) -> Array:
     method=False,
     public=False,
     batch=elementwise,
+    wide=True,
 )
 def rrelu_with_noise(input: Array, noise: Array) -> Array:
     """``input`` times a slope for each element, which is 1 where it is positive."""

@@ -18,13 +18,13 @@ from nanotorch.ops.power import square
 # Angles
 
 
-@op(input=lambda g: g * (math.pi / 180), cast="float", inplace=True)
+@op(input=lambda g: g * (math.pi / 180), cast="float", inplace=True, wide=True)
 def deg2rad(input: Array) -> Array:
     """Degrees in radians."""
     return input * input.dtype.type(math.pi / 180)
 
 
-@op(input=lambda g: g * (180 / math.pi), cast="float", inplace=True)
+@op(input=lambda g: g * (180 / math.pi), cast="float", inplace=True, wide=True)
 def rad2deg(input: Array) -> Array:
     """Radians in degrees."""
     return input * input.dtype.type(180 / math.pi)
@@ -71,6 +71,7 @@ def beyond(input: Any, eps: float | None) -> Any:
     input=lambda g, input, eps: logit_backward(g, input, eps),
     cast="float",
     inplace=True,
+    wide=True,
 )
 def logit(input: Array, eps: float | None = None) -> Array:
     """``log(input / (1 - input))``, the inverse of the sigmoid; nan outside [0, 1].
@@ -90,6 +91,7 @@ def logit(input: Array, eps: float | None = None) -> Array:
     method=False,
     public=False,
     batch=elementwise,
+    wide=True,
 )
 def logit_backward(g: Array, input: Array, eps: float | None) -> Array:
     """The gradient of `logit`: 0 beyond its limits, or nan where it has none."""
@@ -105,6 +107,7 @@ def logit_backward(g: Array, input: Array, eps: float | None) -> Array:
     ),
     cast="float",
     inplace=True,
+    wide=True,
 )  # fmt: skip
 def sinc(input: Array) -> Array:
     """``sin(π input) / (π input)``, 1 at 0."""
@@ -139,6 +142,7 @@ TAIL_Q = (2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.8463183175100
     input=lambda g, input: g * (0.5 * math.sqrt(math.pi) * exp(square(erfinv(input)))),
     cast="float",
     inplace=True,
+    wide=True,
 )
 def erfinv(input: Array) -> Array:
     """The inverse of `erf`: infinite at 1 and -1, nan beyond.

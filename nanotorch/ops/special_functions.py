@@ -23,7 +23,7 @@ ROOT_HALF = math.sqrt(0.5)
 HIDDEN: dict[str, Any] = {"method": False, "public": False, "cast": "float"}
 
 
-@op(input=lambda g, input: -g * (1 + log(input)), node="SpecialEntrBackward0", **HIDDEN)
+@op(input=lambda g, input: -g * (1 + log(input)), node="SpecialEntrBackward0", **HIDDEN, wide=True)
 def entr(input: Array) -> Array:
     """``-input * log(input)``: 0 at 0, minus infinity below."""
     positive = np.where(input > 0, input, input.dtype.type(1))
@@ -48,6 +48,7 @@ def scaled_complement(x: Array) -> Array:
     input=lambda g, input, out: g * (2 * input * out - 2 / math.sqrt(math.pi)),
     node="SpecialErfcxBackward0",
     **HIDDEN,
+    wide=True,
 )
 def erfcx(input: Array) -> Array:
     """``exp(input²) * erfc(input)``, which does not vanish where `erfc` does."""
@@ -58,6 +59,7 @@ def erfcx(input: Array) -> Array:
     input=lambda g, input: g * math.sqrt(2 / math.pi) / erfcx(input * -ROOT_HALF),
     node="SpecialLogNdtrBackward0",
     **HIDDEN,
+    wide=True,
 )
 def log_ndtr(input: Array) -> Array:
     """The logarithm of the area under the normal density up to ``input``."""
@@ -77,6 +79,7 @@ def ndtr(input: Any) -> Any:
     input=lambda g, out: g * (exp(square(out) * 0.5) * math.sqrt(2 * math.pi)),
     node="SpecialNdtriBackward0",
     **HIDDEN,
+    wide=True,
 )
 def ndtri(input: Array) -> Array:
     """Up to where the area under the normal density is ``input``: nan outside [0, 1].
@@ -105,6 +108,7 @@ def ndtri(input: Array) -> Array:
     method=False,
     public=False,
     node="SpecialXlog1PyBackward0",
+    wide=True,
 )
 def xlog1py(input: Array, other: Array) -> Array:
     """``input * log1p(other)``; 0 where ``input`` is, unless ``other`` is not a number."""

@@ -182,6 +182,7 @@ def spread_slope(
     method=False,
     public=False,
     node="VarMeanBackward0",
+    wide=True,
 )
 def var_mean_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
@@ -204,6 +205,7 @@ def of_variance(g: Any, deviation: Any) -> Any:
     method=False,
     public=False,
     node="StdMeanBackward0",
+    wide=True,
 )
 def std_mean_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool

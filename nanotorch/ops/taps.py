@@ -12,9 +12,6 @@ from nanotorch._core.batch_rules import merged
 from nanotorch._core.op import Array, op
 from nanotorch.ops.comparison import tied
 
-HALF = np.dtype(np.float16)
-
-
 Place = slice | Array  # of elements along a dimension
 
 
@@ -112,8 +109,7 @@ Maps = Sequence[Taps | None]  # of the last dimensions; None for one that stays 
 
 def along(input: Array, maps: Maps, back: bool = False) -> Array:
     """All taps, or their adjoints, one dimension after the other."""
-    source = input.astype(np.float32) if input.dtype == HALF else input
-    out, first = source, input.ndim - len(maps)
+    out, first = input, input.ndim - len(maps)
     for k, taps in enumerate(maps):
         if taps is not None:
             out = (taps.back if back else taps.apply)(out, first + k)
@@ -127,6 +123,7 @@ def along(input: Array, maps: Maps, back: bool = False) -> Array:
     method=False,
     public=False,
     batch=merged,
+    wide=True,
 )
 def resample(input: Array, maps: Maps, back: bool = False) -> Array:
     """The elements that ``maps`` make of the last dimensions, or the adjoint of that."""

@@ -31,6 +31,7 @@ def require_float(name: str, input: Array) -> None:
     inplace=True,
     method=False,
     public=False,
+    wide=True,
 )
 def silu(input: Array) -> Array:
     """``input * sigmoid(input)``."""
@@ -56,6 +57,7 @@ silu_: Any = inplace_form("silu")
     public=False,
     in_order=True,
     batch=elementwise,
+    wide=True,
 )
 def log_sigmoid(input: Array) -> Array:
     """``log(sigmoid(input))``, without overflow."""
@@ -75,6 +77,7 @@ def below_one(x: Array) -> Array:
     method=False,
     public=False,
     batch=elementwise,
+    wide=True,
 )
 def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
@@ -89,6 +92,7 @@ def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     method=False,
     public=False,
     batch=elementwise,
+    wide=True,
 )
 def celu(input: Array, alpha: float = 1.0) -> Array:
     """``input`` where positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
@@ -153,6 +157,7 @@ def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) ->
     public=False,
     node="GeluBackward0",
     batch=elementwise,
+    wide=True,
 )
 def gelu_tanh(input: Array) -> Array:
     """`gelu.gelu_exact` with the distribution function approximated by a hyperbolic tangent."""
@@ -172,7 +177,13 @@ def gelu_tanh_slope(input: Any) -> Any:
     return 0.5 * (1 + t) + 0.5 * input * (1 - t * t) * inner
 
 
-@op(input=lambda g, input: g * mish_slope(input), inplace=True, method=False, public=False)
+@op(
+    input=lambda g, input: g * mish_slope(input),
+    inplace=True,
+    method=False,
+    public=False,
+    wide=True,
+)
 def mish(input: Array) -> Array:
     """``input * tanh(softplus(input))``."""
     require_float("mish_cpu", input)
@@ -193,6 +204,7 @@ mish_: Any = inplace_form("mish")
     method=False,
     public=False,
     node="GluBackward0",
+    wide=True,
 )
 def glu_along(input: Array, dim: int) -> Array:
     """The first half along a dimension times the sigmoid of the second."""

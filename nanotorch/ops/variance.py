@@ -52,6 +52,7 @@ def variance_slope(
     public=False,
     node="VarBackward0",
     in_order=True,
+    wide=True,
 )
 def var_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
@@ -69,6 +70,7 @@ def var_along(
     public=False,
     node="StdBackward0",
     in_order=True,
+    wide=True,
 )
 def std_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool

@@ -44,6 +44,7 @@ def slopes(which: str, g: Any, v: Any, length: Any, dim: int | None) -> Any:
     public=False,
     node="WeightNormInterfaceBackward0",
     in_order=True,
+    wide=True,
 )
 def stretched(v: Array, length: Array, dim: int | None) -> Array:
     """``length * v / ‖v‖``, the norm that of each slice along ``dim``."""

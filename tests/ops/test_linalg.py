@@ -87,3 +87,12 @@ def test_foreign_operands_are_left_to_python() -> None:
         torch.ones(2, 2) @ 2
     with pytest.raises(TypeError, match="unsupported operand"):
         [1, 2] @ torch.ones(2, 2)
+
+
+@pytest.mark.parametrize("p", [0.5, 1.5, 2.5, 3.0, -1.0])
+def test_norm_of_one_number_has_a_second_derivative(p: float) -> None:
+    x = torch.tensor(-2.0, dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(x.norm(p), x, create_graph=True)
+    (second,) = torch.autograd.grad(slope, x)
+    assert slope.item() == pytest.approx(-1)
+    assert second.item() == pytest.approx(0, abs=1e-12)

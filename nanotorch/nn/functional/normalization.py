@@ -8,6 +8,7 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core.batch_functions import under_vmap
+from nanotorch._core.op_runtime import widened
 from nanotorch._core.origins import wrote
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
@@ -127,8 +128,9 @@ def of_running(
     """Running mean and scale."""
     assert running_mean is not None
     assert running_var is not None
-    scale = reciprocal_root(running_var._array, eps).reshape(plan.weight)
-    return Kept(running_mean._array.reshape(plan.weight), scale, fixed=True)
+    mean, variance = widened(running_mean._array, running_var._array)
+    scale = reciprocal_root(variance, eps).reshape(plan.weight)
+    return Kept(mean.reshape(plan.weight), scale, fixed=True)
 
 
 def move(running: Tensor, new: np.ndarray, momentum: float) -> None:

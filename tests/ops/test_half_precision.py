@@ -1,0 +1,129 @@
+"""Half precision is computed in single and rounded once, by kernels and by formulas.
+
+The table of operations is called with half precision and with the same numbers in single.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch.nn import functional as F
+from tests.ops.samples import TABLE
+from tests.ops.sampling import Call, Row, Sample, find, is_inplace, weights_like
+
+# Made of several operations whose results are rounded in between, or with a gradient that
+# magnifies the rounding of the result by which it is computed, as PyTorch's are.
+COMPOSED = {
+    "bilinear", "corrcoef", "cosine_embedding_loss", "cosine_similarity", "cov", "ctc_loss",
+    "ctc_of_scores", "cumprod", "cumprod_", "einsum", "gaussian_nll_loss", "gradient",
+    "index_reduce", "index_reduce_", "kl_div", "linalg.householder_product",
+    "local_response_norm", "logcumsumexp", "logsumexp", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+    "scaled_dot_product_attention", "scatter_reduce", "scatter_reduce_", "softmax",
+    "special.erfcx", "special.ndtr", "tanhshrink", "trapezoid", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+}  # fmt: skip
+ROWS = {name: row for name, row in TABLE.items() if row.torch is not None and name not in COMPOSED}
+
+
+def outcome(
+    name: str, row: Row, sample: Sample, kind: str, scale: float
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The results and the gradients, for inputs that half precision holds."""
+    arrays = []
+    for position, described in enumerate(sample.inputs()):
+        array = described.draw(position, "float64")
+        if described.dtype == "float":
+            scaled = scale if described.domain in ("real", "positive") else 1
+            array = (array * scaled).astype(np.float16).astype(kind)
+        arrays.append(array)
+    call_of = row.call
+    function = find(torch, row.torch or name) if call_of is None else None
+    torch.manual_seed(0)
+    call = Call(
+        torch,
+        function or (lambda *args, **kwargs: call_of(torch, *args, **kwargs)),  # type: ignore[misc]
+        sample, arrays, torch.tensor, inplace=is_inplace(name),
+    )  # fmt: skip
+    outs = [out for out in call() if isinstance(out, torch.Tensor)]
+    results = [out.numpy(force=True) for out in outs]
+    ends = [out for out in outs if out.requires_grad]
+    grads: list[Any] = []
+    if ends and call.leaves:
+        weights = [
+            torch.tensor(weights_like(out.shape, "weight", k)).to(out.dtype)
+            for k, out in enumerate(ends)
+        ]
+        grads = list(torch.autograd.grad(ends, call.leaves, weights, allow_unused=True))
+    return results, [np.zeros(0) if g is None else g.numpy() for g in grads]
+
+
+def apart(half: np.ndarray, single: np.ndarray, whole: bool) -> float:
+    """How far they lie apart, in units of the last place of each number, or of the largest."""
+    with np.errstate(over="ignore"):
+        rounded = single.astype(np.float16)
+    if half.dtype != np.float16 or np.array_equal(half, rounded, equal_nan=True):
+        return 0
+    same = (half == rounded) | (np.isnan(half) & np.isnan(rounded))
+    largest = np.maximum(np.abs(half), np.abs(rounded))
+    if whole:
+        largest = largest.max(initial=0, where=np.isfinite(largest))
+    with np.errstate(invalid="ignore"):
+        far = np.abs(half.astype(np.float64) - rounded) / np.spacing(largest).astype(np.float64)
+    return float(np.where(same, 0, far).max())
+
+
+@pytest.mark.filterwarnings("ignore:cov")
+@pytest.mark.parametrize("scale", [pytest.param(1, marks=pytest.mark.slow), 100])
+def test_half_precision_is_rounded_once(scale: float) -> None:
+    wrong = []
+    for name, row in ROWS.items():
+        for sample in row.samples:
+            if sample.fails is not False or all(i.dtype != "float" for i in sample.inputs()):
+                continue
+            try:
+                half = outcome(name, row, sample, "float16", scale)
+            except (NotImplementedError, RuntimeError):  # PyTorch has it for float and double only
+                continue
+            single = outcome(name, row, sample, "float32", scale)
+            for results, exact, whole in zip(half, single, (False, True), strict=True):
+                units = [apart(a, b, whole) for a, b in zip(results, exact, strict=True)]
+                if not max(units, default=0) <= (4 if whole else 2):
+                    wrong.append(f"{name}({sample}): {units}")
+    assert not wrong
+
+
+def test_what_overflows_in_between() -> None:
+    def half(*values: float) -> torch.Tensor:
+        made: torch.Tensor = torch.tensor(values, dtype=torch.float16)
+        return made
+
+    large = torch.ones(400, 290, dtype=torch.float16)
+    assert F.softplus(half(12.0)).item() == 12
+    assert large.norm().item() == pytest.approx(math.sqrt(400 * 290), rel=1e-3)
+    assert F.normalize(large, dim=0)[0, 0].item() == pytest.approx(0.05, rel=1e-3)
+    x, y = half(300, 400), half(400, 300)
+    assert F.cosine_similarity(x, y, dim=0).item() == pytest.approx(0.96, rel=1e-3)
+    assert x.var().item() == 5000
+    assert half(0, 400).std().item() == pytest.approx(282.8, rel=1e-3)
+    assert F.smooth_l1_loss(x, -y, beta=500).isfinite()
+    assert F.huber_loss(half(200), half(0), delta=300).item() == 20_000
+    assert torch.lerp(half(-60_000), half(60_000), 0.5).item() == 0
+    assert torch.dist(half(-300), half(400)).item() == 700
+    leaf = large.requires_grad_()
+    leaf.grad = torch.ones_like(large)
+    assert torch.nn.utils.clip_grad_norm_([leaf], 1.0).item() == pytest.approx(340.5, rel=1e-3)
+
+
+def test_what_is_recorded_has_the_bits_of_what_is_not() -> None:
+    x = torch.tensor([-3.0, 0.5, 7.0], dtype=torch.float16, requires_grad=True)
+    for function in (torch.tanh, F.softplus, F.silu, torch.std, lambda v: F.softmax(v, 0)):
+        weights = weights_like(function(x).shape, "weight", 0)
+        g = torch.tensor(weights, dtype=torch.float16)
+        (bare,) = torch.autograd.grad(function(x), x, g)
+        (recorded,) = torch.autograd.grad(function(x), x, g, create_graph=True)
+        assert recorded.dtype == torch.float16
+        np.testing.assert_array_equal(bare, recorded.detach())
+        recorded.sum().backward()
