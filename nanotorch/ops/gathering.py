@@ -222,9 +222,9 @@ def scatter_combined_in_place(
     return combine_along(input, dim, index, src, reduce)
 
 
-def as_source(src: Any) -> Tensor:
-    """A tensor as it is, a number as one without dimensions."""
-    return src if isinstance(src, Tensor) else wrap(np.array(src))
+def as_source(src: Any, kind: np.dtype) -> Tensor:
+    """A tensor as it is, a number as one of the given type without dimensions."""
+    return src if isinstance(src, Tensor) else wrap(np.array(number_in(src, kind)))
 
 
 @method
@@ -243,7 +243,7 @@ def scatter(
     """
     src = value if src is None else src
     if reduce is not None:
-        return scatter_combined(input, dim, index, as_source(src), reduce)
+        return scatter_combined(input, dim, index, as_source(src, input._array.dtype), reduce)
     scattering = scatter_number if isinstance(src, (bool, int, float)) else scatter_tensor
     return scattering(input, dim, index, src)
 
@@ -256,7 +256,8 @@ def scatter_(
     """In-place `scatter`."""
     src = value if src is None else src
     if reduce is not None:
-        return scatter_combined_in_place(self, dim, index, as_source(src), reduce)
+        source = as_source(src, self._array.dtype)
+        return scatter_combined_in_place(self, dim, index, source, reduce)
     number = isinstance(src, (bool, int, float))
     scattering = scatter_number_in_place if number else scatter_tensor_in_place
     return scattering(self, dim, index, src)

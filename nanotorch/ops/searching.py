@@ -136,6 +136,18 @@ def unique_consecutive(
     return wanted(unique_runs(input, dim), return_inverse, return_counts)
 
 
+def arrays_of(*given: Any) -> list[Array]:
+    """The arrays of tensors, and a number among them in the dtype that it has beside them."""
+    held = [x._array if isinstance(x, Tensor) else as_number(x) for x in given]
+    kind = dtypes.result_type(held).numpy
+    return [
+        x
+        if isinstance(x, np.ndarray)
+        else np.array(x).astype(bool if isinstance(x, bool) else kind)
+        for x in held
+    ]
+
+
 @public
 @under_vmap(looped)
 def isin(
@@ -154,7 +166,7 @@ def isin(
         names = {"Tensor": "elements", "Number": "element"}
         forms = [f"{a} {names[a]}, {b} test_{names[b]}, {tail}" for a, b in pairs]
         raise combination("isin", pair, forms)
-    held = [x._array if isinstance(x, Tensor) else np.asarray(as_number(x)) for x in pair]
+    held = arrays_of(elements, test_elements)
     if any(array.dtype.kind == "b" for array in held):
         raise NotImplementedError("Unsupported input type encountered for isin(): Bool")
     return wrap(np.asarray(np.isin(held[0], held[1], assume_unique, invert)))
@@ -243,8 +255,7 @@ def searchsorted(
     Raises:
         RuntimeError: for shapes that do not fit.
     """
-    edges = sorted_sequence._array
-    values = input._array if isinstance(input, Tensor) else np.asarray(as_number(input))
+    edges, values = arrays_of(sorted_sequence, input)
     check_search(edges, values, right, side)
     if edges.dtype.kind == values.dtype.kind == "b":
         raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'Bool'")

@@ -209,3 +209,14 @@ def dtypes_that_functions_take(torch: Any) -> Any:
         ]  # fmt: skip
     answers += [raised(torch.repeat_interleave, torch.tensor(n)) for n in (2, [[2]], [1, -2])]
     return [*answers, raised(torch.repeat_interleave, torch.arange(2), torch.tensor([[1, 2]]))]
+
+
+def numbers_among_elements(torch: Any) -> Any:
+    x, small = torch.tensor([0.1, 0.7]), torch.tensor([1, 2], dtype=torch.uint8)
+    zeros = torch.zeros(2, dtype=torch.uint8)
+    return [
+        torch.isin(x, 0.1), torch.isin(0.7, x), torch.isin(small, 257),
+        raised(torch.isin, small, True), torch.bucketize(0.1, x, right=True),
+        torch.searchsorted(x, 0.7), torch.bucketize(257, small),
+        *(raised(zeros.scatter, 0, torch.tensor([0]), n, reduce="add") for n in (-1, -1.0, 300)),
+    ]  # fmt: skip
