@@ -7,6 +7,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.copying import deep_copy, reduced
+from nanotorch._core.grad_mode import mode
 from nanotorch._core.printing import format_tensor
 from nanotorch._core.warned import warn_once
 
@@ -50,9 +51,9 @@ class Exchange:
             force: detach first if need be.
 
         Raises:
-            RuntimeError: if the tensor requires grad and ``force`` is not set.
+            RuntimeError: with grad mode on, if the tensor requires grad and ``force`` is not set.
         """
-        if self.requires_grad and not force:
+        if self.requires_grad and mode.enabled and not force:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."

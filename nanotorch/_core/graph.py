@@ -35,7 +35,7 @@ FREED = (
 )
 MODIFIED = (
     "one of the variables needed for gradient computation has been modified by an inplace "
-    "operation: [torch.{type}Tensor {shape}]{origin} is at version {now}; expected version {seen} "
+    "operation: [{type} {shape}]{origin} is at version {now}; expected version {seen} "
     "instead. "
 )
 HINT_ANOMALY = (
@@ -331,12 +331,13 @@ def modified_error(
         node, kept: who saved it, and under which name, where that is known.
     """
     kind, shape = type_and_shape(array)
+    named = "CPUBoolType" if kind == "Bool" else f"torch.{kind}Tensor"  # as PyTorch has it
     maker, number = origin
     where = ""
     if maker is not None and not isinstance(maker, AccumulateGrad):
         where = f", which is output {number} of {short_name(maker)},"
     return RuntimeError(
-        MODIFIED.format(type=kind, shape=shape, origin=where, now=cell[0], seen=seen)
+        MODIFIED.format(type=named, shape=shape, origin=where, now=cell[0], seen=seen)
         + (HINT_ABOVE if anomaly.enabled else HINT_ANOMALY)
         + about_change(node, kept, cell)
     )

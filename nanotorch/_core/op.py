@@ -160,11 +160,12 @@ class Op(Options):
     @property
     def keeps_values(self) -> bool:
         """Whether a node has values to free."""
-        kinds = self.kernel.__annotations__
-        return any(
-            kind in ("input", "out", "aux") or getattr(kinds.get(name), "keeps_values", False)
-            for name, kind in self.recipe
-        )
+        return any(self.is_freed(name, kind) for name, kind in self.recipe)
+
+    def is_freed(self, name: str, kind: str | None) -> bool:
+        """Whether what formulas ask for by ``name``, of that kind, is freed once it is used."""
+        annotated = self.kernel.__annotations__.get(name)
+        return kind in ("input", "out", "aux") or getattr(annotated, "keeps_values", False)
 
     def accept_out(self, rule: Out) -> None:
         """Give the public function the argument ``out``; it must not have been called yet."""

@@ -298,9 +298,19 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
     ]
     if o.recipe:
         lines.append(f"        node._saved = ({', '.join(saved(o, inplace=inplace))},)")
+        keepers = keeping(o)
+        if 0 < len(keepers) < len(names):
+            none = " and ".join(f"e_{n}[0] is None" for n in keepers)
+            lines.append(f"        if {none}: node.keeps_values = False")
     lines += ["        " + line for line in attach(o, inplace=inplace)]
     lines.append("        if observers: observe(node, out)")
     return lines
+
+
+def keeping(o: "Op") -> list[str]:
+    """The inputs whose formulas need values that a backward pass frees."""
+    kinds = dict(o.recipe)
+    return [n for n, needs in o.needs.items() if any(o.is_freed(m, kinds.get(m)) for m in needs)]
 
 
 def record_variadic(o: "Op") -> list[str]:

@@ -137,7 +137,7 @@ NO_INTEGERS = (
 
 
 @op(
-    input=lambda g: g,
+    input=lambda g, tensor2: g,  # PyTorch keeps the divisor in any case
     tensor1=lambda g, tensor2, value: g * (value / tensor2),
     tensor2=lambda g, tensor1, tensor2, value: -g * (value * tensor1 / (tensor2 * tensor2)),
     cast="promote",

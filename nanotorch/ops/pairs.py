@@ -166,7 +166,7 @@ def same_size(g: Any, input: Any, out: Any) -> Any:
 
 @op(
     input=lambda g, input, out: same_size(g, input, out),
-    other=lambda g: vanishing(g),
+    other=lambda g, out: vanishing(g),
     cast="float",
     inplace=True,
     method=False,

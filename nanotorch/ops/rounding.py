@@ -159,8 +159,9 @@ def rounded_down(input: Array, other: Array) -> Array:
 
 
 @op(
-    input=lambda g: vanishing(g),
-    other=lambda g: vanishing(g),
+    # PyTorch keeps the operands, which must not be written to, though the gradients are zeros.
+    input=lambda g, other: vanishing(g),
+    other=lambda g, input, other: vanishing(g),
     cast="promote",
     inplace=True,
     method=False,

@@ -27,6 +27,7 @@ from nanotorch.ops.reduction import (
     sum_along,
     sum_dtype,
 )
+from nanotorch.ops.scalar import over, times
 from nanotorch.ops.shape import reshape, transpose, unsqueeze
 from nanotorch.ops.slicing import narrow, select, triu
 
@@ -294,10 +295,11 @@ def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     dim = own_dim(dim, y.ndim)
     left, right = neighbours(y, dim)
     if x is not None:
-        return sum((left + right) * steps("trapezoid", y, x, dim), dim) / 2.0
+        return over(sum((left + right) * steps("trapezoid", y, x, dim), dim), 2.0)
     if not y.shape[dim]:
         return sum(y.detach(), dim)
-    return (sum(y, dim) - (select(y, dim, 0) + select(y, dim, -1)) * 0.5) * dx
+    ends = times(select(y, dim, 0) + select(y, dim, -1), 0.5)
+    return times(sum(y, dim) - ends, dx)
 
 
 @public
@@ -315,5 +317,6 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1)
     dim = normal_dim(dim, y.ndim)
     left, right = neighbours(y, dim)
     if x is not None:
-        return cumsum((left + right) * steps("cumulative_trapezoid", y, x, dim), dim) / 2.0
-    return cumsum((left + right) * (dx / 2.0), dim)
+        products = (left + right) * steps("cumulative_trapezoid", y, x, dim)
+        return over(cumsum(products, dim), 2.0)
+    return cumsum(times(left + right, dx / 2.0), dim)

@@ -1,5 +1,7 @@
 """Arithmetic with a number that PyTorch records as nodes of their own."""
 
+from typing import Any
+
 from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import Array, op
 
@@ -32,3 +34,16 @@ def over_number(input: Array, other: float) -> Array:
 def plus_number(input: Array, other: float) -> Array:
     """``input + other`` in the dtype of ``input``."""
     return input + input.dtype.type(other)
+
+
+# As PyTorch's composed functions multiply and divide: integers become floating-point
+
+
+def times(values: Any, number: float) -> Any:
+    """``values * number``."""
+    return times_number(values, number) if values.is_floating_point() else values * number
+
+
+def over(values: Any, number: float) -> Any:
+    """``values / number``."""
+    return over_number(values, number) if values.is_floating_point() else values / number

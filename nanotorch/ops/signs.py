@@ -27,7 +27,7 @@ def sgn(input: Array) -> Array:
     return input.copy() if input.dtype.kind == "b" else np.sign(input)
 
 
-@op(input=lambda g: vanishing(g), cast="float", wide=True)
+@op(input=lambda g, input: vanishing(g), cast="float", wide=True)
 def angle(input: Array) -> Array:
     """The angle of a real number in the complex plane: π below 0, else 0."""
     values = np.where(input < 0, input.dtype.type(math.pi), input.dtype.type(0))

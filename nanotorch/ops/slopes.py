@@ -10,6 +10,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number
 from nanotorch.ops.joining import cat
 from nanotorch.ops.reduction import normal_dims
+from nanotorch.ops.scalar import over, times
 from nanotorch.ops.shape import reshape
 from nanotorch.ops.slicing import narrow
 
@@ -115,10 +116,10 @@ def at_equal_distances(values: Any, dim: int, step: Any, edge_order: int) -> Ten
     if edge_order == 1:
         first, last = at(1) - at(0), at(count - 1) - at(count - 2)
     else:
-        first = -1.5 * at(0) + 2 * at(1) - 0.5 * at(2)
-        last = 0.5 * at(count - 3) - 2 * at(count - 2) + 1.5 * at(count - 1)
-    inside = (at(2, count - 2) - at(0, count - 2)) / 2
-    return cat([first / step, inside / step, last / step], dim)
+        first = times(at(0), -1.5) + times(at(1), 2) - times(at(2), 0.5)
+        last = times(at(count - 3), 0.5) - times(at(count - 2), 2) + times(at(count - 1), 1.5)
+    inside = over(at(2, count - 2) - at(0, count - 2), 2)
+    return cat([over(part, step) for part in (first, inside, last)], dim)
 
 
 def among_points(values: Any, dim: int, points: Any, edge_order: int) -> Tensor:

@@ -302,17 +302,12 @@ def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
         ((dim, tensor),) = tensors.items()
         kind = tensor._array.dtype
         if kind == np.int64:
-            index_fill_(target, dim, wrap(tensor._array.reshape(-1)), value)
+            index_fill_(target, dim, reshape(tensor, (-1,)), value)
             return
         if kind.kind in "bu":
             check_masks(target._array.shape, at.key)
             rest = (1,) * (target.ndim - dim - tensor.ndim)
-            shape = tensor._array.shape + rest
-            try:
-                mask = wrap(tensor._array.reshape(shape))
-            except NoValues:
-                mask = reshape(tensor, shape)
-            masked_fill_(target, mask, value)
+            masked_fill_(target, reshape(tensor, tensor._array.shape + rest), value)
             return
     put_into(target, at, wrap(np.array(number_in(value, target._array.dtype))))
 

@@ -21,6 +21,7 @@ FILES = {
         "inference",
         "penalties",
         "saved_hooks",
+        "saved_values",
         "variable",
     ],
     "seeds": [

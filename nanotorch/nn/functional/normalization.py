@@ -130,7 +130,8 @@ def of_running(
     assert running_var is not None
     mean, variance = widened(running_mean._array, running_var._array)
     scale = reciprocal_root(variance, eps).reshape(plan.weight)
-    return Kept(mean.reshape(plan.weight), scale, fixed=True)
+    # A copy: the next batch in training moves the running values.
+    return Kept(mean.reshape(plan.weight).copy(), scale, fixed=True)
 
 
 def move(running: Tensor, new: np.ndarray, momentum: float) -> None:
