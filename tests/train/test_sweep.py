@@ -206,7 +206,12 @@ def test_the_runs_of_a_killed_sweep_pause() -> None:
     pids = [pid_of(run) for run in under_way()]
     process.kill()
     process.communicate(timeout=LONG)
-    wait_until(lambda: not any(words_of(Path(f"/proc/{pid}")) for pid in pids))
+    try:
+        wait_until(lambda: not any(words_of(Path(f"/proc/{pid}")) for pid in pids))
+    finally:
+        for pid in pids:
+            if words_of(Path(f"/proc/{pid}")):
+                os.kill(pid, signal.SIGKILL)
     for run in under_way():
         assert '"status": "interrupted"' in (run / "run.json").read_text("utf-8")
         assert [*run.glob("checkpoints/step-*")]
