@@ -34,17 +34,23 @@ def sum_whole(values: Array) -> Array:
 def sum_over(values: Array, dims: Sequence[int], keepdim: bool = False) -> Array:
     """The sum along dimensions, none of which is named twice."""
     if values.ndim == 2 and len(dims) == 1:
-        total = sum_columns(values) if dims[0] else sum_rows(values)
-        return np.expand_dims(total, dims[0]) if keepdim else total
+        if dims[0]:
+            total = sum_columns(values)
+            return total[:, None] if keepdim else total
+        total = sum_rows(values)
+        return total[None] if keepdim else total
     kind, shape = values.dtype, values.shape
     if kind.itemsize == 2:
         return sum_over(values.astype(SINGLE), dims, keepdim).astype(kind)
+    in_order = values.flags.c_contiguous
+    if in_order and len(dims) == len(shape):  # one row
+        return add_all(values, None, None, None, keepdim)
     count = 1
     for d in dims:
         count *= shape[d]
     if count <= FEW or kind.kind != "f" or not values.size:
         return add_all(values, tuple(dims), None, None, keepdim)
-    if values.flags.c_contiguous:
+    if in_order:
         total = sum_groups(values, dims, count)
     else:
         order = sorted(range(len(shape)), key=values.strides.__getitem__, reverse=True)
@@ -163,6 +169,11 @@ def sum_products(a: Array, b: Array, dims: Sequence[int], keepdim: bool = False)
 
 def sum_of_squares(values: Array) -> Array:
     """The sum of the squares of all elements."""
+    if values.dtype.itemsize == 2:
+        values = values.astype(SINGLE)
+    if values.size <= LONG:
+        flat = values.reshape(-1)
+        return flat.dot(flat)
     return sum_products(values, values, range(values.ndim))
 
 

@@ -76,6 +76,8 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
 )
 def sum_all(input: Array, dtype: DType | None = None) -> Array:
     """The sum of all elements."""
+    if dtype is None and input.dtype.kind == "f":
+        return sum_whole(input)
     kind = sum_dtype(input, dtype)
     if kind.kind == "f":
         return sum_whole(input.astype(kind, copy=False))
@@ -167,8 +169,9 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtypes.as_dtype(dtype).numpy
     # Half precision alone would not reach far.
-    held = input.astype(SINGLE if kind.itemsize == 2 else kind, copy=False)
-    return np.true_divide(sum_whole(held), input.size, dtype=held.dtype).astype(kind, copy=False)
+    if kind.itemsize == 2:
+        return np.true_divide(sum_whole(input.astype(SINGLE)), input.size).astype(kind)
+    return np.true_divide(sum_whole(input.astype(kind, copy=False)), input.size, dtype=kind)
 
 
 @op(

@@ -22,8 +22,8 @@ def spread_and_mean(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, *, root: bool
 ) -> tuple[Array, Array]:
     """The variance, or its ``root``, and the mean along dimensions, in double precision."""
-    values, n = input.astype(DOUBLE), count(input.shape, dim)
-    mean = np.true_divide(sum_over(values, dim, True), n, out=...)
+    values, n = input.astype(DOUBLE, order="C"), count(input.shape, dim)
+    mean = sum_over(values, dim, True) / np.float64(n)
     values -= mean
     squares = sum_products(values, values, dim, keepdim)
     spread = np.true_divide(squares, max(n - correction, 0), out=...)
