@@ -142,7 +142,7 @@ def again(o: "Op", called: str, former: list[Any], named: dict[str, Any], **give
         values = [*(given[key] for key in o.inputs), *further]
         scaled = any(given[key] is not o.arguments[key].default for key in o.statics)
         found |= former_order(name, o.inputs, values, scaled, method=method, out=rule is not None)
-    others = other_names(list(o.arguments)[method:])
+    others = other_names(list(o.arguments)[method:]) if named else {}
     for key, value in own_names(name, others, named).items():
         if key not in o.arguments or (key in found and o.arguments[key].default is EMPTY):
             unknown = next(n for n in named if others.get(n, n) == key)

@@ -79,10 +79,10 @@ class TransformerEncoderLayer(Module):
         self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
         self.activation = activation_of(activation)
         kinds = ((relu, ReLU), (gelu, GELU))
+        given = getattr(self.activation, "__wrapped__", self.activation)  # as `F.gelu` has it
         self.activation_relu_or_gelu = next(
-            (n for n, (f, kind) in enumerate(kinds, 1)
-             if self.activation is f or isinstance(self.activation, kind)), 0,
-        )  # fmt: skip
+            (n for n, (f, kind) in enumerate(kinds, 1) if given is f or isinstance(given, kind)), 0
+        )
 
     def forward(
         self,
