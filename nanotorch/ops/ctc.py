@@ -114,7 +114,6 @@ def no_derivative(*_: Any) -> Any:
     log_probs=lambda g: no_derivative(g),
     method=False,
     public=False,
-    wide=True,
 )
 def ctc_backward(grad: Array, log_probs: Array, loss: Array, labels: Labels) -> Array:
     """The gradient of `ctc` by log-probabilities that stay such: `y - Σ A B / (y likelihood)`."""
@@ -137,7 +136,6 @@ def ctc_backward(grad: Array, log_probs: Array, loss: Array, labels: Labels) -> 
     method=False,
     public=False,
     node="CtcLossBackward0",
-    wide=True,
 )
 def ctc(log_probs: Array, labels: Labels, zero_infinity: bool) -> Array:
     """Minus the log-likelihood of the labels of each sample, (N,).
