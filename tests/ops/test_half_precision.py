@@ -21,6 +21,7 @@ COMPOSED = {
     "cumprod", "cumprod_", "einsum", "gaussian_nll_loss", "gradient",
     "index_reduce", "index_reduce_", "kl_div", "linalg.householder_product",
     "local_response_norm", "logcumsumexp", "logsumexp", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+    "prod",
     "scaled_dot_product_attention", "scatter_reduce", "scatter_reduce_", "softmax",
     "special.erfcx", "special.ndtr", "tanhshrink", "trapezoid", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
