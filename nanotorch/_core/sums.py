@@ -5,7 +5,6 @@ the rounding errors grow with their number. Here, whatever the shape, no number 
 `BLOCK` others in a row: longer sums are sums of such. Half precision is added in single.
 """
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +18,17 @@ FEW = 32  # what may be added one after the other
 HEIGHT = 64  # of a matrix of which a product adds the rows: for some columns one after the other
 BLOCK = 256  # the same for a product that uses all lanes of its vectors
 LONG = 1024  # what an inner product adds, in the lanes of several vectors
-ones: Any = functools.lru_cache(100)(np.ones)  # a vector that is not to be written to
+ONES: dict[tuple[int, np.dtype], Array] = {}
+
+
+def ones(count: int, kind: np.dtype) -> Array:
+    """A vector of ones, kept; it is not to be written to."""
+    found = ONES.get((count, kind))
+    if found is None:
+        if len(ONES) > 100:
+            ONES.clear()
+        found = ONES[count, kind] = np.ones(count, kind)
+    return found
 
 
 def sum_whole(values: Array) -> Array:

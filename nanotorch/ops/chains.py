@@ -168,7 +168,7 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
             "linalg.vecdot: Expected a floating point or complex tensor as input. Got "
             f"{x.dtype.char}"
         )
-    if x.dtype is not y.dtype:
+    if x.dtype != y.dtype:
         raise RuntimeError(
             "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
             f"{x.dtype.char} and y of type {y.dtype.char} instead"
