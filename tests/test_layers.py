@@ -41,6 +41,8 @@ LAYERS = (
     "nanotorch.cuda",
     "nanotorch.mps",
     "nanotorch.multiprocessing",
+    "nanotorch.onnx",
+    "nanotorch.torch_version",
     "nanotorch.xpu",
     "nanotorch.settings",
     "nanotorch.testing",

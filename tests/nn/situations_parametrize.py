@@ -144,10 +144,9 @@ def norms_of_weights(torch: Any) -> Any:
     answers = []
     for dim in (0, 1, None, -1):
         torch.manual_seed(3)
-        layer = PS.weight_norm(torch.nn.Linear(4, 3), dim=dim)
+        layer = PS.weight_norm(torch.nn.Linear(4, 3).double(), dim=dim)
         with torch.no_grad():
             layer.parametrizations.weight.original0.mul_(1.5)
-        layer.double()
         out = layer(torch.ones(2, 4).double() / 3).sin()
         out.sum().backward()
         grads = [numbers(p.grad) for p in layer.parameters()]

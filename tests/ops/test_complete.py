@@ -49,6 +49,7 @@ STATE = "acts on the state of a generator or of a tensor, not on values"
 NUMPY = "takes NumPy's arrays"
 NO_VALUES = "its values are undefined"
 NO_FUNCTION = "not an operation"
+DEPRECATED = "given with its warning in `tests/core/situations_called.py`"
 SECOND_NAME = "a second name of what is sampled by its first"
 ITSELF = "gives the tensor itself, or an error, since no number is complex"
 NOT_SAMPLED: dict[str, str] = {
@@ -101,6 +102,7 @@ NOT_SAMPLED: dict[str, str] = {
         ["conj", "conj_physical", "conj_physical_", "real", "resolve_conj", "resolve_neg"], ITSELF
     ),
     "grid_sampler": SECOND_NAME,
+    "range": DEPRECATED,
     "imag": ITSELF,
     **dict.fromkeys(
         [
