@@ -252,32 +252,27 @@ def cumsum(input: Any, dim: int, *, dtype: DType | None = None) -> Any:
     return cumsum_along(input, normal_dim(dim, input.ndim), dtype)
 
 
-# Products
+# Products. Their formulas name the result only to notice, as PyTorch does, that it was written to.
 
 
-def product_slope_of_all(g: Any, input: Any, out: Any) -> Any:
+def product_slope_of_all(g: Any, input: Any) -> Any:
     """The gradient of the product of all elements."""
     if not input.ndim:
         return g
-    if not bool((input == 0).any()):
-        return g * (out / input)
     return g * reshape(others(reshape(input, (math.prod(input.shape),))), tuple(input.shape))
 
 
-def product_slope(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+def product_slope(g: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The gradient of a product along one dimension (none for a 0-d input)."""
     if not dim:
         return g
     if not keepdim:
-        shape = tuple([1 if d in dim else n for d, n in enumerate(input.shape)])
-        g, out = reshape(g, shape), reshape(out, shape)
-    if not bool((input == 0).any()):
-        return g * (out / input)
+        g = reshape(g, tuple([1 if d in dim else n for d, n in enumerate(input.shape)]))
     return g * transpose(others(transpose(input, dim[0], -1)), dim[0], -1)
 
 
 @op(
-    input=lambda g, input, out: product_slope_of_all(g, input, out),
+    input=lambda g, input, out: product_slope_of_all(g, input),
     method=False,
     public=False,
     node="ProdBackward0",
@@ -296,7 +291,7 @@ def product(input: Array, dim: tuple[int, ...] | None, keepdim: bool, kind: np.d
 
 
 @op(
-    input=lambda g, input, out, dim, keepdim: product_slope(g, input, out, dim, keepdim),
+    input=lambda g, input, out, dim, keepdim: product_slope(g, input, dim, keepdim),
     method=False,
     public=False,
     node="ProdBackward1",
@@ -311,9 +306,9 @@ def prod_along(
 
 @op(input=lambda g, input: others_slope(g, input), method=False, public=False, wide=True)
 def others(input: Array) -> Array:
-    """For each element, the product of the others along the last dimension, without a division."""
-    if input.shape[-1] == 0:
-        return input.copy()
+    """For each element, the product of the others along the last dimension."""
+    if input.all():  # a nan is in all products, as PyTorch's division has it
+        return multiply_all(input, -1, None, None, True) / input
     ones = np.ones((*input.shape[:-1], 1), input.dtype)
     before = np.cumprod(np.concatenate([ones, input[..., :-1]], -1), -1)
     after = np.cumprod(np.concatenate([ones, input[..., :0:-1]], -1), -1)[..., ::-1]

@@ -169,7 +169,7 @@ def gradients_of_products(torch: Any) -> Any:
             x = torch.tensor(values, requires_grad=True)
             (slope,) = torch.autograd.grad(x.prod(*dim), x)
             answers.append(slope)
-            if 0.0 not in values:
+            if 0.0 not in values and inf not in values:
                 (slope,) = torch.autograd.grad(x.prod(*dim), x, create_graph=True)
                 answers += [slope, torch.autograd.grad(slope.sum(), x)]
     return answers
