@@ -2,7 +2,7 @@
 
 An environment is a Python with a NumPy, the kernels that BLAS takes, whether NumPy does without its
 own for newer processors, and a number of threads. Three are taken, others for every commit;
-`MATRIX=full` takes all. Pythons and kernels that are not on this machine are told of and left out.
+with `MATRIX=full` all. Pythons and kernels that are not on this machine are told of and left out.
 
 python scripts/matrix.py
 """
