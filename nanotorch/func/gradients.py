@@ -218,11 +218,11 @@ def jvp(
         told = f"{JVP}: Expected {what} to only contain Tensors, got "
         need_tensors(values, lambda v, told=told: f"{told}{type(v)}")  # type: ignore[misc]
     for value, direction in zip(inputs, directions, strict=True):
-        for given, what in ((value, "primal"), (direction, "tangent")):
-            if not given.is_floating_point():
-                raise ValueError(
-                    f"Expected {what} to be floating point or complex, but got: {given.dtype}"
-                )
+        need_smooth([value])
+        if not direction.is_floating_point():
+            raise ValueError(
+                f"Expected tangent to be floating point or complex, but got: {direction.dtype}"
+            )
         if value.shape != direction.shape:
             raise RuntimeError(
                 "Trying to set a forward gradient that has a different size than that of the "
