@@ -3,7 +3,7 @@
 import importlib
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -120,6 +120,28 @@ def cases() -> Iterator[Case]:
             continue
         for number, sample in enumerate(row.samples):
             yield Case(name, number, row, sample, function)
+
+
+def by_row(some: Iterable[Case]) -> dict[str, list[Case]]:
+    """The samples of each row, for tests of rows: to start a test takes longer than a sample."""
+    found: dict[str, list[Case]] = {}
+    for case in some:
+        found.setdefault(case.name, []).append(case)
+    return found
+
+
+def each(samples: Iterable[Case], check: Callable[[Case], None]) -> None:
+    """Check every sample with the same seed; fail with the errors of all that fail."""
+    errors = []
+    for case in samples:
+        torch.manual_seed(0)
+        try:
+            check(case)
+        except Exception as error:
+            error.add_note(f"in {case}")
+            errors.append(error)
+    if errors:
+        raise ExceptionGroup(f"{len(errors)} samples fail", errors)
 
 
 def load() -> dict[str, Answer]:

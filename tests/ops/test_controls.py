@@ -9,7 +9,7 @@ import pytest
 from nanotorch._core.op import OPS, Array, op
 from nanotorch._core.tensor import Tensor
 from tests.ops import checks
-from tests.ops.cases import Answer, Case, load
+from tests.ops.cases import Answer, Case, each, load
 from tests.ops.sampling import Row, rows, s, x
 
 GOLDEN = load()
@@ -250,3 +250,11 @@ def test_errors_that_differ() -> None:
 
     with pytest.raises(AssertionError, match="another text"):
         checks.check_error(case_of(refuse, TWO), expected)
+
+
+def test_each_sample_is_checked_and_told() -> None:
+    wrong = exponential(input=lambda g, out: g)
+    right = product(input=lambda g, other: g * other, other=lambda g, input: g * input)
+    with pytest.raises(ExceptionGroup, match="2 samples fail") as raised:
+        each([wrong, right, wrong], lambda case: checks.check_first(case, None))
+    assert [error.__notes__ for error in raised.value.exceptions] == [[f"in {wrong}"]] * 2

@@ -14,11 +14,12 @@ import pytest
 import nanotorch as torch
 from nanotorch._core.tensor import wrap
 from nanotorch.utils.data import DataLoader, default_collate, default_convert
-from tests.ops.cases import Case
+from tests.ops import test_table
+from tests.ops.cases import Case, by_row, each
 from tests.ops.sampling import Call
-from tests.ops.test_table import WORKING
 
 PACKAGE = Path(torch.__file__).parent
+WORKING = by_row(test_table.WORKING)
 NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 # In these identity is a short way only: what it misses goes a general way, to the same answer.
 SHORT_WAYS = (
@@ -178,17 +179,19 @@ def through_a_pickle(case: Case) -> Call:
     return Call(torch, plain.function, case.sample, arrays, make, inplace=plain.inplace)
 
 
-@pytest.mark.parametrize("name", {case.name: None for case in WORKING})
-def test_operations_take_tensors_out_of_pickles(name: str) -> None:
-    for case in WORKING:
-        if case.name == name:
-            call = through_a_pickle(case)
-            outs = [t for t in call() if isinstance(t, torch.Tensor)]
-            wanted = [out.sum() for out in outs if out.requires_grad]
-            if wanted:
-                torch.autograd.backward(wanted)
-            grads = [leaf.grad for leaf in call.leaves if leaf.grad is not None]
-            assert all(map(is_own, [*outs, *grads])), case
+def check_dtypes(case: Case) -> None:
+    call = through_a_pickle(case)
+    outs = [t for t in call() if isinstance(t, torch.Tensor)]
+    wanted = [out.sum() for out in outs if out.requires_grad]
+    if wanted:
+        torch.autograd.backward(wanted)
+    grads = [leaf.grad for leaf in call.leaves if leaf.grad is not None]
+    assert all(map(is_own, [*outs, *grads]))
+
+
+@pytest.mark.parametrize("samples", WORKING.values(), ids=WORKING)
+def test_operations_take_tensors_out_of_pickles(samples: list[Case]) -> None:
+    each(samples, check_dtypes)
 
 
 # Code that compares identities

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.ops import checks
-from tests.ops.cases import Answer, Case, cases, load
+from tests.ops.cases import Answer, Case, by_row, cases, each, load
 
 GOLDEN = load()
 ALL = list(cases())
@@ -36,44 +36,45 @@ TWICE = [case for case in DIFFERENTIATED if case.row.second]
 
 
 def over(some: list[Case]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("case", some, ids=str)
+    rows = by_row(some)
+    return pytest.mark.parametrize("samples", rows.values(), ids=rows)
 
 
 @over(COMPARED)
-def test_value(case: Case) -> None:
-    checks.check_values(case, GOLDEN[case.key])
+def test_value(samples: list[Case]) -> None:
+    each(samples, lambda case: checks.check_values(case, GOLDEN[case.key]))
 
 
 @over(FAILING)
-def test_error(case: Case) -> None:
-    checks.check_error(case, GOLDEN[case.key])
+def test_error(samples: list[Case]) -> None:
+    each(samples, lambda case: checks.check_error(case, GOLDEN[case.key]))
 
 
 @over(DIFFERENTIATED)
-def test_first_gradient(case: Case) -> None:
-    checks.check_first(case, answer_to(case))
+def test_first_gradient(samples: list[Case]) -> None:
+    each(samples, lambda case: checks.check_first(case, answer_to(case)))
 
 
 @over(TWICE)
-def test_second_gradient(case: Case) -> None:
-    checks.check_second(case, answer_to(case))
+def test_second_gradient(samples: list[Case]) -> None:
+    each(samples, lambda case: checks.check_second(case, answer_to(case)))
 
 
 @over(DIFFERENTIATED)
-def test_bare_and_recorded(case: Case) -> None:
-    checks.check_modes(case)
+def test_bare_and_recorded(samples: list[Case]) -> None:
+    each(samples, checks.check_modes)
 
 
 @over(LAID_OUT)
-def test_layouts(case: Case) -> None:
-    checks.check_layouts(case)
+def test_layouts(samples: list[Case]) -> None:
+    each(samples, checks.check_layouts)
 
 
 @over(DIFFERENTIATED)
-def test_memory(case: Case) -> None:
-    checks.check_memory(case)
+def test_memory(samples: list[Case]) -> None:
+    each(samples, checks.check_memory)
 
 
 @over(DIFFERENTIATED)
-def test_release(case: Case) -> None:
-    checks.check_release(case)
+def test_release(samples: list[Case]) -> None:
+    each(samples, checks.check_release)
