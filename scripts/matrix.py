@@ -1,13 +1,12 @@
 """The tests that compare numbers with other machines', as other machines would run them.
 
 An environment is a Python with a NumPy, the kernels that BLAS takes, whether NumPy does without its
-own for newer processors, and a number of threads. Three are taken, others for every commit;
-with `MATRIX=full` all. Pythons and kernels that are not on this machine are told of and left out.
+own for newer processors, and a number of threads. One of each Python is taken, others for every
+commit; with `MATRIX=full` all. What this machine does not have is named and left out.
 
 python scripts/matrix.py
 """
 
-import itertools
 import os
 import re
 import shutil
@@ -70,27 +69,27 @@ def installed(directory: Path) -> dict[str, Path]:
 
 
 def environments(pythons: list[str], full: bool) -> list[Environment]:
-    """All environments, or those of this commit."""
+    """Each Python with each kernel, so that any two choices meet in one; or some for this commit.
+
+    A choice of four parts would give four times as many, and no defect needs more than two.
+    """
     flags = Path("/proc/cpuinfo").read_text("utf-8").split()
     cores = [core for core in CORES if core not in NEEDS or NEEDS[core] in flags]
     for core in CORES:
         if core not in cores:
             print(f"LEFT OUT: {core}: this processor has no {NEEDS[core]}", flush=True)
+    every = [
+        (python, core, (i + j) % 2 == 1, 1 + (i + j // 2) % 2)
+        for i, python in enumerate(pythons)
+        for j, core in enumerate(cores)
+    ]
     if full:
-        return list(itertools.product(pythons, cores, [False, True], [1, 2]))
+        return every
     git = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
     commit = os.environ.get("COMMIT") or subprocess.check_output(git, text=True)
-    turn = int(commit[:8], 16)
-    # Neighbours in the list of kernels are relatives: steps of two take different families.
-    return [
-        (
-            pythons[(turn + k) % len(pythons)],
-            cores[(turn + 2 * k) % len(cores)],
-            (turn // 2 + k) % 2 == 0,
-            1 + (turn // 4 + k) % 2,
-        )
-        for k in range(3)
-    ]
+    turn, width = int(commit[:8], 16), len(cores)
+    # Of each Python one. Neighbours in the list of kernels are relatives, hence steps of two.
+    return [every[k * width + (turn + 2 * k) % width] for k in range(len(pythons))]
 
 
 def run(name: str, python: Path, core: str, plain: bool, threads: int) -> bool:

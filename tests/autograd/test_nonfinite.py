@@ -172,9 +172,10 @@ def is_clean(case: Case) -> bool:
         return False
 
 
-def test_operations_put_together_of_others_give_no_false_alarm() -> None:
-    clean = [case for case in cases() if is_clean(case)]
-    assert len(clean) > 1000
+@pytest.mark.parametrize("part", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))])
+def test_operations_put_together_of_others_give_no_false_alarm(part: int) -> None:
+    clean = [case for case in cases() if case.number % 4 == part and is_clean(case)]
+    assert len(clean) > 400
     for case in clean:
         with watching() as told:
             case.call("float32")()

@@ -235,10 +235,10 @@ def test_a_cycle_would_be_seen() -> None:
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_repeated_graphs_hold_no_memory(way: Callable[[], object]) -> None:
-    assert growth(way, 200) < 20_000
+    assert growth(way, 60) < 6_000
 
 
-def test_a_thousand_steps_of_training_hold_no_memory() -> None:
+def test_steps_of_training_hold_no_memory() -> None:
     w1 = torch.full((4, 8), 0.1, requires_grad=True)
     w2 = torch.full((8, 1), 0.1, requires_grad=True)
     x = torch.ones(16, 4)
@@ -251,12 +251,12 @@ def test_a_thousand_steps_of_training_hold_no_memory() -> None:
                 w -= 0.01 * w.grad
                 w.grad.zero_()
 
-    assert growth(step, 1000) < 20_000
+    assert growth(step, 300) < 6_000
 
 
 def test_growth_and_cycles_are_seen() -> None:
     hoard: list[Any] = []
-    assert growth(lambda: hoard.append(torch.ones(1)), 100) > 20_000
+    assert growth(lambda: hoard.append(torch.ones(1)), 60) > 6_000
 
     def cycle() -> None:
         loss = network()

@@ -125,6 +125,7 @@ def working(golden: dict[str, Answer]) -> Iterator[Case]:
             yield case
 
 
+@pytest.fixture(scope="module")
 def nodes_of_all_rows() -> list[OpNode]:
     """The nodes behind the results of every sample, and behind the gradients of its inputs.
 
@@ -176,9 +177,11 @@ def missing_rows(ops: dict[str, Op], seen: set[str]) -> set[str]:
     return {name for name in ops if name not in seen | set(ELSEWHERE)}
 
 
-def test_every_operation_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_operation_is_sampled(
+    nodes_of_all_rows: list[OpNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Those with formulas stand in the graph of a result, so that their gradients are checked."""
-    in_graphs = {node.op.name for node in nodes_of_all_rows()}
+    in_graphs = {node.op.name for node in nodes_of_all_rows}
     called = called_by_all_rows(monkeypatch)
     without_formulas = {name for name in called if not OPS[name].formulas}
     assert missing_rows(OPS, in_graphs | without_formulas) == set()
@@ -221,9 +224,9 @@ def test_every_golden_answer_is_of_a_sample() -> None:
     assert set(load()) == keys
 
 
-def test_further_outputs_that_formulas_use_are_integers() -> None:
+def test_further_outputs_that_formulas_use_are_integers(nodes_of_all_rows: list[OpNode]) -> None:
     """Else the second derivative, which takes them for constants, would be silently wrong."""
-    for node in nodes_of_all_rows():
+    for node in nodes_of_all_rows:
         for (name, kind), kept in zip(node.op.recipe, node._saved or (), strict=False):
             if kind == "aux" and kept is not None:
                 assert kept[0]._array.dtype.kind in "iub", f"{node.op.name}: {name}"
