@@ -104,7 +104,12 @@ def training(model: Callable[[], nn.Module]) -> Any:
     return step, state
 
 
-@pytest.mark.parametrize("model", MODELS)
+USUAL = ("lstm, dropout", "gru", "rnn", "gru cell", "transformer")
+
+
+@pytest.mark.parametrize(
+    "model", [pytest.param(m, marks=[] if m in USUAL else [pytest.mark.slow]) for m in MODELS]
+)
 def test_a_training_step(model: str) -> None:
     compare(lambda: training(MODELS[model]))
 

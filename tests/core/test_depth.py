@@ -9,7 +9,7 @@ import pytest
 
 import nanotorch as torch
 
-DEEP = 100_000
+DEEP = 40_000
 
 
 def calls(work: Callable[[], object]) -> int:

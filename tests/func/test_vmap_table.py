@@ -28,6 +28,8 @@ from tests.ops.cases import Case
 from tests.tolerances import rounding
 
 ROWS = rows_of_table()
+# How many calls of each operation are compared.
+AT_FIRST = pytest.mark.parametrize("count", [2, pytest.param(None, marks=pytest.mark.slow)])
 
 # What cannot be done for samples, in PyTorch neither.
 REFUSED = {
@@ -107,9 +109,9 @@ def compare(case: Case, found: Any, expected: Any, what: str) -> None:
             )
 
 
-def check_row(name: str) -> None:
-    """Compare all calls of an operation."""
-    for case in ROWS[name]:
+def check_row(name: str, count: int | None) -> None:
+    """Compare the first calls of an operation, or all."""
+    for case in ROWS[name][:count]:
         for dims in all_dims(case.arrays()):
             check(case, dims)
 
@@ -133,10 +135,11 @@ def leaving_nothing() -> Iterator[None]:
 
 
 @pytest.mark.filterwarnings("ignore")
+@AT_FIRST
 @pytest.mark.parametrize("name", ROWS)
-def test_all_samples_at_once_are_one_after_the_other(name: str) -> None:
+def test_all_samples_at_once_are_one_after_the_other(name: str, count: int | None) -> None:
     with leaving_nothing():
-        check_row(name)
+        check_row(name, count)
 
 
 def test_samples_that_stay_are_seen() -> None:
@@ -145,9 +148,9 @@ def test_samples_that_stay_are_seen() -> None:
         torch.vmap(lambda row: hoard.append(row) or row)(torch.ones(2, 2))
 
 
-def check_gradients(name: str) -> None:
+def check_gradients(name: str, count: int | None) -> None:
     """Compare gradients of several weights at once with those of one after the other."""
-    for case in ROWS[name]:
+    for case in ROWS[name][:count]:
         leaves = leaves_of(case, case.arrays())
         outputs = [o for o in results(case, leaves) if o.requires_grad]
         wanted = [t for t in leaves if t.requires_grad]
@@ -169,22 +172,25 @@ def check_gradients(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@AT_FIRST
 @pytest.mark.parametrize("name", ROWS)
-def test_gradients_of_all_weights_at_once_are_one_after_the_other(name: str) -> None:
-    check_gradients(name)
+def test_gradients_of_all_weights_at_once_are_one_after_the_other(
+    name: str, count: int | None
+) -> None:
+    check_gradients(name, count)
 
 
 def test_a_wrong_rule_of_an_adjoint_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OPS["tanh_backward"], "batch", lambda call: call.whole("grad"))
     with pytest.raises(AssertionError):
-        check_gradients("tanh")
+        check_gradients("tanh", None)
 
 
 def test_a_wrong_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """That a dimension of a sample is another one of all samples, for example."""
     monkeypatch.setattr(OPS["sum_along"], "batch", batch_rules.leading)
     with pytest.raises(AssertionError):
-        check_row("sum")
+        check_row("sum", None)
 
 
 def test_the_usual_operations_need_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
