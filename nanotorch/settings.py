@@ -136,7 +136,7 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def set_warn_always(b: bool) -> None:
-    """Remember whether warnings are to be given more than once; Python's filters decide that."""
+    """Let what is said once be said each time; Python's filters still apply."""
     warned.always[0] = bool(b)
 
 

@@ -10,12 +10,13 @@ from nanotorch.names.scope import why_not
 class AbsentDtype(dtype):
     """A dtype that no tensor has, and whose use is an error."""
 
-    __slots__ = ("is_complex",)
+    __slots__ = ("is_complex", "is_signed")
     _shown = "torch.dtype"
 
     def __init__(self, name: str, itemsize: int, kind: str) -> None:
         self.name, self.itemsize = name, itemsize
         self.is_floating_point, self.is_complex = kind == "f", kind == "c"
+        self.is_signed = not name.startswith(("uint", "float8_e8m0"))  # type: ignore[misc]
         self.category = 1 if kind == "i" else 2
 
     @property

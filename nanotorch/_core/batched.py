@@ -136,10 +136,9 @@ class Shadow:
         raise NoValues(name)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
-        # NumPy's reductions never release their operand if this raises. What they give has no
-        # values either, and says so to whoever asks it for them next.
+        # NumPy's reductions never release their operand if this raises.
         if method in ("reduce", "accumulate", "reduceat") and "out" not in named:
-            return self
+            return Unknown(self.whole)
         raise NoValues
 
 
@@ -160,6 +159,14 @@ for _name in (
 ):  # fmt: skip
     setattr(Shadow, f"__{_name}__", no_values)
 Shadow.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+
+class Unknown(Shadow):
+    """What a reduction of one sample gives: nothing is known of it, not even the shape."""
+
+    __slots__ = ()
+    shape = dtype = ndim = size = itemsize = nbytes = strides = flags = property(no_values)
+    __len__ = no_values
 
 
 class Batched(Tensor):

@@ -46,7 +46,7 @@ def owner_of(array: np.ndarray) -> np.ndarray:
 
 
 def reach(array: np.ndarray) -> int:
-    """How many elements further than the first one the memory of an array ends."""
+    """How many elements lie from the first to the last in memory, both counted; 0 for none."""
     steps = zip(array.shape, array.strides, strict=True)
     return (1 + sum((n - 1) * step // array.itemsize for n, step in steps)) if array.size else 0
 

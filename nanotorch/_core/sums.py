@@ -1,8 +1,9 @@
 """Sums of floating-point numbers: as fast as products with ones, as exact as sums in pairs.
 
 NumPy adds a long row of numbers in pairs, but many rows to each other one after the other, so that
-the rounding errors grow with their number. Here, whatever the shape, no number meets more than
-`BLOCK` others in a row: longer sums are sums of such. Half precision is added in single.
+the rounding errors grow with their number. Here, whatever the shape, a product adds up to `BLOCK`
+rows, or up to `LONG` numbers of one row; longer sums are sums of such. Half precision is added in
+single.
 """
 
 from collections.abc import Sequence

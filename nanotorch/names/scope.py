@@ -36,6 +36,7 @@ NAMES_OF_TENSORS = """
 """
 OF_TENSORS = tuple(NAMES_OF_TENSORS.split())
 
+# The first pattern that fits a name gives its reason.
 REASONS = (
     Reason(
         "ONNX describes graphs of programs for other runtimes, which nanotorch does not make. "

@@ -249,13 +249,13 @@ def tensorinv(input: Any, ind: int = 2) -> Any:
 
 
 def tensorsolve(input: Any, other: Any, dims: Sequence[int] | None = None) -> Any:
-    """The X for which products with ``A``, summed over all dimensions of X, give ``B``.
+    """The X for which products with ``input``, summed over all dimensions of X, give ``other``.
 
     Args:
-        dims: dimensions of ``A`` to move to its end first.
+        dims: dimensions of ``input`` to move to its end first.
 
     Raises:
-        RuntimeError: unless ``A`` as a matrix is square and has an inverse.
+        RuntimeError: unless ``input`` as a matrix is square and has an inverse.
     """
     if dims is not None:
         input = movedim(input, tuple(dims), tuple(range(input.ndim - len(dims), input.ndim)))

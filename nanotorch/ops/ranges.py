@@ -108,6 +108,7 @@ def range(
     *,
     dtype: DType | None = None,
     device: Any = None,
+    layout: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from ``start`` to ``end``, which is one of them, in steps of ``step``.
@@ -127,7 +128,7 @@ def range(
     start, end, step = as_number(start), as_number(end), as_number(step)
     check_steps(start, end, step)
     at = np.arange(math.floor((float(end) - float(start)) / float(step)) + 1)
-    return leaf((start + at * step).astype(numpy_dtype(dtype)), requires_grad, device)
+    return leaf((start + at * step).astype(numpy_dtype(dtype)), requires_grad, device, layout)
 
 
 @public

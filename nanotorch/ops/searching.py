@@ -257,8 +257,6 @@ def searchsorted(
     """
     edges, values = arrays_of(sorted_sequence, input)
     check_search(edges, values, right, side)
-    if edges.dtype.kind == values.dtype.kind == "b":
-        raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'Bool'")
     if sorter is not None:
         edges = rearranged(edges, sorter)
     found = places(edges, values, right or side == "right")

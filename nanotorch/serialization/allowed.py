@@ -1,6 +1,6 @@
 """Classes and functions that a file may name, as programs tell PyTorch before they load one.
 
-They are noted only: a file of `save` names none that would be called.
+They are noted only: nothing that a file of `save` names is ever called.
 """
 
 from typing import Any

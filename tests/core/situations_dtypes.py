@@ -204,7 +204,8 @@ def that_programs_compare_with(torch: Any) -> Any:
         kind = getattr(torch, name)
         answers[name] = [
             str(kind), isinstance(kind, torch.dtype), kind.itemsize, kind.is_floating_point,
-            kind.is_complex, x.dtype == kind, x.dtype in (torch.float16, kind), kind == kind,
+            kind.is_complex, name.startswith("q") or kind.is_signed,
+            x.dtype == kind, x.dtype in (torch.float16, kind), kind == kind,
             hash(kind) == hash(kind), pickle.loads(pickle.dumps(kind)) is kind,
         ]  # fmt: skip
     return answers

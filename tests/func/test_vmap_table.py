@@ -13,8 +13,9 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core import batch_functions, batch_rules
+from nanotorch._core import op as op_module
 from nanotorch._core.batched import Shadow
-from nanotorch._core.op import OPS
+from nanotorch._core.op import OPS, Array, op
 from tests.func.vmap_cases import (
     all_dims,
     by_loop,
@@ -191,6 +192,17 @@ def test_a_wrong_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OPS["sum_along"], "batch", batch_rules.leading)
     with pytest.raises(AssertionError):
         check_row("sum", None)
+
+
+def test_the_shape_of_a_reduction_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that looks at it is called for one sample after the other."""
+
+    def shaped(input: Array) -> Array:
+        return np.full(np.add.reduce(input, 0).shape, 3.0)
+
+    monkeypatch.setattr(op_module, "OPS", OPS | {})
+    declared = op(public=False, method=False)(shaped)
+    assert torch.vmap(declared)(torch.ones(2, 4, 3)).tolist() == [[3.0] * 3] * 2
 
 
 def test_the_usual_operations_need_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
