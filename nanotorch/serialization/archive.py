@@ -224,6 +224,8 @@ def read_arrays(
     if reached < size:
         raise RuntimeError(f"{path} is damaged: {size - reached} bytes are no part of a tensor")
     data = file.read(size)
+    if len(data) < size:  # another program has shortened it since
+        raise RuntimeError(f"{path} is cut off: {size - len(data)} bytes are missing at its end")
     arrays = {}
     for name, (start, _) in places.items():
         kind, shape = DTYPES[header[name]["dtype"]].numpy, header[name]["shape"]

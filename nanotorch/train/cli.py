@@ -113,6 +113,8 @@ def parsed(command: Sequence[str], program: str) -> argparse.Namespace:
     options = reader.parse_intermixed_args(command)
     if options.config is None and (options.check or options.find_lr or options.print_config):
         reader.error("--check, --find-lr and --print-config need --config")
+    if options.end_with_input and sys.stdin is None:  # as in `train.py <&-`
+        reader.error("--end-with-input needs a standard input that is open")
     if options.config is None and options.resume is None and options.overrides:
         reader.error(f"{options.overrides[0]!r} has no effect without --config or --resume")
     return options

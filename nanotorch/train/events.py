@@ -130,8 +130,9 @@ class TensorBoardEvents:
         try:
             self._write_waiting()
         finally:
-            with naming(self._directory):
-                self._writer.close()
+            if "_writer" in vars(self):
+                with naming(self._directory):
+                    self._writer.close()
 
 
 def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tuple[str, Any]]:

@@ -4,7 +4,7 @@ import math
 import shlex
 import signal
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -97,6 +97,7 @@ def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROG
             log = replace(config.log, dir=scratch)
             loaded = replace(loaded, config=replace(config, log=log))
         directory = make_directory(loaded)
+        stack.callback(remove_empty, directory)
         stack.enter_context(locked(directory))
         record = new_record(directory, experiment, command)
         with record, np.errstate(all="ignore"):  # a loss that is not finite ends the run by itself
@@ -122,6 +123,12 @@ def make_directory(loaded: LoadedConfig) -> Path:
         message = f"cannot make a run directory in {quoted(str(root / name))}: {reason}"
         raise loaded.origins.error("log.dir", message) from None
     return directory
+
+
+def remove_empty(directory: Path) -> None:
+    """Remove the directory of a run that has written nothing."""
+    with suppress(OSError):
+        directory.rmdir()
 
 
 def has_diverged(first: float, last: float) -> bool:
@@ -188,7 +195,7 @@ class Run:
     def _begin(self) -> None:
         """Write what is known before the first step; until here nothing has been written.
 
-        The record comes first: with its configuration, a run can be gone on with.
+        The record and the configuration come first: `--resume` needs both.
         """
         if self._saved is not None:
             remove_unfinished(self._directory)
@@ -285,7 +292,8 @@ class Run:
         return 128 + (self._signals.received or signal.SIGINT)
 
     def _say_how_to_go_on(self, condition: str = "") -> None:
-        if not is_rehearsal(self._config):
+        written = (self._directory / "config.yaml").exists()
+        if written and not is_rehearsal(self._config):
             run = shlex.quote(str(self._directory))
             print(f"to go on{condition}: {self._program} --resume {run}", flush=True)
 

@@ -145,7 +145,7 @@ def misfit(value: Any, hint: Any, where: str = "") -> str | None:
         if lacking := hint.__required_keys__ - value.keys():
             return f"lacks {', '.join(sorted(f'{where}{key}' for key in lacking))}"
         members = [(k, value[k], h) for k, h in get_type_hints(hint).items() if k in value]
-    elif origin is dict or hint is dict:
+    elif origin is dict:
         if not isinstance(value, dict):
             return wrong(where, "an object", value)
         members = [(key, inner, arguments[1]) for key, inner in value.items()]

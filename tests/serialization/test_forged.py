@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
+from nanotorch.serialization import archive
 from tests.serialization.test_files import written
 
 ENTRY = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
@@ -29,6 +30,23 @@ def forged(header: Any, data: bytes = b"") -> bytes:
     """The bytes of a file with this header, an object for JSON or its text."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
+
+
+def test_a_file_that_grows_shorter_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(
+        forged({"a": ENTRY | {"shape": [2500], "data_offsets": [0, 10_000]}}, bytes(10_000))
+    )
+
+    def shortening(pairs: Any) -> dict[str, Any]:
+        os.truncate(path, 9_000)
+        return dict(pairs)
+
+    monkeypatch.setattr(archive, "without_repetition", shortening)
+    with pytest.raises(RuntimeError, match=r"cut off: \d+ bytes are missing at its end"):
+        torch.load(path)
 
 
 @pytest.mark.parametrize(

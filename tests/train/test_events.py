@@ -1,6 +1,7 @@
 """A run in TensorBoard, also a killed one."""
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from nanotorch.train.checkpoints import step_of
 from nanotorch.train.events import TensorBoardEvents, cut_back, hyperparameters, sizes
 from tests.patience import wait_until
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, write_example
-from tests.train.test_cli import SCRIPT, posix, start
+from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix, start
 
 MANY = CLASSIFICATION.replace("moons", "blobs").replace("BCEWithLogitsLoss", "CrossEntropyLoss")
 
@@ -171,3 +172,17 @@ def test_a_killed_run_is_readable_to_its_last_checkpoint() -> None:
     expected = [line["train/loss"] for line in lines if "train/loss" in line]
     values = [event.value for event in events.Scalars("train/loss")]
     np.testing.assert_allclose(values, expected, rtol=1e-6)
+
+
+def test_without_anything_to_write_there_is_no_file(tmp_path: Path) -> None:
+    TensorBoardEvents(tmp_path).close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@posix
+def test_a_run_that_ends_with_its_input_needs_one() -> None:
+    write_example(Path())
+    command = f"{shlex.join(SCRIPT)} --config x.yaml --end-with-input <&-"
+    done = subprocess.run(command, shell=True, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.endswith("error: --end-with-input needs a standard input that is open\n")

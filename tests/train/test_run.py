@@ -1,5 +1,6 @@
 """A whole run, and everything it leaves behind."""
 
+import contextlib
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from nanotorch.train import LoadedConfig, load_config, train
 from nanotorch.train.cli import main
 from nanotorch.train.problems import ConfigError
 from nanotorch.train.recorder import JsonLines
+from nanotorch.train.run import Run
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 EXAMPLES = {
@@ -173,6 +175,20 @@ def test_a_run_that_fails_says_so_in_its_record(monkeypatch: pytest.MonkeyPatch)
         train(loaded(REGRESSION))
     (run,) = Path("runs/x").glob("*/run.json")
     assert json.loads(run.read_text("utf-8"))["status"] == "failed"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_a_run_that_ends_before_it_begins_leaves_nothing(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Run, "make_loop", fail)
+    with contextlib.suppress(OSError):
+        train(loaded(REGRESSION))
+    assert list(Path("runs/x").iterdir()) == []
+    assert "to go on" not in capsys.readouterr().out
 
 
 def test_data_that_is_wrong_leaves_nothing_behind() -> None:
