@@ -58,7 +58,12 @@ def outcome(command: list[str], directory: Path, *more: str) -> tuple[int, str, 
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+USUAL = ("told", "error", "exit", "interrupt", "pickle", "source")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[] if n in USUAL else [pytest.mark.slow]) for n in SCRIPTS]
+)
 def test_a_script(name: str, tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "x.py").write_text(SCRIPTS[name])

@@ -52,7 +52,12 @@ def test_every_program_is_known() -> None:
     assert programs == set(KNOWN)
 
 
-@pytest.mark.parametrize("name", KNOWN)
+LONG = ("adversaries", "names", "polynomial", "reinforce", "waves")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in KNOWN]
+)
 def test_a_program(name: str) -> None:
     lines = output(name)
     for actual, expected in zip(lines, KNOWN[name], strict=True):
