@@ -46,14 +46,14 @@ KINDS = {
     "i4": "qint32 uint32",
     "i8": "uint64",
 }
-ABSENT = {
+LACKING = {
     name: AbsentDtype(name, int(kind[1:]), kind[0])
     for kind, names in KINDS.items()
     for name in names.split()
 }
-ABSENT |= {
-    short: ABSENT[name]
+LACKING |= {
+    short: LACKING[name]
     for short, name in (("cdouble", "complex128"), ("cfloat", "complex64"), ("chalf", "complex32"))
 }
-globals().update(ABSENT)
-__all__ = sorted(ABSENT)
+globals().update(LACKING)
+__all__ = sorted(LACKING)

@@ -136,7 +136,10 @@ def exported(
             refuse_first(function, args)
             raise
         except (MemoryError, ValueError) as error:
-            raise in_pytorchs_words(error) from None
+            told = in_pytorchs_words(error)
+            if told is error:
+                raise
+            raise told from None
         return rule.fill(function, out, args, named)
 
     accepting.__module__, accepting.__qualname__ = home, name

@@ -7,7 +7,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.nn.activation import GELU, ReLU
 from nanotorch.nn.attention import MultiheadAttention
 from nanotorch.nn.dropout import Dropout
-from nanotorch.nn.functional.activation import gelu, relu
+from nanotorch.nn.functional import gelu, relu
 from nanotorch.nn.functional.attention import canonical_mask
 from nanotorch.nn.layernorm import LayerNorm
 from nanotorch.nn.linear import Linear
@@ -79,7 +79,7 @@ class TransformerEncoderLayer(Module):
         self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
         self.activation = activation_of(activation)
         kinds = ((relu, ReLU), (gelu, GELU))
-        given = getattr(self.activation, "__wrapped__", self.activation)  # as `F.gelu` has it
+        given = self.activation
         self.activation_relu_or_gelu = next(
             (n for n, (f, kind) in enumerate(kinds, 1) if given is f or isinstance(given, kind)), 0
         )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, as_ints
+from nanotorch._core.arguments import as_int, as_ints, refused
 from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.batch_rules import Call, in_line, in_rows, shifted
 from nanotorch._core.copying import order_of
@@ -275,6 +275,8 @@ def repeat_interleave(
     """
     if input is None or repeats is None:
         only = repeats if input is None else input
+        if not isinstance(only, Tensor):
+            raise refused(only, "Tensor", ("repeat_interleave", "repeats", 1))
         counts = counts_of(only)
         if counts.ndim != 1:
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
