@@ -167,30 +167,40 @@ def test_what_holds_dtypes_comes_out_of_pickles_and_copies() -> None:
 
 
 def through_a_pickle(case: Case) -> Call:
-    """The call with every second input out of a pickle: the even ones or the odd ones."""
+    """The call with every second array out of a pickle: the even ones or the odd ones."""
     arrays = case.arrays("float32")
     numbers = iter(range(case.number, case.number + len(arrays)))
 
     def make(array: np.ndarray) -> torch.Tensor:
         t = wrap(array)
-        return through_pickle(t) if next(numbers) % 2 else t
+        if next(numbers) % 2:
+            t._array = through_pickle(array)  # past the way in, which would renew its dtype
+        return t
 
     plain = case.call("float32")
     return Call(torch, plain.function, case.sample, arrays, make, inplace=plain.inplace)
 
 
-def check_dtypes(case: Case) -> None:
-    call = through_a_pickle(case)
+def results(call: Call) -> list[np.ndarray]:
+    """What a call gives, and the gradients of its inputs."""
+    torch.manual_seed(0)
     outs = [t for t in call() if isinstance(t, torch.Tensor)]
     wanted = [out.sum() for out in outs if out.requires_grad]
     if wanted:
         torch.autograd.backward(wanted)
     grads = [leaf.grad for leaf in call.leaves if leaf.grad is not None]
-    assert all(map(is_own, [*outs, *grads]))
+    return [t.numpy(force=True) for t in (*outs, *grads)]
+
+
+def check_dtypes(case: Case) -> None:
+    both = results(through_a_pickle(case)), results(case.call("float32"))
+    for ours, expected in zip(*both, strict=True):
+        np.testing.assert_array_equal(ours, expected)
+        assert ours.dtype == expected.dtype
 
 
 @pytest.mark.parametrize("samples", WORKING.values(), ids=WORKING)
-def test_operations_take_tensors_out_of_pickles(samples: list[Case]) -> None:
+def test_operations_decide_by_dtypes_that_are_equal(samples: list[Case]) -> None:
     each(samples, check_dtypes)
 
 
