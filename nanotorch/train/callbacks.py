@@ -140,7 +140,7 @@ class StopEarly(Callback):
         return {"best": self._best, "waited": self._waited}
 
     def load_state(self, state: Any) -> None:
-        self._best, self._waited = state["best"], state["waited"]
+        self._best, self._waited = float(state["best"]), int(state["waited"])
 
 
 def sign_of(monitor: str, mode: Mode | None) -> int:
@@ -209,7 +209,8 @@ class RecordEpochs(Callback):
         return self._mean.state()
 
     def load_state(self, state: Any) -> None:
-        self._mean = WeightedMean(*state)
+        total, weight = state
+        self._mean = WeightedMean(float(total), int(weight))
 
 
 class RecordTensors(Callback):

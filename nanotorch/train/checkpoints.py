@@ -139,7 +139,8 @@ class Checkpoints(Callback):
 
     def load_state(self, state: Any) -> None:
         # What has been surpassed since is gone, and will be surpassed again.
-        there = [entry for entry in state if self._best_file(entry[1]).exists()]
+        best = [(float(value), int(step)) for value, step in state]
+        there = [entry for entry in best if self._best_file(entry[1]).exists()]
         self._best = there[: self._settings.best]
 
     def _best_file(self, step: int) -> Path:
@@ -222,8 +223,12 @@ def own_state(path: Path, identity: str) -> Any:
         raise unreadable(path, error) from None
     if problem := misfit(state, State):
         raise CheckpointError(path, problem)
-    if min(state["loop"]["step"], state["loop"]["epoch"], state["loop"]["position"] or 0) < 0:
+    loop, files = state["loop"], state["recorder"]
+    lengths = files["metrics"], *files["events"].values()
+    if min(loop["step"], loop["epoch"], loop["position"] or 0, *lengths) < 0:
         raise CheckpointError(path, "is of a step before the first")
+    if not 0 <= state["seconds"] < math.inf:
+        raise CheckpointError(path, f"is of a run that has taken {state['seconds']} seconds")
     if state["run"] != identity:
         raise CheckpointError(path, f"is of another run, {state['run']}, not {identity}")
     return state

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol
 
+KEPT = ("epoch", "step", "position", "loss", "first_loss", "samples", "stop_reason")
+"""What a resumed run has to know of where the loop was."""
+
 
 class Task(Protocol):
     """What a loop repeats."""
@@ -117,22 +120,13 @@ class Loop:
     def state(self) -> dict[str, Any]:
         """Return where the loop is, and what its callbacks have to know to go on."""
         found = {name: callback.state() for name, callback in self._named()}
-        return {
-            "epoch": self.epoch,
-            "step": self.step,
-            "position": self.position,
-            "loss": self.loss,
-            "first_loss": self.first_loss,
-            "samples": self.samples,
-            "stop_reason": self.stop_reason,
-            "callbacks": {name: state for name, state in found.items() if state is not None},
-        }
+        kept = {name: state for name, state in found.items() if state is not None}
+        return {**{name: getattr(self, name) for name in KEPT}, "callbacks": kept}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on from what `state` returned; a callback that was not there begins anew."""
-        for name, value in state.items():
-            if name != "callbacks":
-                setattr(self, name, value)
+        for name in KEPT:
+            setattr(self, name, state[name])
         for name, callback in self._named():
             if (own := state["callbacks"].get(name)) is not None:
                 callback.load_state(own)

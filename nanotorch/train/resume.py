@@ -1,7 +1,9 @@
 """Going on with a run: its next step is the one that would have come."""
 
+import copy
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +74,7 @@ def resume(
         check_data(values["data"], checksums(experiment))
         state = own_state(chosen, values["id"]) if chosen else newest(directory, values["id"])
         if "task" in state:
-            load(experiment, state["task"], chosen or directory)
+            load(experiment, state["task"], state["loop"]["position"] or 0, chosen or directory)
         if (taken := state["loop"]["step"]) > experiment.steps:
             raise CheckpointError(
                 directory, f"has taken {taken} steps; now it is to take {experiment.steps}"
@@ -194,13 +196,21 @@ def check_data(before: dict[str, str], present: dict[str, str]) -> None:
             raise CheckpointError(Path(name), "is not what it was when the run began")
 
 
-def load(experiment: Experiment, state: Any, source: Path) -> None:
-    """Let an experiment go on from a state.
+@np.errstate(all="ignore")
+def load(experiment: Experiment, state: Any, position: int, source: Path) -> None:
+    """Let an experiment go on from a state within an epoch.
+
+    Loaders and optimizers use what they are given only when they go on, so a step is tried first.
 
     Raises:
         CheckpointError: if it does not fit, as after a change of the model.
     """
     try:
+        experiment.load_training_state(copy.deepcopy(state))
+        starts = (position, 0)  # the last batch of the epoch may have been taken
+        for batch in chain.from_iterable(experiment.batches(start) for start in starts):
+            experiment.plain_step(batch)
+            break
         experiment.load_training_state(state)
     except KeyError as error:
         raise CheckpointError(source, f"does not fit this configuration: no {error}") from None

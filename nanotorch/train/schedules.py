@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -141,7 +141,11 @@ class Schedule(Callback):
             if state["arguments"][name] != value:
                 before = state["arguments"][name]
                 raise ValueError(f"the scheduler's {name} is {value}, but was {before}")
-        self._scheduler.load_state_dict(without_lengths(state["state"]))
+        configured = {*LENGTHS.values(), *self._arguments}
+        kept = without(configured, state["state"])
+        if not alike(kept, without(configured, self._scheduler.state_dict())):
+            raise ValueError("the scheduler's state is not its own")
+        self._scheduler.load_state_dict(kept)
         for scheduler in (self._scheduler, *getattr(self._scheduler, "_schedulers", ())):
             if hasattr(scheduler, "base_lrs"):  # which may have been changed
                 groups = scheduler.optimizer.param_groups
@@ -220,10 +224,28 @@ def trial_problem(scheduler: lr_scheduler.LRScheduler, length: int, interval: st
     return ""
 
 
-def without_lengths(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a scheduler's state but for its length: a resumed run may be a longer one."""
-    kept = {key: value for key, value in state.items() if key not in LENGTHS.values()}
+def alike(value: Any, own: Any) -> bool:
+    """Return whether a value has the members of another one, and these are of the same kinds."""
+    if isinstance(own, dict):
+        return (
+            isinstance(value, dict)
+            and value.keys() == own.keys()
+            and all(alike(value[key], own[key]) for key in own)
+        )
+    if isinstance(own, list | tuple):
+        return (
+            isinstance(value, list | tuple)
+            and len(value) == len(own)
+            and all(map(alike, value, own))
+        )
+    numbers = (int, float)
+    return type(value) is type(own) or (type(value) in numbers and type(own) in numbers)
+
+
+def without(configured: Container[str], state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a scheduler's own steps change; a resumed run may be a longer one."""
+    kept = {key: value for key, value in state.items() if key not in configured}
     if "_schedulers" in kept:
         rise, main = kept["_schedulers"]
-        kept["_schedulers"] = [rise, without_lengths(main)]
+        kept["_schedulers"] = [rise, without(configured, main)]
     return kept
