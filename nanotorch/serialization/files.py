@@ -15,7 +15,7 @@ Parts = Sequence[bytes | memoryview]
 """The bytes of a file in parts, which need not be copied to be one."""
 
 
-UNFINISHED = re.compile(r"\..+\.(json|yaml|safetensors)-[0-9a-f]{8}")
+UNFINISHED = re.compile(r"\..+\.(json|yaml|safetensors|txt)-[0-9a-f]{8}")
 """The names under which `write_atomically` begins the files of a run."""
 
 
@@ -61,9 +61,9 @@ def write_atomically(
             os.close(descriptor)
 
 
-def remove_unfinished(directory: Path) -> None:
-    """Remove what a process that was killed while it wrote has left in a directory."""
-    for path in directory.iterdir():
+def remove_unfinished(directory: Path, name: str = "*") -> None:
+    """Remove what a process that was killed while it wrote `name` has left in a directory."""
+    for path in directory.glob(f".{name}-*"):
         if UNFINISHED.fullmatch(path.name) and (path.is_file() or path.is_symlink()):
             path.unlink(missing_ok=True)
 

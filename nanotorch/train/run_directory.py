@@ -16,7 +16,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddic
 
 import numpy as np
 
-from nanotorch.serialization.files import contents, naming, write_atomically
+from nanotorch.serialization.files import contents, naming, remove_unfinished, write_atomically
 
 from .checkpoint import CheckpointError
 from .hints import described
@@ -56,6 +56,7 @@ def note_latest(root: Path, directory: Path) -> None:
     """
     text = Path(os.path.relpath(directory, root)).as_posix()
     with contextlib.suppress(OSError):  # a convenience, for which no training fails
+        remove_unfinished(root, LATEST)
         write_atomically(root / LATEST, f"{text}\n".encode())
 
 
