@@ -1,5 +1,6 @@
 """What holds for every test: fixed seeds, and no state of the engine left behind."""
 
+import os
 import random
 import signal
 from collections.abc import Iterator
@@ -16,6 +17,9 @@ settings.load_profile("busy")
 
 # A shell may start its background jobs with Ctrl-C ignored, and they pass that on to their own.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The many processes that tests start compile the modules once, also where a container sets this.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(autouse=True)
