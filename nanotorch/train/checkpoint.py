@@ -48,3 +48,21 @@ def load_checkpoint(path: Path) -> Any:
         text = f"has version {content.get('version')}; this program reads {VERSION}"
         raise CheckpointError(path, text)
     return content.get("state")
+
+
+def alike(value: Any, own: Any) -> bool:
+    """Return whether a value has the members of another one, and these are of the same kinds."""
+    if isinstance(own, dict):
+        return (
+            isinstance(value, dict)
+            and value.keys() == own.keys()
+            and all(alike(value[key], own[key]) for key in own)
+        )
+    if isinstance(own, list | tuple):
+        return (
+            isinstance(value, list | tuple)
+            and len(value) == len(own)
+            and all(map(alike, value, own))
+        )
+    numbers = (int, float)
+    return type(value) is type(own) or (type(value) in numbers and type(own) in numbers)

@@ -5,6 +5,8 @@ from typing import Any
 
 from nanotorch import optim
 
+from .checkpoint import alike
+
 Options = Sequence[Mapping[str, Any]]
 
 
@@ -46,6 +48,8 @@ class OptimizerState:
         self._optimizer.load_state_dict(state["state"])
         groups = self._optimizer.param_groups
         for group, before, now in zip(groups, state["began"], self._began, strict=True):
+            if not alike({key: group[key] for key in before}, before):
+                raise ValueError("the optimizer's options are not of the kinds they were")
             for key, value in now.items():
                 was = before.get(key)
                 if was == value:

@@ -12,6 +12,7 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.optim import lr_scheduler
 
+from .checkpoint import alike
 from .components import REFUSALS, Components
 from .loop import Callback, Loop
 from .problems import Origins
@@ -222,24 +223,6 @@ def trial_problem(scheduler: lr_scheduler.LRScheduler, length: int, interval: st
             except REFUSALS as error:
                 return f"fails after {interval} {change + 1}: {error}"
     return ""
-
-
-def alike(value: Any, own: Any) -> bool:
-    """Return whether a value has the members of another one, and these are of the same kinds."""
-    if isinstance(own, dict):
-        return (
-            isinstance(value, dict)
-            and value.keys() == own.keys()
-            and all(alike(value[key], own[key]) for key in own)
-        )
-    if isinstance(own, list | tuple):
-        return (
-            isinstance(value, list | tuple)
-            and len(value) == len(own)
-            and all(map(alike, value, own))
-        )
-    numbers = (int, float)
-    return type(value) is type(own) or (type(value) in numbers and type(own) in numbers)
 
 
 def without(configured: Container[str], state: Mapping[str, Any]) -> dict[str, Any]:

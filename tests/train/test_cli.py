@@ -155,18 +155,21 @@ def test_the_script_and_the_module_are_the_same_program() -> None:
 @posix
 def test_a_terminal_gets_a_bar() -> None:
     write_example(Path(), CLASSIFICATION)
-    code, shown = on_a_terminal([*SCRIPT, "--config", "x.yaml", "train.steps=8000"])
+    code, shown = on_a_terminal([*SCRIPT, "--config", "x.yaml", "train.steps=2000"])
     assert code == 0
-    bars = re.findall(r"\repoch \d+ +\d+%\|.*?\| +\d+/8000 \[.*?\]", shown)
+    bars = re.findall(r"\repoch \d+ +\d+%\|.*?\| +\d+/2000 \[.*?\]", shown)
     assert any(re.search(r"steps/s, loss [\d.e-]+ +val\(\d+\) [\d.e-]+ *\]$", bar) for bar in bars)
     lines = re.findall(r"step \d+/\d+: .*", shown)  # one, in the place of the bar
     assert len(lines) == 1
-    assert re.match(r"step 8000/8000: loss [\d.e-]+, validation loss [\d.e-]+, ", lines[0])
+    assert re.match(r"step 2000/2000: loss [\d.e-]+, validation loss [\d.e-]+, ", lines[0])
     assert all(len(line) <= 100 for line in re.split(r"[\r\n]+", shown))
 
 
 @posix
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)],
+)
 def test_an_interrupted_run_keeps_clean_records(number: signal.Signals, code: int) -> None:
     write_example(Path(), REGRESSION.replace("epochs: 2", "epochs: 100000000"))
     process = start([*SCRIPT, "--config", "x.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -195,20 +198,31 @@ def test_a_terminal_without_our_characters_is_no_traceback() -> None:
     assert b"\\xe9.yaml:1:13" in done.stdout
 
 
+def small(pipe: int) -> None:
+    """Let a pipe take so little that a run has to wait for its reader, where that can be set."""
+    import fcntl
+
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+
+
 @posix
-@pytest.mark.parametrize("leaving", ["stdout", "stderr", "both"])
+@pytest.mark.parametrize(
+    "leaving", ["both", *(pytest.param(s, marks=pytest.mark.slow) for s in ("stdout", "stderr"))]
+)
 def test_a_reader_may_leave(leaving: str) -> None:
-    write_example(Path(), MINIMIZATION.replace("iterations: 3", "iterations: 20000"))
+    write_example(Path(), MINIMIZATION.replace("iterations: 3", "iterations: 2000"))
     process = start([*SCRIPT, "--config", "x.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
+    small(process.stdout.fileno())
     process.stdout.readline()
     if leaving != "stdout":
         process.stderr.close()
     if leaving != "stderr":
         process.stdout.close()
     else:
-        assert b"finished after 20000 steps" in process.stdout.read()
+        assert b"finished after 2000 steps" in process.stdout.read()
         process.stdout.close()
     if leaving == "stdout":
         assert process.stderr.read() == b""
@@ -216,7 +230,7 @@ def test_a_reader_may_leave(leaving: str) -> None:
     assert process.wait(timeout=LONG) == 0
     (path,) = Path("runs/x").glob("*/run.json")
     run = json.loads(path.read_text("utf-8"))
-    assert (run["status"], run["steps"]) == ("finished", 20000)
+    assert (run["status"], run["steps"]) == ("finished", 2000)
 
 
 @posix
@@ -232,7 +246,9 @@ def test_a_reader_of_errors_may_leave() -> None:
 
 
 @posix
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed", [">&- 2>&-", *(pytest.param(s, marks=pytest.mark.slow) for s in (">&-", "2>&-"))]
+)
 def test_there_may_be_no_output_at_all(closed: str) -> None:
     write_example(Path())
     command = shlex.join([*SCRIPT, "--config", "x.yaml"])
@@ -242,7 +258,13 @@ def test_there_may_be_no_output_at_all(closed: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's full device")
-@pytest.mark.parametrize("option", ["log.progress=true", "--print-config", "--check"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        "log.progress=true",
+        *(pytest.param(option, marks=pytest.mark.slow) for option in ("--print-config", "--check")),
+    ],
+)
 def test_output_that_cannot_be_written_is_an_error(option: str) -> None:
     write_example(Path())
     with Path("/dev/full").open("wb") as full:

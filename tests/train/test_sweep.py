@@ -1,11 +1,15 @@
 """Sweeps: one run's failure stops no other, and the table tells of all."""
 
+import contextlib
 import csv
+import io
 import os
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -17,33 +21,48 @@ from tests.train.test_cli import posix
 QUIET = "log={tensorboard: true, plots: false, histograms: 0}"
 
 
-def test_some_runs_fail_and_the_others_do_not(capsys: pytest.CaptureFixture[str]) -> None:
-    write_example(Path(), REGRESSION)
-    settings = ["optimizer.lr=1e-2,1e30", "seed=0,1"]
-    assert sweep.main(["--config", "x.yaml", "--jobs", "2", *settings, QUIET]) == 1
-    out = capsys.readouterr().out
-    assert "4 runs, 2 at a time, in runs/x_sweep/" in out
-    assert "2 of 4 runs finished" in out
-    (directory,) = Path("runs/x_sweep").iterdir()
-    with (directory / "sweep.csv").open(encoding="utf-8", newline="") as file:
+class Swept(NamedTuple):
+    """A sweep that is over."""
+
+    directory: Path
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> Swept:
+    """A sweep of four runs, of which two finish, one diverges and one cannot begin."""
+    place, out, err = tmp_path_factory.mktemp("swept"), io.StringIO(), io.StringIO()
+    write_example(place, REGRESSION)
+    settings = ["optimizer.lr=0.125,1e-2,1e30,-1", QUIET, "--metric", "validation/acuracy"]
+    with contextlib.chdir(place), redirect_stdout(out), redirect_stderr(err):
+        code = sweep.main(["--config", "x.yaml", "--jobs", "2", *settings])
+    (directory,) = place.glob("runs/x_sweep/*")
+    return Swept(directory, code, out.getvalue(), err.getvalue())
+
+
+def test_some_runs_fail_and_the_others_do_not(four: Swept) -> None:
+    assert "4 runs, 2 at a time, in runs/x_sweep/" in four.out
+    assert "2 of 4 runs finished" in four.out
+    with (four.directory / "sweep.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["optimizer.lr"] for row in rows] == ["1e-2", "1e-2", "1e30", "1e30"]
-    assert [row["status"] for row in rows] == ["finished"] * 2 + ["diverged"] * 2
+    assert {row["optimizer.lr"] for row in rows[:2]} == {"0.125", "1e-2"}
+    assert [row["optimizer.lr"] for row in rows[2:]] == ["1e30", "-1"]
+    assert [row["status"] for row in rows[:3]] == ["finished", "finished", "diverged"]
     losses = [float(row["validation/loss"]) for row in rows[:2]]
     assert losses == sorted(losses)
-    assert sorted(path.name for path in directory.glob("*.log")) == [
+    assert sorted(path.name for path in four.directory.glob("*.log")) == [
         f"run{k}.log" for k in range(4)
     ]
-    assert "finished after" in (directory / f"{rows[0]['run']}.log").read_text("utf-8")
+    assert "finished after" in (four.directory / f"{rows[0]['run']}.log").read_text("utf-8")
 
 
-def test_hyperparameters_of_runs_are_in_tensorboard() -> None:
+def test_hyperparameters_of_runs_are_in_tensorboard(four: Swept) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from tensorboard.plugins.hparams import plugin_data_pb2
 
-    write_example(Path(), REGRESSION)
-    assert sweep.main(["--config", "x.yaml", "optimizer.lr=0.125", QUIET]) == 0
-    (directory,) = Path("runs/x_sweep").glob("*/run0/*")
+    (directory,) = four.directory.glob("run0/*")
     accumulator = EventAccumulator(str(directory)).Reload()
     contents = accumulator.summary_metadata["_hparams_/session_start_info"].plugin_data.content
     data = plugin_data_pb2.HParamsPluginData.FromString(contents)
@@ -74,15 +93,11 @@ def test_mistakes_are_told_before_anything_runs(
     assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]
 
 
-def test_a_failed_run_is_told_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    write_example(Path(), REGRESSION)
-    arguments = ["optimizer.lr=0.1,-1", QUIET, "--metric", "validation/acuracy"]
-    assert sweep.main(["--config", "x.yaml", *arguments]) == 2
-    captured = capsys.readouterr()
-    assert "1 of 2 runs finished" in captured.out
-    assert "run1 failed with exit code 2: see " in captured.out
-    assert "\n  command line: optimizer.lr=-1: Invalid learning rate: -1.0" in captured.out
-    assert "--metric: no run has measured it; there are test/loss, " in captured.err
+def test_a_failed_run_is_told_with_its_reason(four: Swept) -> None:
+    assert four.code == 2
+    assert "run3 failed with exit code 2: see " in four.out
+    assert "\n  command line: optimizer.lr=-1: Invalid learning rate: -1.0" in four.out
+    assert "--metric: no run has measured it; there are test/loss, " in four.err
 
 
 @pytest.mark.parametrize("seed", ["-1", "x", "1.5"])
@@ -104,7 +119,11 @@ SWEEP = "import sys; from nanotorch.train.sweep import main; sys.exit(main())"
 @posix
 @pytest.mark.parametrize(
     ("number", "group", "code"),
-    [(signal.SIGINT, True, 130), (signal.SIGINT, False, 130), (signal.SIGTERM, False, 143)],
+    [
+        (signal.SIGINT, True, 130),
+        pytest.param(signal.SIGINT, False, 130, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, False, 143, marks=pytest.mark.slow),
+    ],
 )
 def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool, code: int) -> None:
     """A terminal's Ctrl-C reaches the whole group; each run still gets one signal, and pauses."""
@@ -156,10 +175,11 @@ def pid_of(run: Path) -> int:
 
 
 def words_of(place: Path) -> str:
-    """The command line of a process."""
+    """The command line of a process, nothing of those of other tests."""
     try:
-        return (place / "cmdline").read_text()
-    except OSError:  # it has ended
+        ours = (place / "cwd").samefile(Path.cwd())
+        return (place / "cmdline").read_text() if ours else ""
+    except OSError:  # it has ended, or is somebody else's
         return ""
 
 
@@ -187,6 +207,7 @@ def test_a_killed_run_costs_no_other_one_its_place_in_the_table() -> None:
 
 
 @linux
+@pytest.mark.slow
 def test_all_runs_killed_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     process = swept(["seed=0:2"])
     try:
