@@ -33,7 +33,8 @@ def _own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(name: str, *overrides: str) -> RunResult:
-    return train(load_config(CONFIGS / f"{name}.yaml", ["log.tensorboard=false", *overrides]))
+    quiet = ["log.tensorboard=false", "log.plots=false"]
+    return train(load_config(CONFIGS / f"{name}.yaml", [*quiet, *overrides]))
 
 
 def test_all_of_them_are_here() -> None:
@@ -50,7 +51,7 @@ def test_all_of_them_are_here() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_runs_from_start_to_end(name: str) -> None:
-    length = SHORT.get(name, ["train.epochs=2"])
+    length = ["log.plots=false", *SHORT.get(name, ["train.epochs=2"])]
     with contextlib.redirect_stdout(io.StringIO()):
         assert main(["--config", str(CONFIGS / f"{name}.yaml"), *length]) == 0
     (directory,) = Path("runs", name).iterdir()
@@ -85,7 +86,9 @@ def test_linear_regression_reaches_the_closed_form() -> None:
     assert results["test/r2"] > 0.4
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 5))]
+)
 def test_bce_classification_recognizes_tumours(seed: int) -> None:
     results = run("bce_classification", f"seed={seed}").results
     assert results["test/accuracy"] >= 0.96
@@ -114,13 +117,13 @@ def test_synthetic_line_finds_slope_and_intercept() -> None:
     assert weights["0.bias"].item() == pytest.approx(-1, abs=0.03)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 def test_two_moons_are_told_apart(seed: int) -> None:
     assert run("two_moons", f"seed={seed}").results["test/accuracy"] >= 0.95
 
 
 def test_digits_are_read() -> None:
-    results = run("digits_cnn", "train.epochs=6", "log.plots=false").results
+    results = run("digits_cnn", "train.epochs=6").results
     assert results["test/accuracy"] >= 0.95
 
 
@@ -128,7 +131,7 @@ def test_digits_are_read() -> None:
 def test_the_network_of_digits_and_the_transformer_learn_what_pytorch_s_learn() -> None:
     golden = json.loads((GOLDEN.parent / "configurations.json").read_text("utf-8"))
     for name, overrides in golden["overrides"].items():
-        directory = run(name, *overrides, "log.every=1", "log.plots=false").directory
+        directory = run(name, *overrides, "log.every=1").directory
         lines = (directory / "metrics.jsonl").read_text("utf-8").splitlines()
         records = [json.loads(line) for line in lines]
         losses = [record["train/loss"] for record in records if "train/loss" in record]

@@ -76,7 +76,7 @@ def content(run: Path) -> dict[str, bytes | str]:
     """What is in a directory, without what never ends."""
     found: dict[str, bytes | str] = {}
     for path in run.rglob("*"):
-        small = path.is_file() and path.stat().st_size < 10**6
+        small = path.is_file() and path.stat().st_size < 10**6 and os.access(path, os.R_OK)
         name = str(path.relative_to(run))
         found[name] = path.read_bytes() if small else str(path.lstat().st_mtime_ns)
     return found
@@ -85,8 +85,11 @@ def content(run: Path) -> dict[str, bytes | str]:
 COMMANDS: dict[str, Callable[[Path], tuple[int, str]]] = {
     "resume": lambda run: outcome(["--resume", str(run)]),
     "predict": lambda run: outcome([str(run), "table.csv"], predict.main),
-    "compare": lambda run: outcome([str(run), "--plot", "c.png"], compare.main),
+    "compare": lambda run: outcome([str(run)], compare.main),
+    "plot": lambda run: outcome([str(run), "--plot", "c.png"], compare.main),
 }
+TURNS = ["resume", "predict", "compare"] * 4 + ["plot"]
+"""The commands of a campaign: a drawing takes as long as ten of the others."""
 
 
 def answer(command: str, run: Path) -> int:
@@ -153,7 +156,7 @@ def test_something_else_in_place_of_a_file(name: str, kind: str, whole: Path) ->
         replace(run, name, kind)
         codes.append(answer(command, run))
     if name == NEWEST:  # there is another one
-        assert codes == [0, 0, 0]
+        assert codes == [0, 0, 0, 0]
     assert codes[2] == 0 or name in ("run.json", "metrics.jsonl")
 
 
@@ -281,7 +284,7 @@ def test_damaged_runs_of_all_kinds(seed: int, runs: int, whole: Path) -> None:
     for number in range(runs):
         run = Path(shutil.copytree(whole, "run"))
         damage(run, chance)
-        command = list(COMMANDS)[number % len(COMMANDS)]
+        command = TURNS[number % len(TURNS)]
         try:
             codes.append(answer(command, run))
         except BaseException as error:

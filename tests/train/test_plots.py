@@ -44,6 +44,8 @@ PLOTS = {
     ),
 }  # fmt: skip
 
+EACH_KIND = ("one feature", "two features", "two dimensions")
+
 
 def result_of(text: str, *overrides: str) -> RunResult:
     write_example(Path(), text)
@@ -60,7 +62,10 @@ def size(path: Path) -> tuple[int, int]:
     return struct.unpack(">II", data[16:24])  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize("case", PLOTS)
+@pytest.mark.parametrize(
+    "case",
+    [case if case in EACH_KIND else pytest.param(case, marks=pytest.mark.slow) for case in PLOTS],
+)
 def test_a_run_leaves_its_plots(case: str) -> None:
     text, overrides, expected = PLOTS[case]
     result = result_of(text, *overrides, "log.tensorboard=true")

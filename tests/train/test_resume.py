@@ -228,17 +228,24 @@ def test_a_longer_run_has_a_longer_schedule(warmup: int) -> None:
 
 
 @posix
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize(("text", "part"), [(REGRESSION, Fitting), (MINIMIZATION, Minimization)])
+@pytest.mark.parametrize(
+    ("text", "part", "number", "code"),
+    [
+        (REGRESSION, Fitting, signal.SIGINT, 130),
+        (MINIMIZATION, Minimization, signal.SIGTERM, 143),
+        pytest.param(REGRESSION, Fitting, signal.SIGTERM, 143, marks=pytest.mark.slow),
+        pytest.param(MINIMIZATION, Minimization, signal.SIGINT, 130, marks=pytest.mark.slow),
+    ],
+)
 def test_an_interrupted_run_goes_on(
-    number: signal.Signals,
-    code: int,
     text: str,
     part: type,
+    number: signal.Signals,
+    code: int,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    length = "train.epochs=1200" if text == REGRESSION else "function.iterations=20000"
+    length = "train.epochs=100" if text == REGRESSION else "function.iterations=400"
     write_example(Path(), text)
     more = [length, "optimizer={name: Adam, lr: 1e-4}", "log.progress=false"]
     whole = train(load_config("x.yaml", more))
