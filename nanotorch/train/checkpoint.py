@@ -11,7 +11,10 @@ from nanotorch.serialization.files import write_atomically
 from .problems import named
 
 KIND, VERSION = "state of a training", 2
-UNFIT = (LookupError, TypeError, ValueError, RuntimeError, AttributeError, ArithmeticError)
+UNFIT = (
+    *(LookupError, TypeError, ValueError, RuntimeError, AttributeError, ArithmeticError),
+    AssertionError,
+)
 """What is raised where a state is not of what is to go on from it."""
 
 

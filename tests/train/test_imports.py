@@ -39,7 +39,9 @@ def _nothing_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             del sys.modules[name]
 
 
-@pytest.mark.parametrize("name", ["my_layers", "my_layers.py", "deep/my_layers.py"])
+@pytest.mark.parametrize(
+    "name", ["my_layers", pytest.param("my_layers.py", marks=pytest.mark.slow), "deep/my_layers.py"]
+)
 def test_names_of_a_module_can_be_used(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     write_example(Path(), TEXT)
     Path("deep").mkdir()

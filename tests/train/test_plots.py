@@ -97,9 +97,8 @@ def test_without_matplotlib_a_line_tells(
 
 
 def test_curves_are_those_of_the_metrics() -> None:
-    result = result_of(
-        CLASSIFICATION, "train={epochs: 5}", "scheduler={name: StepLR, step_size: 2}"
-    )
+    more = ["train={epochs: 5}", "scheduler={name: StepLR, step_size: 2}", "log.plots=false"]
+    result = result_of(CLASSIFICATION, *more)
     lines = (result.directory / "metrics.jsonl").read_text().splitlines()
     records = [json.loads(line) for line in lines]
     plot = loss_curves(records)

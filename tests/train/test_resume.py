@@ -111,7 +111,7 @@ def test_from_each_checkpoint_the_end_is_the_same(case: str) -> None:
     whole = finished(text, overrides)
     checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
     assert len(checkpoints) >= 5
-    for number in range(0, len(checkpoints), 1 + len(checkpoints) // 3):
+    for number in range(0, len(checkpoints), 1 + len(checkpoints) // 2):
         copy = as_if_killed(whole.directory, checkpoints[number], checkpoints[:number])
         again = resume(copy)
         assert (again.status, again.results) == (whole.status, pytest.approx(whole.results))

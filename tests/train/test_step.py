@@ -64,6 +64,7 @@ MINIMIZED["Adam, and every function there is"] = [
 ]
 MINIMIZED["divergence"] = ["function.iterations=400", "optimizer.lr=50"]
 CASES = SUPERVISED | {name: (MINIMIZATION, overrides) for name, overrides in MINIMIZED.items()}
+LONG = ("bounded gradients", "a schedule and an average", "AdamW with amsgrad", *FUNCTIONS)
 
 Left = dict[str, Any]
 
@@ -93,7 +94,9 @@ def left_by(result: RunResult, shown: str) -> Left:
 
 
 @pytest.mark.usefixtures("eager_to_compile")
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] * (case in LONG)) for case in CASES]
+)
 def test_everything_is_the_same_to_the_bit(case: str, capsys: pytest.CaptureFixture[str]) -> None:
     text, overrides = CASES[case]
     write_example(Path(), text)
