@@ -33,7 +33,7 @@ WITH_STATES = (
     "scheduler={name: CosineAnnealingLR, warmup: 1}",
     "early_stopping={patience: 5}",
 )
-SECONDS = 60
+SECONDS = 600
 """More than any answer takes on a busy machine."""
 
 
