@@ -14,7 +14,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from nanotorch._core.grad_mode import mode
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.transforms import REQUIRES_GRAD
 
 ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling "
@@ -27,17 +29,6 @@ CONTROL_FLOW = (
 )
 DATA = "Cannot access data pointer of Tensor that doesn't have storage"
 STORAGE = "Cannot access storage of BatchedTensorImpl"
-BACKWARD = (
-    "backward() called inside a functorch transform. This is not supported, please use "
-    "functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms."
-)
-REQUIRES_GRAD = (
-    "You are attempting to call Tensor.requires_grad_() (or perhaps using "
-    "torch.autograd.functional.* APIs) inside of a function being transformed by a functorch "
-    "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, "
-    "vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
-    "transformed instead."
-)
 
 
 class NoValues(Exception):  # noqa: N818 - no error where an operation catches it
@@ -78,12 +69,14 @@ def running(batch: Batch) -> Iterator[None]:
         RuntimeError: where something asks for the values of a sample that can have none.
     """
     active.batches.append(batch)
+    mode.transforms += 1
     try:
         yield
     except NoValues:
         raise RuntimeError(ITEM) from None
     finally:
         active.batches.pop()
+        mode.transforms -= 1
 
 
 class Shadow:
@@ -200,9 +193,6 @@ class Batched(Tensor):
     def requires_grad(self, value: bool) -> None:
         raise RuntimeError(REQUIRES_GRAD)
 
-    def requires_grad_(self, requires_grad: bool = True) -> NoReturn:
-        raise RuntimeError(REQUIRES_GRAD)
-
     def detach(self) -> Tensor:
         return batched(self._whole.detach(), self._batch)
 
@@ -216,9 +206,6 @@ class Batched(Tensor):
             return None if new is None else whole_of(new, self._batch)
 
         return self._whole.register_hook(of_all)
-
-    def backward(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(BACKWARD)
 
     def item(self) -> NoReturn:
         raise RuntimeError(ITEM)

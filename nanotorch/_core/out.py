@@ -111,7 +111,7 @@ class Out(NamedTuple):
         for one, result in pairs:
             self.write(one, result._array, inputs)
         if self.creates and named.get("requires_grad"):
-            out.requires_grad_()
+            out._set_requires_grad()
         return out if single else results._given(outs)
 
     def check_asked(self, asked: dtypes.dtype, given: dtypes.dtype) -> None:

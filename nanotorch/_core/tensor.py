@@ -15,6 +15,7 @@ from nanotorch._core.heap import keep_freed_memory
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.layout import Layout
 from nanotorch._core.shown import Shown, whole
+from nanotorch._core.transforms import REQUIRES_GRAD, RETAIN_GRAD, refuse_inside
 from nanotorch._core.views import Step, View, edge_of, view_edge
 from nanotorch._core.warned import warn
 from nanotorch.names.lookup import OutOfScope
@@ -106,16 +107,22 @@ class Tensor(Layout, Exchange, metaclass=Shown):
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients"
             )
-        self.requires_grad_(value)
+        self._set_requires_grad(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Set whether operations on this tensor are recorded; returns it.
 
         Raises:
             RuntimeError: for a dtype that is not floating-point, for an inference tensor outside
-                inference mode, or when turning it off for a tensor that an operation made.
+                inference mode, when turning it off for a tensor that an operation made, or inside
+                of a function that `torch.func` transforms.
         """
         require_bool(requires_grad, ("requires_grad_", "requires_grad", 1))
+        refuse_inside(REQUIRES_GRAD)
+        return self._set_requires_grad(requires_grad)
+
+    def _set_requires_grad(self, requires_grad: bool = True) -> "Tensor":
+        """`requires_grad_`, also inside of a function that is being transformed."""
         if requires_grad and self._array.dtype.kind != "f":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and mode.enabled is not None and self.is_inference():
@@ -297,6 +304,7 @@ class Tensor(Layout, Exchange, metaclass=Shown):
         """
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        refuse_inside(RETAIN_GRAD)
         if self._retains_grad or self._edge is None:
             return
         node, number = edge_of(self)

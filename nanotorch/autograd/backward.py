@@ -15,6 +15,7 @@ from nanotorch._core.engine import Sweep, sum_to
 from nanotorch._core.graph import Edge, FreedValues, anomaly
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.transforms import BACKWARD, refuse_inside
 from nanotorch._core.views import edge_of
 from nanotorch._core.warned import warn, warn_once
 from nanotorch.autograd.edges import GradientEdge, place_of
@@ -64,6 +65,7 @@ def backward(
     Warns:
         UserWarning: once, for ``create_graph``.
     """
+    refuse_inside(BACKWARD)
     if grad_variables is not None:
         warn(FORMER_NAME, FutureWarning)
         if grad_tensors is not None:

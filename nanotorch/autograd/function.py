@@ -313,7 +313,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         single = not isinstance(results, tuple)
         values = (results,) if single else results
         # Each result leads to a leaf of its own, so that the graph shows where it ends.
-        leaves = [None if r is None else r.detach().requires_grad_() for r in values]
+        leaves = [None if r is None else r.detach()._set_requires_grad() for r in values]
         tensors = [t for t in leaves if t is not None]
         node = Error(tuple(edge_of(t) for t in tensors), tensors)
         refusing = iter([_output(t, node, k) for k, t in enumerate(tensors)])

@@ -45,7 +45,7 @@ def grad_and_value(
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         level = Level()
         entered = level.entered(chosen(args, argnums))
-        with enable_grad():
+        with level.running():
             result = func(*replaced(args, argnums, entered), **kwargs)
         output, aux = with_aux(result, has_aux, "grad_and_value(f)(*args)")
         check_scalar(output)
@@ -117,7 +117,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     """
     level = Level()
     entered = level.entered(primals)
-    with enable_grad():
+    with level.running():
         output, aux = with_aux(func(*entered), has_aux, VJP)
     outputs, spec = flatten(output)
     need_output(output, outputs, VJP)
@@ -167,7 +167,7 @@ def linear_of(
     need_smooth(flatten(primals)[0])
     level = Level()
     entered = level.entered(primals)
-    with enable_grad():
+    with level.running():
         output, aux = with_aux(func(*entered), has_aux, name)
     outputs, spec = flatten(output)
     need_output(output, outputs, name)

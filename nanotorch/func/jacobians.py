@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from nanotorch import ops
-from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.func.arguments import (
     Numbers,
@@ -143,7 +142,7 @@ def run(
     """A function in a level of its own: its outputs, how they and the inputs are nested."""
     level = Level()
     entered = level.entered(chosen(args, argnums))
-    with enable_grad():
+    with level.running():
         result = func(*replaced(args, argnums, entered), **kwargs)
         output, aux = with_aux(result, has_aux, name)
     outputs, spec = flatten(output)

@@ -6,7 +6,8 @@ operations on its inputs, copies in the graph that lead to the caller's. So tran
 nest in `backward`. What comes out is cut from the leaves, unless it leads to something else.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from nanotorch import ops
@@ -57,14 +58,24 @@ class Level:
             if self._outside and whole.requires_grad:
                 entered = whole.view_as(whole)
             else:
-                entered = whole.detach().requires_grad_()
+                entered = whole.detach()._set_requires_grad()
         self._leaves.append(entered)
         self.inputs.append(above(entered, self.batches))
         return self.inputs[-1]
 
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """A block in which the function runs, which may not differentiate in other ways."""
+        mode.transforms += 1
+        try:
+            with enable_grad():
+                yield
+        finally:
+            mode.transforms -= 1
+
     def leaf(self, value: Tensor) -> Tensor:
         """A leaf of the values, one for each sample."""
-        return above(beneath(value, self.batches).detach().requires_grad_(), self.batches)
+        return above(beneath(value, self.batches).detach()._set_requires_grad(), self.batches)
 
     def watch(self, outputs: Iterable[Any]) -> None:
         """See whether the outputs lead to anything but this level's own leaves."""

@@ -161,7 +161,7 @@ def asarray(
     if not requires_grad:
         return out
     require_flag(requires_grad)
-    return out.requires_grad_()
+    return out._set_requires_grad()
 
 
 @public

@@ -22,6 +22,7 @@ FILES = {
         "penalties",
         "saved_hooks",
         "saved_values",
+        "transforms",
         "variable",
     ],
     "seeds": [
