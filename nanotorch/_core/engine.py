@@ -4,8 +4,10 @@ Of the nodes whose consumers have all run, the one with the highest sequence num
 an accumulator before any of them: PyTorch's order. Nothing here recurses.
 """
 
+import sys
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,18 @@ from nanotorch._core.tensor import Tensor
 
 ndarray = np.ndarray
 ACCUMULATOR = float("inf")
+# A pass inside of a pass takes a few frames of Python's, and its user's function some more. So that
+# Python's limit holds within each of them, it is raised around one; but not without end.
+FRAMES, DEEPEST = 12, 2_500
+
+
+def make_room(frames: int) -> None:
+    """Raise the limit of the frames that may stand inside each other, or lower it again."""
+    with limiting:
+        sys.setrecursionlimit(sys.getrecursionlimit() + frames)
+
+
+limiting = threading.Lock()
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
@@ -239,6 +253,10 @@ class Sweep:
         ready, waiting = self.ready, self.waiting
         before, mode.enabled = mode.enabled, self.recorded
         outer, current.sweep = current.sweep, self
+        nested = outer is not None and current.depth < DEEPEST
+        if nested:
+            make_room(FRAMES)
+        current.depth += 1
         try:
             self.catch_up()
             while ready.heap:
@@ -259,6 +277,9 @@ class Sweep:
                     self.accumulate(node, held[0], held[1])
         finally:
             mode.enabled, current.sweep = before, outer
+            current.depth -= 1
+            if nested:
+                make_room(-FRAMES)
         return self.captures or {}
 
     def reaches(self, node: Node) -> bool:
@@ -345,7 +366,8 @@ class Sweep:
         try:
             self.visit(node, held)
         except Exception:
-            report(node)
+            with suppress(Warning):  # where warnings are errors, this is not the one to be told
+                report(node)
             raise
         finally:
             anomaly.running = before
@@ -370,9 +392,10 @@ class Sweep:
 
 
 class _Current(threading.local):
-    """Per thread: the innermost sweep that is running."""
+    """Per thread: the innermost sweep that is running, and how many others it runs inside of."""
 
     sweep: Sweep | None = None
+    depth = 0
 
 
 current = _Current()

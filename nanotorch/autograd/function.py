@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.grad_mode import is_grad_enabled, mode, no_grad
-from nanotorch._core.graph import Edge, Node, next_sequence
+from nanotorch._core.graph import NO_EDGE, Edge, Node, next_sequence
 from nanotorch._core.op_runtime import unpack_input, unpack_out
 from nanotorch._core.origins import here
 from nanotorch._core.saving import opened
@@ -315,7 +315,8 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         # Each result leads to a leaf of its own, so that the graph shows where it ends.
         leaves = [None if r is None else r.detach()._set_requires_grad() for r in values]
         tensors = [t for t in leaves if t is not None]
-        node = Error(tuple(edge_of(t) for t in tensors), tensors)
+        edges = tuple([NO_EDGE if t is None else edge_of(t) for t in leaves])
+        node = Error(edges, tensors)
         refusing = iter([_output(t, node, k) for k, t in enumerate(tensors)])
         final = tuple(None if t is None else next(refusing) for t in leaves)
         return final[0] if single else final

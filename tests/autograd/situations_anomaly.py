@@ -199,3 +199,31 @@ def notes(torch: Any) -> Any:
         y = leaf(torch, 1.0).sqrt()
     lines = y.grad_fn.metadata["traceback_"]
     return [list(y.grad_fn.metadata), type(lines).__name__, lines[-1].split("\n")[1].strip()]
+
+
+def where_warnings_are_errors(torch: Any) -> Any:
+    """The error is told all the same."""
+
+    def changed() -> None:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = x.exp()
+        with torch.no_grad():
+            y.add_(1)
+        y.sum().backward()
+
+    def nan() -> None:
+        (torch.zeros(1, requires_grad=True).sqrt() * 0).sum().backward()
+
+    def of_a_function() -> None:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        make(torch, lambda ctx, x: x * 1, lambda ctx, g: 1 / 0).apply(x).sum().backward()
+
+    answers = []
+    for failing in (changed, nan, of_a_function):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mode = torch.autograd.detect_anomaly()
+            warnings.simplefilter("error")
+            with mode:
+                answers.append(raised(failing))
+    return answers

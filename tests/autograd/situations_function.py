@@ -383,3 +383,26 @@ def names(torch: Any) -> Any:
         issubclass(node, torch.autograd.graph.Node),
         isinstance(function.apply(leaf(torch, 1.0)).grad_fn, torch.autograd.graph.Node),
     ]
+
+
+def once_differentiable_without_all_gradients(torch: Any) -> Any:
+    once = torch.autograd.function.once_differentiable
+    answers = []
+    for results in (lambda g: (g * 2, None), lambda g: (None, g * 2), lambda g: (None, None)):
+        function = make(
+            torch, lambda ctx, a, b: a + b, once(lambda ctx, g, results=results: results(g))
+        )
+        leaves = [leaf(torch, 1.0), leaf(torch, 2.0)]
+        weights = leaf(torch, 3.0)
+        grads = torch.autograd.grad(
+            function.apply(*leaves), leaves, weights, create_graph=True, allow_unused=True
+        )
+        for g in grads:
+            if g is not None:
+                following = [
+                    n if n is None else type(n).__name__ for n, _ in g.grad_fn.next_functions
+                ]
+                answers.append([type(g.grad_fn).__name__, following])
+                answers.append(raised(torch.autograd.grad, g, leaves, allow_unused=True))
+        answers.append([g is None for g in grads])
+    return answers

@@ -4,6 +4,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -131,3 +132,36 @@ def test_a_long_chain_of_views() -> None:
         y = y[:]
     y.sum().backward()
     assert x.grad.tolist() == [1.0] * 4
+
+
+class Within(torch.autograd.Function):
+    """A function whose backward runs a backward pass through another one of its kind."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, further: float) -> torch.Tensor:
+        ctx.further = further
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> tuple[torch.Tensor, None]:
+        if ctx.further:
+            with torch.enable_grad():
+                y = torch.ones(1, requires_grad=True)
+                Within.apply(y, ctx.further - 1).sum().backward()
+        return g, None
+
+
+def test_passes_inside_of_passes() -> None:
+    before = sys.getrecursionlimit()
+    x = torch.ones(1, requires_grad=True)
+    Within.apply(x, 2000).sum().backward()
+    assert x.grad.item() == 1.0
+    assert sys.getrecursionlimit() == before
+
+
+def test_passes_without_end_are_an_error() -> None:
+    before = sys.getrecursionlimit()
+    x = torch.ones(1, requires_grad=True)
+    with pytest.raises(RecursionError):
+        Within.apply(x, float("inf")).sum().backward()
+    assert sys.getrecursionlimit() == before
