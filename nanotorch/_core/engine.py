@@ -21,18 +21,38 @@ from nanotorch._core.tensor import Tensor
 
 ndarray = np.ndarray
 ACCUMULATOR = float("inf")
-# A pass inside of a pass takes a few frames of Python's, and its user's function some more. So that
-# Python's limit holds within each of them, it is raised around one; but not without end.
-FRAMES, DEEPEST = 12, 2_500
+FRAMES, DEEPEST = 8, 2_000
 
 
-def make_room(frames: int) -> None:
-    """Raise the limit of the frames that may stand inside each other, or lower it again."""
-    with limiting:
-        sys.setrecursionlimit(sys.getrecursionlimit() + frames)
+class Room:
+    """Python's limit on frames inside of each other, raised for passes inside of each other.
+
+    Each makes room for its own six frames and two of its user's, up to a depth that a recursion
+    without end must not take C's stack beyond. The limit goes back once none is left in any thread:
+    Python aborts where a thread that is far beyond the limit handles an error.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.passes, self.raised = threading.RLock(), 0, 0
+
+    def enter(self, depth: int) -> None:
+        with self.lock:
+            self.set(max(self.raised, FRAMES * min(depth, DEEPEST)))
+            self.passes += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.passes -= 1
+            if not self.passes:
+                self.set(0)
+
+    def set(self, frames: int) -> None:
+        if frames != self.raised:
+            sys.setrecursionlimit(sys.getrecursionlimit() + frames - self.raised)
+            self.raised = frames
 
 
-limiting = threading.Lock()
+room = Room()
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
@@ -165,9 +185,11 @@ class Sweep:
 
     Attributes:
         story: what anomaly mode has come across in this pass.
+        depth: how many passes it runs inside of.
     """
 
     story: Any = None
+    depth = 0
 
     def __init__(
         self,
@@ -251,12 +273,11 @@ class Sweep:
         if anomaly.enabled:
             visit, plain = self.visit_watched, False
         ready, waiting = self.ready, self.waiting
-        before, mode.enabled = mode.enabled, self.recorded
-        outer, current.sweep = current.sweep, self
-        nested = outer is not None and current.depth < DEEPEST
-        if nested:
-            make_room(FRAMES)
-        current.depth += 1
+        outer = current.sweep
+        if outer is not None:
+            self.depth = outer.depth + 1
+            room.enter(self.depth)
+        before, mode.enabled, current.sweep = mode.enabled, self.recorded, self
         try:
             self.catch_up()
             while ready.heap:
@@ -277,9 +298,8 @@ class Sweep:
                     self.accumulate(node, held[0], held[1])
         finally:
             mode.enabled, current.sweep = before, outer
-            current.depth -= 1
-            if nested:
-                make_room(-FRAMES)
+            if outer is not None:
+                room.leave()
         return self.captures or {}
 
     def reaches(self, node: Node) -> bool:
@@ -392,10 +412,9 @@ class Sweep:
 
 
 class _Current(threading.local):
-    """Per thread: the innermost sweep that is running, and how many others it runs inside of."""
+    """Per thread: the innermost sweep that is running."""
 
     sweep: Sweep | None = None
-    depth = 0
 
 
 current = _Current()

@@ -51,11 +51,14 @@ def refusals(torch: Any) -> Any:
         "vmap": lambda f: func.vmap(f)(torch.ones(2, 3)),
         "vmap of grad": lambda f: func.vmap(func.grad(f))(torch.ones(2, 3)),
     }
-    return {
-        f"{body.__name__} in {name}": raised(way, body)
-        for name, way in ways.items()
-        for body in _bodies(torch)
-    }
+    answers = {}
+    for name, way in ways.items():
+        for body in _bodies(torch):
+            answer = raised(way, body)
+            if (name, body.__name__) == ("vmap", "retain_grad"):  # for one of two reasons
+                answer = answer.partition(":")[0]
+            answers[f"{body.__name__} in {name}"] = answer
+    return answers
 
 
 def afterwards(torch: Any) -> Any:

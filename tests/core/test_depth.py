@@ -4,6 +4,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -160,8 +161,19 @@ def test_passes_inside_of_passes() -> None:
 
 
 def test_passes_without_end_are_an_error() -> None:
-    before = sys.getrecursionlimit()
+    """In one of two threads, of which the other goes on as it did."""
+
+    def without_end() -> None:
+        with pytest.raises(RecursionError):
+            Within.apply(torch.ones(1, requires_grad=True), float("inf")).sum().backward()
+        ended.append(True)
+
+    before, ended = sys.getrecursionlimit(), []
+    thread = Thread(target=without_end)
+    thread.start()
     x = torch.ones(1, requires_grad=True)
-    with pytest.raises(RecursionError):
-        Within.apply(x, float("inf")).sum().backward()
+    Within.apply(x, 500).sum().backward()
+    thread.join()
+    assert x.grad.item() == 1.0
+    assert ended == [True]
     assert sys.getrecursionlimit() == before
