@@ -7,6 +7,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from nanotorch._core.dtypes import entered
+from nanotorch._core.inference import new_cell
 from nanotorch._core.warned import warn
 
 # What the engine keeps in a tensor; everything else is its user's.
@@ -99,7 +100,7 @@ def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
     if tensor.grad_fn is not None:
         raise RuntimeError(LEAVES_ONLY)
     out = memo[id(tensor)] = object.__new__(type(tensor))
-    out._array, out._cell = copied(tensor._array, memo), [1, None]
+    out._array, out._cell = copied(tensor._array, memo), new_cell(1)
     out._requires_grad = tensor.requires_grad
     if tensor._grad is not None:
         out._grad = copy.deepcopy(tensor._grad, memo)
@@ -141,6 +142,6 @@ def rebuilt(
         out._array = segment.reshape(shape)
     else:
         out._array = np.ndarray(shape, segment.dtype, segment, 0, strides)
-    out._cell = [1, None]  # PyTorch counts the filling
+    out._cell = new_cell(1)  # PyTorch counts the filling
     out._requires_grad = requires_grad
     return out

@@ -28,20 +28,41 @@ UNTRACKED = "Inference tensors do not track version counter."
 
 
 class InferenceCell(list[Any]):
-    """The version cell of an inference tensor, whose version nobody may ask for."""
+    """The version cell of an inference tensor.
 
-    def __init__(self) -> None:
+    Args:
+        known: it counts versions, and so its tensor may be written to outside the mode, as what
+            `detach` gives there.
+    """
+
+    def __init__(self, known: bool = False) -> None:
         super().__init__((0, None))
+        self.known = known
 
     def __getitem__(self, index: SupportsIndex) -> int:  # type: ignore[override]
-        if mode.enabled is not None:
+        if mode.enabled or (mode.enabled is not None and not self.known):
             raise RuntimeError(SAVED)
-        return 0
+        return self.version
+
+    @property
+    def version(self) -> int:
+        """How often the memory was written to."""
+        return int(super().__getitem__(0))
+
+
+def new_cell(version: int = 0) -> list[Any]:
+    """The version cell of a tensor that is made here."""
+    return InferenceCell() if mode.enabled is None else [version, None]
 
 
 def is_inference(input: "Tensor") -> bool:
     """Whether the tensor was made in inference mode."""
     return isinstance(input._cell, InferenceCell)
+
+
+def of_inference(*tensors: Any) -> bool:
+    """Whether all of them, but for None, are inference tensors."""
+    return all(t is None or t._cell.__class__ is InferenceCell for t in tensors)
 
 
 def refuse_write(cell: list[int]) -> None:
@@ -50,5 +71,5 @@ def refuse_write(cell: list[int]) -> None:
     Raises:
         RuntimeError: if ``cell`` is such a tensor's.
     """
-    if mode.enabled is not None and isinstance(cell, InferenceCell):
+    if mode.enabled is not None and isinstance(cell, InferenceCell) and not cell.known:
         raise RuntimeError(WRITTEN)

@@ -16,7 +16,7 @@ from nanotorch._core.former import former_order
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
 from nanotorch._core.heap import in_pytorchs_words
-from nanotorch._core.inference import InferenceCell, refuse_write
+from nanotorch._core.inference import InferenceCell, of_inference, refuse_write
 from nanotorch._core.origins import about_operands, ours
 from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.saving import observe, observers, opened
@@ -26,7 +26,6 @@ from nanotorch._core.views import (
     check_memory,
     edge_of,
     leaf_edge,
-    lone_leaf_edge,
     make_view,
     rebase,
     refuse_history,
@@ -296,7 +295,7 @@ RUNTIME: dict[str, Any] = {
             opened,
             edge_of,
             leaf_edge,
-            lone_leaf_edge,
+            of_inference,
             make_view,
             check_memory,
             refuse_history,

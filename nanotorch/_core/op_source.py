@@ -276,8 +276,6 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
         lines = ["if recording and r.dtype.kind == 'f':"]
     else:
         lines = [f"if recording and ({asks}):"]
-        lone = len(o.inputs) == 1 and o.name not in COPIES
-        leaf_edge = "lone_leaf_edge" if lone else "leaf_edge"
         for n in names:
             if n in o.optional:
                 lines.append(f"    e_{n} = NO_EDGE if {n} is None else edge_of({n})")
@@ -286,7 +284,8 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
                     f"    e_{n} = {n}._edge",
                     f"    if {n}._view is not None: e_{n} = edge_of({n})",
                     f"    elif e_{n} is None:",
-                    f"        e_{n} = {leaf_edge}({n}) if {n}._requires_grad else NO_EDGE",
+                    f"        if not {n}._requires_grad or {alone(o, n)}: e_{n} = NO_EDGE",
+                    f"        else: e_{n} = leaf_edge({n})",
                 ]
     lines += [
         f"    if {' or '.join(f'e_{n} is not NO_EDGE' for n in names)}:",
@@ -307,6 +306,14 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
     return lines
 
 
+def alone(o: "Op", name: str) -> str:
+    """Whether an input is an inference tensor, and so are the others, of which none is recorded."""
+    if o.name in COPIES:
+        return "False"
+    others = ", ".join([n for n in o.inputs if n != name])
+    return f"{name}._cell.__class__ is InferenceCell" + (others and f" and of_inference({others})")
+
+
 def keeping(o: "Op") -> list[str]:
     """The inputs whose formulas need values that a backward pass frees."""
     kinds = dict(o.recipe)
@@ -317,7 +324,8 @@ def record_variadic(o: "Op") -> list[str]:
     """As `record`, for one input that is a sequence of tensors."""
     n = o.variadic
     return [
-        f"if recording and any([t._requires_grad or t._view for t in {n}]):",
+        f"if recording and any([t._requires_grad or t._view for t in {n}]) "
+        f"and not of_inference(*{n}):",
         f"    edges = tuple([edge_of(t) for t in {n}])",
         "    if any([edge is not NO_EDGE for edge in edges]):",
         "        node = NewNode()",

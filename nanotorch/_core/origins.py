@@ -49,7 +49,7 @@ def here() -> Site | None:
 
 def wrote(cell: list[Any], name: str) -> None:
     """Count a write by the operation ``name`` to the memory that ``cell`` stands for."""
-    cell[0] += 1
+    cell[0] = (cell[0] if cell.__class__ is list else cell.version) + 1  # type: ignore[attr-defined]
     cell[1] = (name, here())
 
 

@@ -205,7 +205,10 @@ class Tensor(Layout, Exchange, metaclass=Shown):
     @property
     def data(self) -> "Tensor":
         """A tensor with the same memory, no history, and version counts of its own."""
-        return wrap(self._array)
+        out = wrap(self._array)
+        if self._cell.__class__ is inference.InferenceCell:
+            out._cell = inference.InferenceCell(mode.enabled is not None)
+        return out
 
     @data.setter
     def data(self, value: "Tensor") -> None:
@@ -219,19 +222,27 @@ class Tensor(Layout, Exchange, metaclass=Shown):
         if value._array.dtype != self._array.dtype:
             self._accumulator_ref = None  # that of the former type
         self._array = value._array
+        if self.is_inference() is not value.is_inference():
+            self._cell = inference.InferenceCell(True) if value.is_inference() else [0, None]
 
     def detach(self) -> "Tensor":
         """A tensor with the same memory and no history; writes to either are seen by both."""
         out = wrap(self._array)
-        out._cell = self._cell
+        cell = self._cell
+        if cell.__class__ is inference.InferenceCell and mode.enabled is not None:
+            cell = inference.InferenceCell(True)
+        out._cell = cell
         return out
 
     def detach_(self) -> "Tensor":
-        """Make this tensor a leaf that requires no grad; returns it.
+        """Make this tensor a leaf that requires no grad; returns it. In inference mode, and of what
+        was made there, it leaves everything as it is.
 
         Raises:
             RuntimeError: for a view.
         """
+        if mode.enabled is None or self.is_inference():
+            return self
         if self._view is not None:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using "
@@ -249,9 +260,12 @@ class Tensor(Layout, Exchange, metaclass=Shown):
 
     @property
     def _version(self) -> int:
-        if self.is_inference():
-            raise RuntimeError(inference.UNTRACKED)
-        return self._cell[0]
+        cell = self._cell
+        if isinstance(cell, inference.InferenceCell):
+            if not cell.known:
+                raise RuntimeError(inference.UNTRACKED)
+            return cell.version
+        return int(cell[0])
 
     @property
     def _base(self) -> "Tensor | None":

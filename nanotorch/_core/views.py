@@ -108,11 +108,6 @@ def leaf_edge(tensor: "Tensor") -> Edge:
     return (tensor._new_accumulator() if node is None else node, 0)
 
 
-def lone_leaf_edge(tensor: "Tensor") -> Edge:
-    """`leaf_edge` of an operation's only input: none where that is an inference tensor."""
-    return NO_EDGE if tensor._cell.__class__ is InferenceCell else leaf_edge(tensor)
-
-
 def edge_of(tensor: "Tensor") -> Edge:
     """Where the gradient of ``tensor`` goes: up to date for views, an accumulator for leaves."""
     edge = tensor._edge if tensor._view is None else view_edge(tensor)

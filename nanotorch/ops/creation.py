@@ -177,7 +177,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {kind_of(ndarray)})")
-    return wrap(shared(ndarray))
+    return leaf(shared(ndarray))
 
 
 # From shapes

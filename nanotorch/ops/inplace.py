@@ -16,6 +16,7 @@ from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.batched import NoValues, stand_for
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import Array, method, node_class, op
 from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor, wrap
@@ -184,7 +185,11 @@ def become(self: Tensor, view: Any, undo: Step) -> Tensor:
 
     Args:
         undo: how to come back, for other views of ``self``.
+
+    Raises:
+        RuntimeError: for an inference tensor outside inference mode.
     """
+    refuse_write(self._cell)
     if self._view is None:
         self._past = (*self._past, (self._array, undo))
     self._array = view._array

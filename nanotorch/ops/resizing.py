@@ -40,7 +40,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     shape = as_ints(size[0] if len(size) == 1 else size, ("resize_", "size", 1))
     if any(n < 0 for n in shape):
         raise RuntimeError("numel: integer multiplication overflow")
-    if self.requires_grad:
+    if self.requires_grad and mode.enabled is not None:
         raise RuntimeError("cannot resize variables that require grad")
     return give_shape(self, shape)
 

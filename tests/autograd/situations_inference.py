@@ -1,5 +1,7 @@
 """Inference mode, and the tensors made in it."""
 
+import copy
+import pickle
 from typing import Any
 
 from tests.answers import raised
@@ -213,3 +215,63 @@ def parameters(torch: Any) -> Any:
         a = torch.ones(3)
         inside = parameter(a).requires_grad
     return [inside, raised(parameter, a), parameter(a, requires_grad=False).requires_grad]
+
+
+def _told(t: Any) -> Any:
+    return [t.is_inference(), t.requires_grad, t.is_leaf, raised(lambda: t._version)]
+
+
+def on_the_same_memory(torch: Any) -> Any:
+    """What `detach` and `data` give, and what takes `data`, inside and outside the mode."""
+    x = leaf(torch, 1.0, 2.0)
+    with torch.inference_mode():
+        i, j = torch.ones(2), torch.ones(2, requires_grad=True)
+        inside = [_told(t) for t in (i.detach(), i.data, j.detach(), x.detach(), x.data)]
+        kept = [_told(j.detach_()), _told(x.detach_())]
+    outside = [_told(t) for t in (i.detach(), i.data, j.detach(), i.detach().detach(), i[:1])]
+    with torch.no_grad():
+        outside += [_told(i.detach()), _told(i.data)]
+    d = i.detach()
+    outside += [
+        d.add_(1),
+        _told(d),
+        _told(d),
+        raised(lambda: x * i.detach()),
+        _told(j.detach_()),
+    ]
+    x.data = i
+    taken = [_told(x), raised(lambda: x * x), x.detach().add_(1), _told(x)]
+    x.data = torch.ones(2)
+    return [inside, kept, outside, taken, _told(x), x * x]
+
+
+def of_inference_tensors_alone(torch: Any) -> Any:
+    """An operation on nothing but inference tensors is not recorded, whatever they require."""
+    with torch.inference_mode():
+        r, w = torch.ones(2, requires_grad=True), torch.ones(2, 2, requires_grad=True)
+    x, normal = leaf(torch, 1.0, 2.0), torch.ones(2)
+    made = [
+        r + r, r * r, w @ w, torch.cat([r, r]), torch.where(r > 0, r, r),
+        r + 1, r + x, r + normal, torch.cat([r, normal]), torch.cat([normal, r]), x + r,
+    ]  # fmt: skip
+    return [[t.is_inference(), t.requires_grad, t.is_leaf] for t in made]
+
+
+def made_by_copying(torch: Any) -> Any:
+    array = torch.ones(2).numpy()
+    x = leaf(torch, 1.0, 2.0)
+    with torch.inference_mode():
+        i = torch.ones(2)
+        made = [torch.from_numpy(array), copy.deepcopy(i), copy.deepcopy(x)]
+        made += [pickle.loads(pickle.dumps(t)) for t in (i, x)]
+    made += [copy.deepcopy(i), pickle.loads(pickle.dumps(i))]
+    return [[t.is_inference(), t.requires_grad] for t in made]
+
+
+def reshaped_in_place(torch: Any) -> Any:
+    with torch.inference_mode():
+        i = torch.ones(1, 2)
+        i.squeeze_().unsqueeze_(1)
+        r = torch.ones(4, requires_grad=True).resize_(2)
+    views = [i.t_, i.squeeze_, lambda: i.unsqueeze_(0), lambda: i.resize_(1)]
+    return [i.shape, r.shape, [raised(view) for view in views]]
