@@ -155,7 +155,7 @@ def elementwise(call: Call) -> Any:
     # Kernels that do not convert need not broadcast either: what is the same for all is repeated.
     used = [n for n in names if call.is_batched(n)] if call.op.cast else names
     changed = {n: in_line(call.repeated(n), call.ndim(n), ndim) for n in used}
-    if len(names) > 1 and call.op.cast and ndim:
+    if len(names) > 1 and call.op.cast:
         held = [call.args[n]._array for n in names]
         if any(a.ndim == 0 for a in held) and len({a.dtype for a in held}) > 1:
             # A sample without dimensions is weak among the dtypes, its whole would not be.

@@ -287,15 +287,15 @@ class Sweep:
                     held = [None, False] * len(node._outputs)
                 if not plain or node._hooks is not None:
                     visit(node, held or [None, False] * len(node._outputs))
+                elif not node._sequence:
+                    self.accumulate(node, *(held or (None, False)))
                 elif held is None:
                     self.pass_on(node, None, None)
-                elif node._sequence:
+                else:
                     grads = node.apply(held[0::2], graph)
                     if freed is not None and node.keeps_values:
                         node._saved = freed
                     self.pass_on(node, grads, held[0])
-                else:
-                    self.accumulate(node, held[0], held[1])
         finally:
             mode.enabled, current.sweep = before, outer
             if outer is not None:

@@ -9,6 +9,7 @@ from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.batch_rules import Call, in_line, one_by_one
 from nanotorch._core.batched import Batch
 from nanotorch._core.dtypes import Number
+from nanotorch._core.layout import own_dim
 from nanotorch._core.op import Array, op
 from nanotorch._core.out import SAME, Out
 from nanotorch._core.sums import sum_over
@@ -168,6 +169,7 @@ def baddbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
 ) -> Array:
     """``beta * input + alpha * bmm(batch1, batch2)``; ``input`` broadcasts."""
+    check_ndims((batch1, 0), (batch1, 1), (batch2, 2))
     if input.dtype != batch1.dtype:
         a, b, c = (dtypes.C_NAMES[x.dtype.name] for x in (input, batch1, batch2))
         raise RuntimeError(
@@ -175,6 +177,12 @@ def baddbmm(
         )
     check_bmm(batch1, batch2)
     return added(scaled(product(batch1, batch2, "baddbmm"), alpha), input, beta)
+
+
+def check_ndims(*asked: tuple[Array, int]) -> None:
+    """Refuse arrays that lack a dimension which is asked for before they are looked at."""
+    for a, dim in asked:
+        own_dim(dim, a.ndim)
 
 
 def each(g: Any, count: int) -> Any:
@@ -199,6 +207,7 @@ def addbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
 ) -> Array:
     """``beta * input + alpha *`` the sum of the products in a batch; ``input`` broadcasts."""
+    check_ndims((batch1, 1), (batch2, 2))
     if batch1.ndim == batch2.ndim == 3 and len(batch1) != len(batch2):
         raise RuntimeError(
             "batch1 and batch2 must have same number of batches, got "

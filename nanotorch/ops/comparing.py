@@ -12,10 +12,9 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number
-from nanotorch.ops.blending import NAMES
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.inplace import blank, writer
-from nanotorch.ops.reduction import reverse_cumsum, running_sum
+from nanotorch.ops.reduction import check_own_dtype, reverse_cumsum, running_sum
 
 Compared = Callable[[Array, Array], Array]
 
@@ -92,8 +91,6 @@ def square_(input: Tensor) -> Tensor:
 @writer(input=lambda g, dim: reverse_cumsum(g, dim), node="CumsumBackward0")
 def cumsum_written(input: Array, dim: int) -> Array:
     """The kernel of `cumsum_`."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"cumsum_out_cpu\" not implemented for 'Bool'")
     return running_sum(input, dim, input.dtype)
 
 
@@ -104,12 +101,7 @@ def cumsum_(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
     Raises:
         RuntimeError: for a ``dtype`` other than the tensor's own.
     """
-    if dtype is not None and dtype != self.dtype:
-        names = [NAMES.get(kind.char, kind.char.lower()) for kind in (self.dtype, dtype)]
-        raise RuntimeError(
-            f"Bad in-place call: input tensor dtype {names[0]} and output tensor dtype {names[1]} "
-            "should match"
-        )
+    check_own_dtype(self, dtype)
     result: Tensor = cumsum_written(self, normal_dim(dim, self.ndim))
     return result
 

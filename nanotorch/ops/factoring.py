@@ -23,6 +23,7 @@ from nanotorch.ops.slicing import diag_embed, slice_along, tril, triu
 from nanotorch.ops.solving import (
     LinAlgError,
     batch_element,
+    by_columns,
     check_matrices,
     inverse_with_info,
     one_by_one,
@@ -78,7 +79,7 @@ def cholesky_with_info(input: Array, upper: bool) -> tuple[Array, Array]:
         for index, factor in one_by_one(A, lower_factor):
             info[index] = leading_minor(A[index]) if factor is None else 0
             out[index] = math.nan if factor is None else factor
-    return (out.swapaxes(-1, -2) if upper else out), info
+    return by_columns(out.swapaxes(-1, -2) if upper else out), info
 
 
 cholesky_ex_result = named_tuple("linalg_cholesky_ex", "L", "info")
@@ -262,6 +263,21 @@ def svd_slope(g: Any, U: Any, S: Any, Vh: Any) -> Any:
     return U @ middle @ Vh + beyond
 
 
+def check_finite(A: Array) -> None:
+    """Refuse matrices that have no singular values.
+
+    Raises:
+        LinAlgError: for a number that is not finite.
+    """
+    finite = np.isfinite(A).all((-2, -1))
+    if not finite.all():
+        which, _ = batch_element(~finite)
+        raise LinAlgError(
+            f"linalg.svd: {which}The algorithm failed to converge because the input matrix "
+            "contained non-finite values."
+        )
+
+
 @op(
     input=lambda g, U, S, Vh: svd_slope(g, U, S, Vh),
     results=("U", "S", "Vh"),
@@ -273,11 +289,7 @@ def svd_slope(g: Any, U: Any, S: Any, Vh: Any) -> Any:
 def svd_factors(input: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     """The kernel of `svd`."""
     check_matrices("linalg.svd", input, square=False)
-    if not np.isfinite(input).all():
-        raise LinAlgError(
-            "linalg.svd: The algorithm failed to converge because the input matrix contained "
-            "non-finite values."
-        )
+    check_finite(input)
     U, S, Vh = np.linalg.svd(input, full_matrices)
     return U, S, Vh
 

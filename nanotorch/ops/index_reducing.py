@@ -10,6 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.indexing import indexed_count
 from nanotorch.ops.reducing import slopes
 from nanotorch.ops.rounding import floor_divide, remainder
 
@@ -27,7 +28,9 @@ def index_of_all(index: Array, source: Array, dim: int) -> Array:
     return np.broadcast_to(row, source.shape)
 
 
-def check_index_reduce(input: Array, dim: int, index: Array, source: Array, reduce: str) -> None:
+def check_index_reduce(
+    input: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool
+) -> None:
     """Refuse what does not fit together."""
     own, kind, given = (dtypes.of_array(a).char for a in (input, index, source))
     if reduce not in WORDS:
@@ -46,12 +49,7 @@ def check_index_reduce(input: Array, dim: int, index: Array, source: Array, redu
         raise RuntimeError(
             f"index_reduce_(): self ({own}) and source ({given}) must have the same scalar type"
         )
-    if source.ndim and dim >= source.ndim:
-        raise RuntimeError(
-            f"index_reduce_(): Indexing dim {dim} is out of bounds of the source tensor with dim "
-            f"{source.ndim}"
-        )
-    count = source.shape[dim] if source.ndim else 1
+    count = indexed_count("index_reduce_", source, dim, index)
     if index.size != count:
         raise RuntimeError(
             f"index_reduce_(): Number of indices ({index.size}) should be equal to "
@@ -63,8 +61,10 @@ def check_index_reduce(input: Array, dim: int, index: Array, source: Array, redu
             "source tensor shape must match self tensor shape, excluding the specified dimension. "
             f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
         )
-    if own == "Bool":
-        raise NotImplementedError("\"index_func_\" not implemented for 'Bool'")
+    if own == "Bool" and (input.ndim < 2 or reduce == "mean" or not include_self):
+        kernel = "index_func_" if input.ndim < 2 else "div_floor_cpu"
+        kernel = kernel if include_self else "index_reduce_func_exclude_input_init"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
     size = input.shape[dim] if input.ndim else 1
     if ((index < 0) | (index >= size)).any():
         raise IndexError("index out of range in self")
@@ -102,7 +102,7 @@ def index_reduce(
         IndexError: for an index out of range.
     """
     dim = normal_dim(dim, input.ndim)
-    check_index_reduce(input, dim, index, source, reduce)
+    check_index_reduce(input, dim, index, source, reduce, include_self)
     places = np.asarray(index_of_all(index, source, dim))
     out: Array = COMBINED(input, dim, places, source, reduce, include_self=include_self)
     return out

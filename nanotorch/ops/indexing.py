@@ -6,7 +6,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.batch_rules import Call, one_by_one, shifted
-from nanotorch._core.layout import normal_dim
+from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.accumulation import add_rows
@@ -92,6 +92,23 @@ def parts_added(out: Array, dim: int, index: Array, source: Array) -> Array:
     return out
 
 
+def indexed_count(name: str, source: Array, dim: int, index: Array) -> int:
+    """How many parts of ``source`` along ``dim`` there are for an index.
+
+    Raises:
+        RuntimeError: if ``source`` lacks the dimension.
+        IndexError: if it has none and the index is not one number.
+    """
+    if dim and dim >= source.ndim:
+        raise RuntimeError(
+            f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim "
+            f"{source.ndim}"
+        )
+    if not source.ndim and index.size == 1:
+        return 1
+    return source.shape[own_dim(dim, source.ndim)]
+
+
 def check_index_add(input: Array, dim: int, index: Array, source: Array) -> int:
     """The dimension, counted from the front; refuses what does not fit."""
     dim = normal_dim(dim, input.ndim)
@@ -108,7 +125,7 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array) -> int:
         raise RuntimeError(
             f"index_add_(): self ({a}) and source ({b}) must have the same scalar type"
         )
-    count = source.shape[dim] if source.ndim > dim else 1
+    count = indexed_count("index_add_", source, dim, index)
     if index.size != count:
         raise RuntimeError(
             f"index_add_(): Number of indices ({index.size}) should be equal to source.size(dim): "
@@ -121,7 +138,13 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array) -> int:
             f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
         )
     size = input.shape[dim] if input.ndim else 1
-    if (input.size or input.ndim == 1) and ((index < 0) | (index >= size)).any():
+    outside = index[(index < 0) | (index >= size)]
+    scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
+    if outside.size and input.size and scattered:
+        raise RuntimeError(
+            f"index {outside[0]} is out of bounds for dimension {dim} with size {size}"
+        )
+    if outside.size and (input.size or input.ndim == 1):
         raise IndexError("index out of range in self")
     return dim
 

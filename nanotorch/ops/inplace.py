@@ -196,8 +196,8 @@ def become(self: Tensor, view: Any, undo: Step) -> Tensor:
     wrote(self._cell, "an operation that reshapes in place")
     known = self._view
     if known is not None and view._view is not None:
-        # Outside grad mode a view takes its history from its base when it is next asked for it.
-        version = self._cell[0] if mode.enabled else known.version
+        # Unless it is recorded, a view takes its history from its base when next asked for it.
+        version = self._cell[0] if mode.enabled and self.requires_grad else known.version
         self._view = View(known.base, view._view.steps, version, known.origin, known.shaped)
     if mode.enabled:
         self._edge = view._edge

@@ -11,7 +11,7 @@ from nanotorch._core.batch_rules import leading
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.factoring import svdvals
+from nanotorch.ops.factoring import check_finite, svdvals
 from nanotorch.ops.linalg import matrix_norm
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
@@ -57,17 +57,19 @@ def pinv_slope(g: Any, A: Any, P: Any) -> Any:
 )
 def pseudoinverse(input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """The kernel of `pinv`."""
-    if input.ndim < 2 or input.dtype.kind != "f":
+    if input.ndim < 2 or dtypes.of_array(input) not in (dtypes.float32, dtypes.float64):
         raise RuntimeError(
             f"linalg.pinv({dtypes.of_array(input).char}{{{list(input.shape)}}}): expected a tensor "
             "with 2 or more dimensions of float, double, cfloat or cdouble types"
         )
-    check_matrices("linalg.pinv", input, square=hermitian)
+    if hermitian:
+        check_matrices("linalg.pinv", input)
     atol, rtol = tolerances(input, atol, rtol)
     if hermitian:
         S, V = np.linalg.eigh(input)
         U, size = V, np.abs(S)
     else:
+        check_finite(input)
         U, S, Vh = np.linalg.svd(input, False)
         V, size = Vh.swapaxes(-1, -2), S
     kept = counted(size, atol, rtol)
@@ -116,6 +118,7 @@ def matrix_rank(
     if hermitian:
         sizes = np.abs(np.linalg.eigvalsh(array))
     else:
+        check_finite(array)
         sizes = np.linalg.svd(array, compute_uv=False)
     return wrap(np.asarray(counted(sizes, *tolerances(array, atol, rtol)).sum(-1)))
 

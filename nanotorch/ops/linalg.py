@@ -17,6 +17,7 @@ from nanotorch.ops.conversion import convert
 from nanotorch.ops.elementwise import abs, sign
 from nanotorch.ops.extremum import amax, amin
 from nanotorch.ops.factoring import svdvals
+from nanotorch.ops.masking import where_true
 from nanotorch.ops.order import movedim
 from nanotorch.ops.power import pow
 from nanotorch.ops.reduction import Dims, add_all, maximum_of_all, normal_dims, sum_along
@@ -38,7 +39,8 @@ def norm_slope(
     if ord == 1:
         return g * sign(input)
     if ord == 2:
-        return input * zero_where(g / out, out == 0)
+        # Not zeros: the second derivative at zero is nan, which comes as such a gradient.
+        return input * where_true(out == 0, g * 0, g / out, None)
     if math.isinf(ord):
         # Not the result: of half precision that is rounded.
         size = abs(input)

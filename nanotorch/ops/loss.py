@@ -165,7 +165,7 @@ def bce_with_logits(
     np.maximum(negated, number(0, input.dtype), out=negated)
     softplus += negated
     if pos_weight is not None:
-        softplus = softplus * ((pos_weight - one) * target + one)
+        softplus = (softplus * ((pos_weight - one) * target + one)).astype(input.dtype)
     values = np.subtract(one, target, out=...) * input + softplus
     return reduced(values if weight is None else values * weight, reduction)
 

@@ -15,6 +15,7 @@ from nanotorch.ops.gathering import (
     scatter_add,
     scatter_number,
 )
+from nanotorch.ops.inplace import blank
 from nanotorch.ops.masking import mask_by_number, where_true
 
 REDUCTIONS: dict[str, Any] = {
@@ -40,8 +41,8 @@ def neutral(reduce: str, kind: np.dtype) -> Any:
 
 def counts(input: Any, dim: int, index: Any, src: Any, include_self: bool) -> Any:
     """How many elements went into each, at least 1."""
-    held = input * 0 + 1.0 * include_self
-    number = scatter_add(held, dim, index, src * 0 + 1)
+    held = blank(input) + 1.0 * include_self
+    number = scatter_add(held, dim, index, blank(src) + 1)
     return mask_by_number(number, number == 0, 1)
 
 
@@ -119,6 +120,9 @@ def scatter_reduce(
     out = np.array(input, order="C")
     if not index.size:
         return out
+    if reduce == "mean" and out.dtype.kind == "b":
+        kernel = "scatter_gather_tensor_cpu_reduce_mean"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
     flat, shape = out.reshape(-1), out.shape or (1,)
     places = np.ravel_multi_index(at(np.atleast_1d(index), dim), shape).reshape(-1)
     values = np.atleast_1d(part(np.atleast_1d(src), np.atleast_1d(index).shape)).reshape(-1)

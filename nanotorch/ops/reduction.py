@@ -13,6 +13,7 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_whole
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.shape import reshape, transpose, unsqueeze
 
@@ -228,11 +229,28 @@ def cumsum_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
     return running_sum(input, dim, sum_dtype(input, dtype))
 
 
+def check_own_dtype(tensor: Tensor, dtype: DType | None) -> None:
+    """Refuse a dtype for running sums in place, and the like, that is not the tensor's own."""
+    if dtype is not None and dtype != tensor.dtype:
+        names = [dtypes.C_NAMES[kind.name] for kind in (tensor.dtype, dtype)]
+        raise RuntimeError(
+            f"Bad in-place call: input tensor dtype {names[0]} and output tensor dtype {names[1]} "
+            "should match"
+        )
+
+
+def refuse_running(kind: np.dtype, input: Array, name: str) -> None:
+    """Refuse to add or to multiply bools up, where there are any."""
+    if kind.kind == "b" and input.size:
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+
+
 def running_sum(input: Array, dim: int, kind: np.dtype) -> Array:
     """Running sums; those of floating-point numbers are added in double precision."""
     if not input.ndim:
         return input.astype(kind)
     if kind.kind != "f":
+        refuse_running(kind, input, "cumsum")
         return np.cumsum(input, dim, kind)
     held = input.astype(kind, copy=False).astype(DOUBLE)
     return np.add.accumulate(held, dim).astype(kind, copy=False)

@@ -104,7 +104,7 @@ def check_divisor(name: str, input: Array, other: Array) -> None:
     """Refuse bools, in the words of PyTorch's kernel of that name, and integers divided by 0."""
     if input.dtype.kind == "b":
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-    if other.dtype.kind != "f" and not other.all():
+    if other.dtype.kind != "f" and input.size and not other.all():
         raise RuntimeError("ZeroDivisionError")
 
 

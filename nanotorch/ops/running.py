@@ -18,9 +18,12 @@ from nanotorch.ops.creation import zeros_like
 from nanotorch.ops.elementwise import sub
 from nanotorch.ops.gathering import gather_backward
 from nanotorch.ops.hidden import inplace_form
+from nanotorch.ops.inplace import blank
 from nanotorch.ops.joining import cat
 from nanotorch.ops.reduction import (
+    check_own_dtype,
     cumsum,
+    refuse_running,
     reverse_cumsum,
     rows_without_one,
     sum,
@@ -38,6 +41,8 @@ def product_slope(g: Any, input: Any, out: Any, dim: int) -> Any:
     """The gradient of running products."""
     if not input.ndim:
         return g * 1.0
+    if 0 in input.shape:
+        return blank(g)
     if not bool((input == 0).any()):
         return reverse_cumsum(g * out, dim) / input
     g, rows = transpose(g, dim, -1), rows_without_one(transpose(input, dim, -1))
@@ -60,7 +65,10 @@ def cumprod_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
     if kind.kind == "f" and input.ndim:  # in double precision, as running sums are
         held = input.astype(kind, copy=False).astype(DOUBLE)
         return np.multiply.accumulate(held, dim).astype(kind, copy=False)
-    return np.cumprod(input, dim, kind) if input.ndim else input.astype(kind)
+    if not input.ndim:
+        return input.astype(kind)
+    refuse_running(kind, input, "cumprod")
+    return np.cumprod(input, dim, kind)
 
 
 @method
@@ -74,8 +82,13 @@ cumprod_along_ = inplace_form("cumprod_along")
 
 @method(public=False)
 def cumprod_(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
-    """In-place `cumprod`."""
-    return cumprod_along_(self, normal_dim(dim, self.ndim), dtype or self.dtype)
+    """In-place `cumprod`.
+
+    Raises:
+        RuntimeError: for a ``dtype`` other than the tensor's own.
+    """
+    check_own_dtype(self, dtype)
+    return cumprod_along_(self, normal_dim(dim, self.ndim), self.dtype)
 
 
 # Extrema
@@ -197,7 +210,9 @@ def weighted_forwards(weights: Array, input: Array, sums: Array, dim: int) -> Ar
 
 
 @op(
-    input=lambda g, input, out, dim: weighted_backwards(g, input, out, dim),
+    input=lambda g, input, out, dim: (
+        weighted_backwards(g, input, out, dim) if 0 not in input.shape else g
+    ),
     method=False,
     public=False,
     node="LogcumsumexpBackward0",

@@ -29,6 +29,11 @@ def tr(A: Any) -> Any:
     return transpose(A, -2, -1)
 
 
+def by_columns(A: Array) -> Array:
+    """The matrices laid out by columns, as LAPACK writes them."""
+    return np.ascontiguousarray(A.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
 def check_matrices(name: str, A: Array, letter: str = "A", square: bool = True) -> None:
     """Refuse what is no matrix of floats.
 
@@ -38,6 +43,20 @@ def check_matrices(name: str, A: Array, letter: str = "A", square: bool = True) 
     """
     if A.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor {letter} must have at least 2 dimensions.")
+    if square and A.shape[-2] != A.shape[-1]:
+        raise RuntimeError(
+            f"{name}: {letter} must be batches of square matrices, but they are {A.shape[-2]} by "
+            f"{A.shape[-1]} matrices"
+        )
+    check_floats(name, A)
+
+
+def check_floats(name: str, A: Array) -> None:
+    """Refuse other dtypes.
+
+    Raises:
+        NotImplementedError: for them.
+    """
     kind = dtypes.of_array(A)
     if not kind.is_floating_point:
         raise NotImplementedError(
@@ -45,11 +64,6 @@ def check_matrices(name: str, A: Array, letter: str = "A", square: bool = True) 
         )
     if kind is dtypes.float16:
         raise NotImplementedError(f"{name}: Low precision dtypes not supported. Got {kind.char}")
-    if square and A.shape[-2] != A.shape[-1]:
-        raise RuntimeError(
-            f"{name}: {letter} must be batches of square matrices, but they are {A.shape[-2]} by "
-            f"{A.shape[-1]} matrices"
-        )
 
 
 def one_by_one(A: Array, function: Callable[[Array], Array]) -> Iterator[tuple[Any, Array | None]]:
@@ -96,13 +110,13 @@ def inverse_with_info(input: Array) -> tuple[Array, Array]:
     check_matrices("linalg.inv", input)
     info = np.zeros(input.shape[:-2], np.int32)
     try:
-        return np.linalg.inv(input), info
+        return by_columns(np.linalg.inv(input)), info
     except np.linalg.LinAlgError:
         out = np.full(input.shape, math.nan, input.dtype)
         for index, inverse in one_by_one(input, np.linalg.inv):
             info[index] = zero_pivot(input[index]) if inverse is None else 0
             out[index] = math.nan if inverse is None else inverse
-        return out, info
+        return by_columns(out), info
 
 
 inv_ex_result = named_tuple("linalg_inv_ex", "inverse", "info")
@@ -196,6 +210,7 @@ def solved_of_all(call: Call) -> Any:
 )
 def solved(input: Array, other: Array, left: bool) -> Array:
     """The kernel of `solve`."""
+    check_floats("linalg.solve", input)
     check_matrices("linalg.solve", input)
     vector = is_vector(input.shape, other.shape)
     if not vector and other.ndim < 2:
@@ -213,7 +228,7 @@ def solved(input: Array, other: Array, left: bool) -> Array:
         raise LinAlgError(
             f"torch.linalg.solve: {which}The solver failed because the input matrix is singular."
         ) from None
-    return X[..., 0] if vector else X
+    return X[..., 0] if vector else by_columns(X)
 
 
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:

@@ -136,11 +136,6 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         "PyTorch cannot differentiate the quotient by integers that `addcdiv_` takes",
     ),
     (
-        r"RuntimeError: ZeroTensors are immutable.*",
-        None,
-        "PyTorch's gradient of `sgn` is one number for all elements, to which nothing can be added",
-    ),
-    (
         r"RuntimeError: Found dtype \w+ but expected \w+",
         None,
         "PyTorch cannot differentiate a Huber loss of two dtypes, which it computes",
@@ -177,6 +172,11 @@ REFUSALS = [
     r"RuntimeError: (addmm|mat1|Index tensor|source tensor|Expected index).*",
     r"IndexError: Dimension out of range .*",
     r"IndexError: too many indices .*",
+    r"IndexError: Dimension specified as -?\d+ but tensor has no dimensions",
+    r"RuntimeError: ('weight' must be 2-D|batch\d must be a 3D tensor)",
+    r"RuntimeError: size mismatch, got input .*",
+    r"(RuntimeError: expected target dtype|ValueError: For 1D input, 1D target) .*",
+    r"IndexError: put_\(\): Expected source and index .*",
     r"IndexError: index( .*)? is out of bounds.*",
     r"NotImplementedError: .*",
     r"IndexError: (select|slice).*",
@@ -190,9 +190,58 @@ REFUSALS = [
     r"RuntimeError: (invalid gradient at|Function \w+ returned an incorrect number) .*",
 ]
 PASS = re.compile(r"backward\(|autograd\.grad\(")
-RAW = re.compile(
-    r"ZeroDivision|'\w+' object|tuple index|list index|unhashable|Attribute|Name|Key|Assert"
-)
+SEVERAL = "refused for several reasons, of which another is told"
+# What holds of programs with such a statement; `\Z` stands for the end of the last one.
+OF_STATEMENTS: list[tuple[str, str | None, str | None, str]] = [
+    (
+        r"pow|\*\*",
+        r"RuntimeError: one of the variables needed for gradient.*",
+        None,
+        "PyTorch checks the saved result of a power though nothing needs it",
+    ),
+    (
+        r"vander",
+        r"RuntimeError: one of the variables needed for gradient.*",
+        None,
+        "PyTorch cannot differentiate `vander`, which writes to what it has saved",
+    ),
+    (
+        r"is(finite|inf)[^\n]*\Z",
+        r"RuntimeError: (Output|A view was created).*",
+        None,
+        "PyTorch computes it by operations with derivatives, which ask for the history",
+    ),
+    (
+        r"(isin|kron)\([^\n]*\Z",
+        r"RuntimeError: view size is not compatible .*",
+        None,
+        "PyTorch takes a view of its operand that its strides do not allow",
+    ),
+    (
+        r"as_strided[^\n]*\Z",
+        None,
+        r"RuntimeError: setStorage: .*",
+        "PyTorch keeps more memory for the sum of a loss than it has elements",
+    ),
+    (
+        r"(@|matmul|einsum|mm|mv|dot|inner|vecdot)[^\n]*\Z",
+        None,
+        r"RuntimeError: expected scalar type \w+ but found \w+|NotImplementedError: \"\w+\" not .*",
+        "PyTorch does not look at the dtypes of factors where there is nothing to add",
+    ),
+    (
+        r"\.data\b",
+        r"RuntimeError: unsupported operation: some elements.*",
+        None,
+        "memory that `.data` shares is not known to be shared",
+    ),
+    (
+        r"",
+        r"RuntimeError: unsupported operation: some elements.*",
+        None,
+        "the same elements, in PyTorch with other strides of single-element dimensions",
+    ),
+]
 
 
 def matches(pattern: str | None, error: str | None) -> bool:
@@ -207,21 +256,18 @@ def why(statements: Sequence[str], theirs: str | None, ours: str | None) -> str 
     for their_pattern, our_pattern, reason in ACCEPTED:
         if matches(their_pattern, theirs) and matches(our_pattern, ours):
             return reason
-    both = theirs is not None and ours is not None
-    stale = both and any(matches(p, error) for p in REFUSALS[:3] for error in (theirs, ours))
-    if stale or all(any(matches(p, error) for p in REFUSALS) for error in (theirs, ours)):
-        return "refused for several reasons, of which another is told"
-    if both and not PASS.search(statements[-1]) and not RAW.search(ours or ""):
-        return "refused for several reasons, of which another is told"
-    modified = (theirs or "").startswith("RuntimeError: one of the variables needed for gradient")
-    if modified and ours is None and any("pow" in s or "**" in s for s in statements):
-        return "PyTorch checks the saved result of a power though nothing needs it"
-    split = (theirs or "").startswith("RuntimeError: Output") and ours is None
-    if split and any(f"is{kind}" in statements[-1] for kind in ("finite", "inf")):
-        return "PyTorch computes it by operations with derivatives, which ask for the history"
-    overlap = (theirs or "").startswith("RuntimeError: unsupported operation: some elements")
-    if overlap and ours is None:
-        if any(".data" in s for s in statements):
-            return "memory that `.data` shares is not known to be shared"
-        return "the same elements, in PyTorch with other strides of single-element dimensions"
-    return None
+    text = "\n".join(statements)
+    for where, their_pattern, our_pattern, reason in OF_STATEMENTS:
+        if re.search(where, text) and matches(their_pattern, theirs) and matches(our_pattern, ours):
+            return reason
+    if theirs is None or ours is None:
+        return None
+    named = [any(matches(p, error) for p in REFUSALS) for error in (theirs, ours)]
+    stale = any(matches(p, error) for p in REFUSALS[:3] for error in (theirs, ours))
+    alike = kind(theirs) == kind(ours) and not PASS.search(statements[-1])
+    return SEVERAL if stale or all(named) or alike else None
+
+
+def kind(error: str) -> str:
+    """The type of an error."""
+    return error.partition(":")[0]

@@ -41,8 +41,8 @@ class Slots(dict[str, str]):
             "act": lambda: g.text(TEMPLATES["activations"]),
             "written": lambda: g.text(TEMPLATES["written activations"]),
             "loss": lambda: g.text(TEMPLATES["losses"]),
-            "scalar": lambda: f"(lambda v: ({fill(g, x, 'scalars')}).sin())",
-            "curve": lambda: f"(lambda v: ({fill(g, x, 'maps')}).sin())",
+            "scalar": lambda: f"(lambda v: ({fill(g, x, 'scalars')}).atan())",
+            "curve": lambda: f"(lambda v: ({fill(g, x, 'maps')}).atan())",
             "map": lambda: "(lambda v: " + fill(g, x, "maps") + ")",
         }
         return str(fillers[letter]())
@@ -65,6 +65,10 @@ def apart(g: Scene, call: str, target: str) -> str:
 def method(g: Scene) -> str:
     x = g.any("f" if g.chance(0.85) else "")
     call = fill(g, x, g.text(["along", "plain"]))
+    if call.startswith("cumm") and not g.tensor(x).numel():
+        raise LookupError  # PyTorch's gradient of running extrema of nothing is the input itself
+    if call.startswith("kth") and len(g.tensor(x).unique()) < g.tensor(x).numel():
+        raise LookupError  # which of equal elements it points to depends on how it searches
     return f"{g.new()} = {x}.{call}"
 
 
@@ -81,6 +85,8 @@ def network(g: Scene) -> str:
     given = [t for n, t in g.machine.tensors().items() if re.search(rf"\b{n}\b", call)]
     if any(not t.numel() or t.element_size() == 2 for t in given):
         raise LookupError  # PyTorch has ways of its own with no elements, and not all for float16
+    if "attention" in call and not all(t.isfinite().all() for t in given):
+        raise LookupError  # its kernels differ in what they make of numbers that are not finite
     return f"{g.new()} = torch.nn.functional.{call}"
 
 

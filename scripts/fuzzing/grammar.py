@@ -17,10 +17,11 @@ def callable_as(o: Op) -> str | None:
     return {1: "unary", 2: "binary" if o.cast else None}.get(len(o.inputs))
 
 
-ODD = ("trace", "cholesky_inverse")  # for matrices of another form or nan, they differ
+# The first two differ for matrices of another form or nan; no nan changes the last one's gradient.
+ODD = ("trace", "cholesky_inverse", "sgn")
 UNARY = [o.name for o in OPS.values() if callable_as(o) == "unary" and o.name not in ODD]
 BINARY = [o.name for o in OPS.values() if callable_as(o) == "binary"] + ["div", "pow", "remainder"]
-UNARY_INPLACE = [f"{o.name}_" for o in OPS.values() if callable_as(o) == "unary" and o.inplace]
+UNARY_INPLACE = [f"{name}_" for name in UNARY if OPS[name].inplace]
 BINARY_INPLACE = [f"{o.name}_" for o in OPS.values() if callable_as(o) == "binary" and o.inplace]
 BINARY_INPLACE.remove("floor_divide_")  # who of those before it may be asked for a gradient differs
 SYMBOLS = ["+", "-", "*", "*", "/", "+", "**", "//", "%", "<", ">=", "==", "!=", "&", "|", "^"]

@@ -9,6 +9,7 @@ from fuzzing import accepted, effects, families, grammar
 from fuzzing.grammar import Rule
 from fuzzing.scene import Scene
 from tests.core.programs import Machine, close, difference
+from tests.tolerances import PROGRAMS
 
 RULES: dict[Rule, float] = {
     grammar.leaf: 4,
@@ -113,7 +114,9 @@ class Both:
         for name, (_, ahead) in self.ahead.items():
             if name in ours and isinstance(ours[name]["version"], int):
                 ours[name]["version"] += ahead
-        found = difference(theirs, ours, "state")
+        kinds = {str(t.dtype).removeprefix("torch.") for t in self.theirs.tensors().values()}
+        through = max([PROGRAMS.get(kind, 0.0) for kind in kinds], default=0.0)
+        found = difference(theirs, ours, "state", through)
         if found is None:
             self.equalise()
         return found

@@ -234,32 +234,43 @@ def name_of(node: Any) -> str | None:
     return None if node is None else str(node.name())
 
 
-def difference(a: Any, b: Any, where: str = "") -> str | None:
-    """Where and how two states differ, if they do; floats agree up to rounding."""
+def difference(a: Any, b: Any, where: str = "", through: float = 0.0) -> str | None:
+    """Where and how two states differ, if they do; floats agree up to rounding.
+
+    Args:
+        through: the rounding of the coarsest dtype that gradients may have come through.
+    """
     if isinstance(a, dict) and isinstance(b, dict):
         for key in dict.fromkeys([*a, *b]):
             if key not in a or key not in b:
                 return f"{where} {key}: only with {'PyTorch' if key in a else 'nanotorch'}"
-            found = difference(a[key], b[key], f"{where} {key}")
+            found = difference(a[key], b[key], f"{where} {key}", through)
             if found:
                 return found
         return None
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)) and len(a) == len(b):
         return next(
-            filter(None, (difference(x, y, f"{where} {i}") for i, (x, y) in enumerate(zip(a, b)))),  # noqa: B905
+            filter(
+                None,
+                [
+                    difference(x, y, f"{where} {i}", through)
+                    for i, (x, y) in enumerate(zip(a, b, strict=True))
+                ],
+            ),
             None,
         )
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        same = a.dtype == b.dtype and a.shape == b.shape and close(a, b)
+        least = through if " grad " in where or " log " in where else 0.0
+        same = a.dtype == b.dtype and a.shape == b.shape and close(a, b, least)
         return None if same else f"{where}: {told(a)} but {told(b)}"
     return None if type(a) is type(b) and a == b else f"{where}: {told(a)} but {told(b)}"
 
 
-def close(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether arrays agree: floats relative to the largest of them."""
+def close(a: np.ndarray, b: np.ndarray, least: float = 0.0) -> bool:
+    """Whether arrays agree: floats relative to the largest of them, up to ``least`` in any case."""
     if a.dtype.kind != "f" or np.array_equal(a, b, equal_nan=True):
         return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
-    limit = PROGRAMS[a.dtype.name]
+    limit = max(PROGRAMS[a.dtype.name], least)
     finite = a[np.isfinite(a)]
     scale = max(1.0, float(np.abs(finite).max(initial=0.0)))
     return bool(np.allclose(a, b, rtol=limit, atol=limit * scale, equal_nan=True))

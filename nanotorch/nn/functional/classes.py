@@ -76,6 +76,8 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
     if not scores:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     samples = classes[0] if classes else 0
+    if len(scores) == 1 and len(classes) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if len(scores) == 1 and classes and samples != 1:
         raise ValueError(
             f"For 1D input, 1D target must have size 1, but got target size: {samples}"
@@ -85,7 +87,7 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
             f"Expected input batch_size ({scores[0]}) to match target batch_size ({samples})."
             + about_operands({"input": input, "target": target})
         )
-    if len(scores) < 3 and len(classes) > 1:
+    if len(scores) == 2 and len(classes) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if len(scores) > 2 and classes[1:] != scores[2:]:
         expected = [scores[0], *scores[2:]]
@@ -98,6 +100,8 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
     check_weights(weight, scores[0] if len(scores) == 1 else scores[1])
     if weight is not None and weight._array.dtype != input._array.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.char} but found {weight.dtype.char}")
+    if len(scores) > 2 and target._array.dtype == np.uint8:
+        raise RuntimeError("expected scalar type Long but found Byte")
 
 
 def check_weights(weight: Tensor | None, classes: int, prefix: str = "") -> None:

@@ -15,6 +15,13 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     Raises:
         RuntimeError: for shapes that do not fit.
     """
+    if len({t.dtype for t in (input1, input2, weight)}) > 1:
+        names = [dtypes.C_NAMES[t.dtype.name] for t in (input1, input2, weight)]
+        raise RuntimeError(
+            "All tensors must have the same dtype, got input1: {}, input2: {}, weight: {}".format(
+                *names
+            )
+        )
     shapes = tuple(input1.shape), tuple(input2.shape)
     if len(shapes[0]) != len(shapes[1]):
         raise RuntimeError(
@@ -37,13 +44,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected "
             f"{sizes[0]}"
-        )
-    if len({t.dtype for t in (input1, input2, weight)}) > 1:
-        names = [dtypes.C_NAMES[t.dtype.name] for t in (input1, input2, weight)]
-        raise RuntimeError(
-            "All tensors must have the same dtype, got input1: {}, input2: {}, weight: {}".format(
-                *names
-            )
         )
     outer = input1.unsqueeze(-1) * input2.unsqueeze(-2)
     flat = outer.reshape((*input1.shape[:-1], sizes[1] * sizes[2]))

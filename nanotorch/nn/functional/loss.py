@@ -216,13 +216,14 @@ def binary_cross_entropy_with_logits(
     if kind != input.dtype:
         if not kind.is_floating_point:
             raise uncastable(input, target)
-        input = input.to(kind)
+        if kind.itemsize < input.dtype.itemsize:
+            input = input.to(kind)
     if weight is not None:
         weight = weight.to(kind).expand(common_shape(tuple(weight.shape), tuple(input.shape)))
     if pos_weight is not None:
-        pos_weight = pos_weight.to(kind).expand(
-            common_shape(tuple(pos_weight.shape), tuple(input.shape))
-        )
+        if kind.itemsize < pos_weight.dtype.itemsize:
+            pos_weight = pos_weight.to(kind)
+        pos_weight = pos_weight.expand(common_shape(tuple(pos_weight.shape), tuple(input.shape)))
     constants_given("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     loss: Tensor = kernels.bce_with_logits(input, target, weight, pos_weight, reduction)
     return loss
