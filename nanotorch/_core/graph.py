@@ -15,6 +15,7 @@ import numpy as np
 
 from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
 from nanotorch._core.origins import Site, about_change, about_second_pass, here
+from nanotorch._core.overlap import is_dense
 
 if TYPE_CHECKING:
     from nanotorch._core.tensor import Tensor
@@ -211,10 +212,13 @@ def add_reshaped(variable: Any, grad: Any) -> None:
     Raises:
         RuntimeError: if the shapes do not fit.
     """
-    if variable._grad is None:
+    if variable._grad is None and is_dense(variable._array):
         variable._grad = variable._lift(np.empty_like(variable._array, grad._array.dtype)).copy_(
             grad
         )
+    elif variable._grad is None:
+        inline = grad.contiguous()
+        variable._grad = grad.clone() if inline is grad else inline
     else:
         variable._grad.add_(grad)
 
@@ -337,7 +341,7 @@ def modified_error(
     if maker is not None and not isinstance(maker, AccumulateGrad):
         where = f", which is output {number} of {short_name(maker)},"
     return RuntimeError(
-        MODIFIED.format(type=named, shape=shape, origin=where, now=cell[0], seen=seen)
+        MODIFIED.format(type=named, shape=shape, origin=where, now=int(cell[0]), seen=int(seen))
         + (HINT_ABOVE if anomaly.enabled else HINT_ANOMALY)
         + about_change(node, kept, cell)
     )

@@ -11,6 +11,7 @@ from nanotorch._core.arguments import ABSENT, METHOD, lacking, other_names, own_
 from nanotorch._core.batch_rules import in_batch
 from nanotorch._core.batched import NoValues, Shadow
 from nanotorch._core.bytecode import EMPTY
+from nanotorch._core.detached import DETACHED, is_since
 from nanotorch._core.dtypes import Number
 from nanotorch._core.former import former_order
 from nanotorch._core.grad_mode import mode
@@ -191,9 +192,12 @@ def in_words(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) 
 
 
 def unpack_input(kept: tuple[Tensor, int], node: Node, graph: bool) -> Any:
-    """A saved input, if nothing has written to it since."""
+    """A saved input, if nothing has written to it since, or cut it off from its history."""
     tensor, version = kept
-    if tensor._cell[0] != version:
+    now = tensor._cell[0]
+    if is_since(now, version) and hasattr(node, "op"):  # users' functions may go on
+        raise RuntimeError(DETACHED)
+    if int(now) != int(version):
         edge = tensor._edge if tensor._view is None else edge_of(tensor)
         name = name_of(kept, node)
         raise modified_error(tensor._array, edge or NO_EDGE, tensor._cell, version, node, name)

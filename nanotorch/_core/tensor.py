@@ -8,6 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes, inference
 from nanotorch._core.arguments import require_bool
+from nanotorch._core.detached import DetachedCell
 from nanotorch._core.exchange import Exchange
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import AccumulateGrad, Edge, Node
@@ -251,6 +252,8 @@ class Tensor(Layout, Exchange, metaclass=Shown):
                 "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
                 "function in torch/optim/optimizer.py as the solution."
             )
+        if self._edge is not None:
+            self._cell = DetachedCell(self._cell)
         self._edge, self._requires_grad = None, False
         return self
 

@@ -85,8 +85,9 @@ def backward(
         else:
             Sweep(roots, freed, create_graph).run()
         return
-    places = [place_of(target) for target in wanted]  # which brings views up to date
+    places = []
     for target in wanted:
+        places.append(place_of(target))  # which brings views up to date
         if isinstance(target, Tensor):
             target.retain_grad()
     Sweep(roots, freed, create_graph, places, accumulate=True).run()

@@ -10,6 +10,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.inference import InferenceCell
 from nanotorch._core.random import Generator
 from nanotorch._core.saving import observers
 from nanotorch._core.tensor import Tensor
@@ -311,7 +312,9 @@ class Capture:
             if node is None or not is_used_up(node):
                 raise Refused("it returns a tensor whose graph can still be used")
             edge = (node, out.output_nr)
-        self.returned[id(out)] = Result(Ref(storage, out._array), edge, type(out._cell))
+        self.returned[id(out)] = Result(
+            Ref(storage, out._array), edge, InferenceCell if out.is_inference() else list
+        )
         return self.returned[id(out)]
 
 

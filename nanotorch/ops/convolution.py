@@ -182,7 +182,7 @@ def convolved_of_all(call: Call) -> Any:
         weight,
         False,
     ),
-    bias=lambda g: sum_of_channels(g),
+    bias=lambda g, input, weight: tied(tied(sum_of_channels(g), input, False), weight, False),
     method=False,
     public=False,
     node="ConvolutionBackward0",

@@ -47,7 +47,10 @@ def cofactors(input: Any) -> Any:
 def determinants(input: Array) -> Array:
     """The kernel of `det`."""
     check_matrices("linalg.det", input)
-    return np.linalg.det(input)
+    out = np.asarray(np.linalg.det(input))
+    if not out.all():  # LAPACK stops at a pivot of zero, whatever else there is
+        out[np.isnan(input).any((-2, -1))] = math.nan
+    return out
 
 
 @method

@@ -107,13 +107,16 @@ def running(input: Array, dim: int, best: Callable[..., Any]) -> tuple[Array, Ar
     return values, np.maximum.accumulate(np.where(met, place, 0), dim)
 
 
-def met_slope(g: Any, indices: Any, input_shape: tuple[int, ...], dim: int) -> Any:
-    """The gradient of running extrema, added where each was met."""
-    return gather_backward(g, input_shape, dim, indices) if input_shape else g * 1.0
+def met_slope(g: Any, input: Any, indices: Any, dim: int) -> Any:
+    """The gradient of running extrema, added where each was met; as in PyTorch, for an input of no
+    elements that itself."""
+    if 0 in input.shape:
+        return input
+    return gather_backward(g, tuple(input.shape), dim, indices) if input.ndim else g * 1.0
 
 
 @op(
-    input=lambda g, indices, input_shape, dim: met_slope(g, indices, input_shape, dim),
+    input=lambda g, input, indices, dim: met_slope(g, input, indices, dim),
     aux=("indices",),
     method=False,
     public=False,
@@ -125,7 +128,7 @@ def cummax_along(input: Array, dim: int) -> tuple[Array, Array]:
 
 
 @op(
-    input=lambda g, indices, input_shape, dim: met_slope(g, indices, input_shape, dim),
+    input=lambda g, input, indices, dim: met_slope(g, input, indices, dim),
     aux=("indices",),
     method=False,
     public=False,

@@ -65,8 +65,6 @@ def apart(g: Scene, call: str, target: str) -> str:
 def method(g: Scene) -> str:
     x = g.any("f" if g.chance(0.85) else "")
     call = fill(g, x, g.text(["along", "plain"]))
-    if call.startswith("cumm") and not g.tensor(x).numel():
-        raise LookupError  # PyTorch's gradient of running extrema of nothing is the input itself
     if call.startswith("kth") and len(g.tensor(x).unique()) < g.tensor(x).numel():
         raise LookupError  # which of equal elements it points to depends on how it searches
     return f"{g.new()} = {x}.{call}"
@@ -106,7 +104,8 @@ def written(g: Scene) -> str:
         raise LookupError from None
     shape, kinds = result.shape, g.kind(result) + "f"
     names = [n for n, t in g.machine.tensors().items()
-             if t.shape == shape and g.kind(t) in kinds and not t.requires_grad]  # fmt: skip
+             if t.shape == shape and g.kind(t) in kinds and not t.requires_grad
+             and t.element_size() <= result.element_size()]  # else the rounding shows  # fmt: skip
     fresh = f"torch.zeros({tuple(shape[::-1])}, dtype={result.dtype}).mT"
     if len(shape) == 2 and (not names or g.chance(0.4)):
         return f"{g.new()} = torch.{call[:-1]}, out={fresh})"
@@ -121,7 +120,8 @@ def transform(g: Scene) -> str:
     if not g.tensor(x).numel() or g.tensor(x)._is_view():
         raise LookupError  # PyTorch cannot stack nothing, and views may hide what they come from
     call = re.sub(rf"\b{x}\b", f"{x}.clone()", fill(g, x, "transforms"))
-    return f"{g.new()} = torch.{call} * 1"
+    # The layout of what transforms give is not promised.
+    return f"{g.new()} = (torch.{call} * 1).contiguous()"
 
 
 def custom(g: Scene) -> str:

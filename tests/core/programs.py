@@ -238,7 +238,7 @@ def difference(a: Any, b: Any, where: str = "", through: float = 0.0) -> str | N
     """Where and how two states differ, if they do; floats agree up to rounding.
 
     Args:
-        through: the rounding of the coarsest dtype that gradients may have come through.
+        through: the rounding of the coarsest dtype that values have come through.
     """
     if isinstance(a, dict) and isinstance(b, dict):
         for key in dict.fromkeys([*a, *b]):
@@ -260,8 +260,7 @@ def difference(a: Any, b: Any, where: str = "", through: float = 0.0) -> str | N
             None,
         )
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        least = through if " grad " in where or " log " in where else 0.0
-        same = a.dtype == b.dtype and a.shape == b.shape and close(a, b, least)
+        same = a.dtype == b.dtype and a.shape == b.shape and close(a, b, through)
         return None if same else f"{where}: {told(a)} but {told(b)}"
     return None if type(a) is type(b) and a == b else f"{where}: {told(a)} but {told(b)}"
 

@@ -344,7 +344,8 @@ def rms_norm(
 
     Raises:
         TypeError: if ``normalized_shape`` is not a sequence of integers.
-        RuntimeError: if the input does not end in that shape, or the weight has another.
+        ValueError: if the input has fewer dimensions.
+        RuntimeError: if it does not end in that shape, or the weight has another.
 
     Reference:
         Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
@@ -390,6 +391,10 @@ def checked_shape(
                 f"Expected {which} to be of same shape as normalized_shape, but got {which} of "
                 f"shape {list(tensor._array.shape)} and normalized_shape = {sizes}"
             )
+    if name == "rms_norm" and input._array.ndim < len(shape):
+        raise ValueError(
+            f"Input tensor must have at least {len(shape)} dimensions, but got {input._array.ndim}"
+        )
     if input._array.shape[-len(shape) :] != shape:
         listed = ", ".join(map(str, shape))
         expected = f"[*, {listed}]" if name == "layer_norm" else f"[*{listed}]"
