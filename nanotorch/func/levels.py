@@ -13,7 +13,7 @@ from typing import Any
 from nanotorch import ops
 from nanotorch._core.batched import above, active, beneath
 from nanotorch._core.grad_mode import enable_grad, mode
-from nanotorch._core.graph import AccumulateGrad
+from nanotorch._core.graph import CUT_OFF, AccumulateGrad
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.backward import grad as gradients
 from nanotorch.func.tree import mapped
@@ -144,6 +144,8 @@ def leads_beyond(outputs: Iterable[Any], own: Iterable[Tensor]) -> bool:
             if id(node.variable) not in leaves:
                 return True
             continue
+        if any(edge is CUT_OFF for edge in node.next_functions):  # what requires grad all the same
+            return True
         todo += [following for following, _ in node.next_functions]
     return False
 

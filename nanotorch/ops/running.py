@@ -111,7 +111,7 @@ def met_slope(g: Any, input: Any, indices: Any, dim: int) -> Any:
     """The gradient of running extrema, added where each was met; as in PyTorch, for an input of no
     elements that itself."""
     if 0 in input.shape:
-        return input
+        return input * 1.0
     return gather_backward(g, tuple(input.shape), dim, indices) if input.ndim else g * 1.0
 
 

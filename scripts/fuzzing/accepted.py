@@ -67,7 +67,7 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
     ),
     (
         None,
-        r"IndexError: index .* is out of bounds for dimension .*",
+        r"IndexError: (index_copy_\(\): )?index .* is out of bounds for dimension .*",
         "PyTorch does not check indices where the result has no elements",
     ),
     (
@@ -171,6 +171,7 @@ REFUSALS = [
     r"RuntimeError: ('weight' must be 2-D|batch\d must be a 3D tensor)",
     r"RuntimeError: size mismatch, got input .*",
     r"(RuntimeError: expected target dtype|ValueError: For 1D input, 1D target) .*",
+    r"RuntimeError: prelu: .*",
     r"RuntimeError: linalg.vector_norm cannot compute .*",
     r"(RuntimeError: ArrayRef: invalid slice|ValueError: Expected input batch_size) .*",
     r"IndexError: put_\(\): Expected source and index .*",

@@ -700,4 +700,11 @@ CASES: dict[str, tuple[str, ...]] = {
         "with torch.no_grad(): t3.add_(1)",
         "t1.sum().backward(inputs=[t4, t3])",
     ),
+    "a transform of what is cut off from its base": (
+        "with torch.no_grad(): t2 = t0[0]",
+        "t3 = t2 * 1",
+        "t4 = torch.func.grad(lambda v: (v * v).sum())(t3) * 1",
+        "t5 = torch.func.vjp(lambda v: v * v, t3)[0] * 1",
+        "t6 = torch.func.grad(lambda v: (v * torch.ones(3)).sum())(t0.detach()[0]) * 1",
+    ),
 }
