@@ -1,13 +1,13 @@
 """What the generated functions of operations call: promotion, saved values, and errors."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import ABSENT, METHOD, lacking, other_names, own_names, refused
+from nanotorch._core.arguments import ABSENT, METHOD, lacking, own_names, refused
 from nanotorch._core.batch_rules import in_batch
 from nanotorch._core.batched import NoValues, Shadow
 from nanotorch._core.bytecode import EMPTY
@@ -123,38 +123,44 @@ def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
     return o.namespace["kernel"](*arguments, **named)
 
 
-def again(o: "Op", called: str, former: list[Any], named: dict[str, Any], **given: Any) -> Any:
+def again(
+    o: "Op",
+    called: str,
+    former: Sequence[Any],
+    others: Mapping[str, str],
+    named: Mapping[str, Any],
+    out: Any,
+    **given: Any,
+) -> Any:
     """Call a function of an operation that was given ``out``, arguments by names that are not its
     own or in their former order, or too few.
 
     Args:
         called: which of its functions.
         former: further arguments by place, None where there is none.
+        others: the further names of its arguments.
         named: arguments by names that are not its own.
         given: its own arguments, `ABSENT` where a required one is.
     """
     name, method = called.removeprefix(METHOD), called.startswith(METHOD)
-    rule = None if method else o.out
-    out = named.pop("out", None) if rule else None
     found = {key: value for key, value in given.items() if value is not ABSENT}
-    further = [value for value in former if value is not None]
-    if further:
+    if further := [value for value in former if value is not None]:
         values = [*(given[key] for key in o.inputs), *further]
         scaled = any(given[key] is not o.arguments[key].default for key in o.statics)
-        found |= former_order(name, o.inputs, values, scaled, method=method, out=rule is not None)
-    others = other_names(list(o.arguments)[method:]) if named else {}
-    for key, value in own_names(name, others, named).items():
+        found |= former_order(
+            name, o.inputs, values, scaled, method=method, out=not method and o.out is not None
+        )
+    for key, value in own_names(name, others, named).items() if named else ():
         if key not in o.arguments or (key in found and o.arguments[key].default is EMPTY):
             unknown = next(n for n in named if others.get(n, n) == key)
             raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
         found[key] = value
-    missing = [key for key in given if key not in found]
-    if missing:
-        raise lacking(name, *missing)
+    if len(found) < len(given):
+        raise lacking(name, *(key for key in given if key not in found))
     function = o.functions[called]
-    if rule is None or out is None:
+    if o.out is None or out is None:
         return function(**found)
-    return rule.fill(function, out, (), found)
+    return o.out.fill(function, out, (), found)
 
 
 def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:

@@ -53,10 +53,9 @@ def accepting_more(o: "Op", called: str, source: str) -> str:
     """The operation with `out`, further names of its arguments, and their former order."""
     scales = SCALES.get(o.name, ())
     method = called.startswith(METHOD)
-    renamed = (
-        other_names(list(o.arguments)[method:]).values() if method or o.public or o.out else ()
-    )
-    if not (scales or renamed or (o.out and not method)):
+    out = o.out is not None and not method
+    renamed = other_names(list(o.arguments)[method:]) if method or o.public or o.out else {}
+    if not (scales or renamed or out):
         return source
     by_place: list[str] = []
     by_name: list[str] = []
@@ -64,7 +63,7 @@ def accepting_more(o: "Op", called: str, source: str) -> str:
     former = [f"former_{name}" for name in scales]
     optional = False  # all arguments after one that may come by another name
     for name, a in o.arguments.items():
-        optional |= name in renamed
+        optional |= name in renamed.values()
         default = f"default_{name}"
         if optional and a.default is EMPTY and not a.keyword_only:
             default = "ABSENT"
@@ -75,14 +74,19 @@ def accepting_more(o: "Op", called: str, source: str) -> str:
     if scales:  # the numbers stand behind what makes them refused by place, which is faster
         asked.append(f"{former[0]} is not None")
         by_place += [*(f"{name}=None" for name in former), *by_name]
-    elif by_name:
+        by_name = []
+    if out:
+        by_name.append("out=None")
+        asked.append("out is not None")
+    if by_name:
         by_place += ["*", *by_name]
     given = "".join([f", {n}={n}" for n in o.arguments])
+    held = f"[{', '.join(former)}], {renamed}, named, {'out' if out else None}"
     head, _, body = source.partition("(")
     return (
         f"{head}({', '.join(by_place)}, **named):\n"
         f"    if {' or '.join(asked)}:\n"
-        f"        return again(this_op, {called!r}, [{', '.join(former)}], named{given})\n"
+        f"        return again(this_op, {called!r}, {held}{given})\n"
         f"{body.partition('):' + chr(10))[2]}"
     )
 

@@ -6,6 +6,7 @@ rows, or up to `LONG` numbers of one row; longer sums are sums of such. Half pre
 single.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -111,16 +112,23 @@ def sum_rows(matrix: Array) -> Array:
     matrix = np.ascontiguousarray(matrix)
     rest = None
     while rows > HEIGHT and (rows > BLOCK or columns % 8):
-        together = -(-rows // HEIGHT)  # so many rows are one that is longer
-        height = rows // together
-        if rows > together * height:
-            added = sum_rows(matrix[together * height :])
+        height = height_of(rows)
+        together = rows // height  # so many rows are one that is longer
+        whole = together * height
+        if rows > whole:
+            added = ones(rows - whole, kind).dot(matrix[whole:])
             rest = added if rest is None else rest + added
-            matrix = matrix[: together * height]
+            matrix = matrix[:whole]
         long = matrix.reshape(height, together * columns)
         matrix, rows = ones(height, kind).dot(long).reshape(together, columns), together
     total = ones(rows, kind).dot(matrix)
     return total if rest is None else total + rest
+
+
+@functools.lru_cache(1024)
+def height_of(rows: int) -> int:
+    """Up to `HEIGHT`: the number of parts of equal size that leaves the fewest rows over."""
+    return max(range(HEIGHT // 2, HEIGHT + 1), key=lambda height: (-(rows % height), height))
 
 
 def sum_middle(stack: Array) -> Array:
@@ -157,6 +165,8 @@ def inner_products(a: Array, b: Array) -> Array:
     if length <= LONG:
         products: Array = np.vecdot(a, b)
         return products
+    if a.size <= 8 * LONG:
+        return np.asarray(add_all(a * b, -1))
     whole = length - length % LONG
     blocks = [v[..., :whole].reshape(*v.shape[:-1], -1, LONG) for v in (a, b)]
     parts = np.vecdot(*blocks)
@@ -170,7 +180,12 @@ def sum_products(a: Array, b: Array, dims: Sequence[int], keepdim: bool = False)
     The last dimension is taken first then, by inner products.
     """
     if len(dims) == a.ndim and a.flags.c_contiguous and b.flags.c_contiguous:
-        total = inner_products(a.reshape(-1), b.reshape(-1))
+        row = a.reshape(-1)
+        other = row if b is a else b.reshape(-1)
+        if row.size <= LONG:
+            total = row.dot(other)
+        else:
+            total = inner_products(row, other) if row.size > 8 * LONG else add_all(row * other)
         return total.reshape((1,) * a.ndim) if keepdim else total
     if a.ndim - 1 in dims and a.shape[-1] >= FEW and a.strides[-1] == b.strides[-1] == a.itemsize:
         return sum_over(inner_products(a, b)[..., None], dims, keepdim)
@@ -181,9 +196,6 @@ def sum_of_squares(values: Array) -> Array:
     """The sum of the squares of all elements."""
     if values.dtype.itemsize == 2:
         values = values.astype(SINGLE)
-    if values.size <= LONG:
-        flat = values.reshape(-1)
-        return flat.dot(flat)
     return sum_products(values, values, range(values.ndim))
 
 

@@ -14,7 +14,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.inplace import blank, writer
-from nanotorch.ops.reduction import check_own_dtype, reverse_cumsum, running_sum
+from nanotorch.ops.reduction import accumulated, check_own_dtype, reverse_cumsum
 
 Compared = Callable[[Array, Array], Array]
 
@@ -91,7 +91,7 @@ def square_(input: Tensor) -> Tensor:
 @writer(input=lambda g, dim: reverse_cumsum(g, dim), node="CumsumBackward0")
 def cumsum_written(input: Array, dim: int) -> Array:
     """The kernel of `cumsum_`."""
-    return running_sum(input, dim, input.dtype)
+    return accumulated(np.add, input, dim, input.dtype)
 
 
 @method(public=False)

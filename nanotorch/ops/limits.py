@@ -55,7 +55,7 @@ def held_between(input: Array, min: Number | None, max: Number | None) -> Array:
     kind = input.dtype
     if kind.kind == "f":
         if min is not None and max is not None:
-            return np.clip(input, number_in(min, kind), number_in(max, kind))
+            return input.clip(number_in(min, kind), number_in(max, kind))
         # In this order -0.0 stays what it is.
         if min is not None:
             return np.maximum(number_in(min, kind), input)

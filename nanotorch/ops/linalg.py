@@ -20,7 +20,7 @@ from nanotorch.ops.factoring import svdvals
 from nanotorch.ops.masking import where_true
 from nanotorch.ops.order import movedim
 from nanotorch.ops.power import pow
-from nanotorch.ops.reduction import Dims, add_all, maximum_of_all, normal_dims, sum_along
+from nanotorch.ops.reduction import Dims, add_all, count, maximum_of_all, normal_dims, sum_along
 from nanotorch.ops.shape import reshape
 
 INF = math.inf
@@ -71,7 +71,7 @@ def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) ->
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
             f"{dtypes.of_array(input).char}"
         )
-    if ord and all(input.shape[d] == 1 for d in dim):  # no power that over- or underflows
+    if ord and count(input.shape, dim) == 1:  # no power that over- or underflows
         return maximum_of_all(np.abs(input), dim, None, None, keepdim)
     if ord == 2:
         return np.sqrt(sum_products(input, input, dim, keepdim))

@@ -32,6 +32,8 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
         IndexError: for a dimension out of range.
         RuntimeError: for one that is named twice.
     """
+    if dim.__class__ is int and ndim:
+        return (normal_dim(dim, ndim),)
     given = () if dim is None else as_ints(dim)
     if not given:
         return tuple(range(ndim))
@@ -96,6 +98,8 @@ def sum_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
 ) -> Array:
     """The sum along dimensions."""
+    if dtype is None and input.dtype.kind == "f":
+        return sum_over(input, dim, keepdim)
     kind = sum_dtype(input, dtype)
     if kind.kind == "f":
         return sum_over(input.astype(kind, copy=False), dim, keepdim)
@@ -226,7 +230,7 @@ def mean(
 )
 def cumsum_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
     """Running sums along one dimension."""
-    return running_sum(input, dim, sum_dtype(input, dtype))
+    return accumulated(np.add, input, dim, sum_dtype(input, dtype))
 
 
 def check_own_dtype(tensor: Tensor, dtype: DType | None) -> None:
@@ -239,21 +243,37 @@ def check_own_dtype(tensor: Tensor, dtype: DType | None) -> None:
         )
 
 
-def refuse_running(kind: np.dtype, input: Array, name: str) -> None:
-    """Refuse to add or to multiply bools up, where there are any."""
-    if kind.kind == "b" and input.size:
-        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+STRETCH = 1 << 14  # numbers of double precision that stay near a processor
 
 
-def running_sum(input: Array, dim: int, kind: np.dtype) -> Array:
-    """Running sums; those of floating-point numbers are added in double precision."""
+def accumulated(function: np.ufunc, input: Array, dim: int, kind: np.dtype) -> Array:
+    """Running sums or products; those of floating-point numbers are computed in double."""
+    input = input.astype(kind, copy=False)
     if not input.ndim:
-        return input.astype(kind)
-    if kind.kind != "f":
-        refuse_running(kind, input, "cumsum")
-        return np.cumsum(input, dim, kind)
-    held = input.astype(kind, copy=False).astype(DOUBLE)
-    return np.add.accumulate(held, dim).astype(kind, copy=False)
+        return input.copy()
+    if kind.kind == "b" and input.size:
+        name = "cumsum" if function is np.add else "cumprod"
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+    if kind.kind != "f" or kind == DOUBLE:
+        return function.accumulate(input, dim)
+    if input.size <= STRETCH:
+        return function.accumulate(input.astype(DOUBLE), dim).astype(kind)
+    size, row = input.shape[dim], math.prod(input.shape[dim + 1 :])
+    source = np.ascontiguousarray(input).reshape(-1, size, row)
+    out = np.empty(source.shape, kind)
+    many = max(1, STRETCH // (size * row))
+    step = max(1, STRETCH // (many * row))
+    last = np.empty(0)
+    for first in range(0, len(source), many):
+        for start in range(0, size, step):
+            part = np.s_[first : first + many, start : start + step]
+            held = source[part].astype(DOUBLE)
+            if start:
+                function(held[:, 0], last, out=held[:, 0])
+            if held.shape[1] > 1:
+                function.accumulate(held, 1, out=held)
+            last, out[part] = held[:, -1], held
+    return out.reshape(input.shape)
 
 
 @op(input=lambda g, dim: cumsum_along(g, dim), method=False, public=False)
@@ -261,7 +281,7 @@ def reverse_cumsum(input: Array, dim: int) -> Array:
     """Running sums from the end: the adjoint of `cumsum`."""
     if not input.ndim:
         return input.copy()
-    return np.flip(running_sum(np.flip(input, dim), dim, input.dtype), dim).copy()
+    return np.flip(accumulated(np.add, np.flip(input, dim), dim, input.dtype), dim).copy()
 
 
 @method

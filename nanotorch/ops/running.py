@@ -21,9 +21,9 @@ from nanotorch.ops.hidden import inplace_form
 from nanotorch.ops.inplace import blank
 from nanotorch.ops.joining import cat
 from nanotorch.ops.reduction import (
+    accumulated,
     check_own_dtype,
     cumsum,
-    refuse_running,
     reverse_cumsum,
     rows_without_one,
     sum,
@@ -61,14 +61,7 @@ def product_slope(g: Any, input: Any, out: Any, dim: int) -> Any:
 )
 def cumprod_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
     """The kernel of `cumprod`."""
-    kind = sum_dtype(input, dtype)
-    if kind.kind == "f" and input.ndim:  # in double precision, as running sums are
-        held = input.astype(kind, copy=False).astype(DOUBLE)
-        return np.multiply.accumulate(held, dim).astype(kind, copy=False)
-    if not input.ndim:
-        return input.astype(kind)
-    refuse_running(kind, input, "cumprod")
-    return np.cumprod(input, dim, kind)
+    return accumulated(np.multiply, input, dim, sum_dtype(input, dtype))
 
 
 @method

@@ -34,6 +34,7 @@ from nanotorch.ops.reduction import (
 )
 from nanotorch.ops.shape import t, unsqueeze
 from nanotorch.ops.variance import (
+    like,
     require_float_input,
     spread_and_mean,
     spread_arguments,
@@ -189,7 +190,8 @@ def var_mean_along(
 ) -> tuple[Array, Array]:
     """The kernel of `var_mean`."""
     require_float_input(input, "var_mean")
-    return spread_and_mean(input, dim, keepdim, correction, root=False)
+    variance, mean = spread_and_mean(input, dim, correction)
+    return like(variance, input, dim, keepdim), like(mean, input, dim, keepdim)
 
 
 def of_variance(g: Any, deviation: Any) -> Any:
@@ -212,7 +214,8 @@ def std_mean_along(
 ) -> tuple[Array, Array]:
     """The kernel of `std_mean`."""
     require_float_input(input, "std_mean")
-    return spread_and_mean(input, dim, keepdim, correction, root=True)
+    variance, mean = spread_and_mean(input, dim, correction)
+    return like(np.sqrt(variance), input, dim, keepdim), like(mean, input, dim, keepdim)
 
 
 @public

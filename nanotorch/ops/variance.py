@@ -18,19 +18,40 @@ def require_float_input(input: Array, name: str = "std and var") -> None:
         raise NotImplementedError(f"{name} only support floating point and complex dtypes")
 
 
-def spread_and_mean(
-    input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, *, root: bool
-) -> tuple[Array, Array]:
-    """The variance, or its ``root``, and the mean along dimensions, in double precision."""
-    values, n = input.astype(DOUBLE, order="C"), count(input.shape, dim)
-    mean = sum_over(values, dim, True) / np.float64(n)
-    values -= mean
-    squares = sum_products(values, values, dim, keepdim)
-    spread = np.true_divide(squares, max(n - correction, 0), out=...)
-    if root:
-        np.sqrt(spread, out=spread)
-    kind = input.dtype
-    return spread.astype(kind, copy=False), mean.reshape(spread.shape).astype(kind, copy=False)
+MANY = 8192  # elements, from which on a pass more takes longer than a function more
+
+
+def spread_and_mean(input: Array, dim: tuple[int, ...], correction: float) -> tuple[Array, Array]:
+    """The variance and the mean along dimensions in double precision, for `like`."""
+    n, keep = count(input.shape, dim), len(dim) < input.ndim
+    values = input.astype(DOUBLE, order="C")
+    mean = sum_over(values, dim, keep) / n
+    squares = None
+    if values.size > MANY and input.dtype != DOUBLE:  # of twice the digits the mean may take some
+        level = mean * mean * n
+        squares = sum_of_squares(values, dim, keep) - level
+        if not (squares > level * 1e-6).all():
+            values, squares = input.astype(DOUBLE, order="C"), None
+    if squares is None:
+        values -= mean
+        squares = sum_of_squares(values, dim, keep)
+    return squares / max(n - correction, 0), mean
+
+
+def sum_of_squares(values: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+    """That along dimensions; ``values`` lie in order and may be overwritten."""
+    if values.ndim - 1 in dim:
+        return sum_products(values, values, dim, keepdim)
+    return sum_over(np.multiply(values, values, out=values), dim, keepdim)
+
+
+def like(values: Array, input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+    """What was computed along dimensions in the dtype of the input, with or without them."""
+    if keepdim:
+        values = values.reshape([1 if d in dim else n for d, n in enumerate(input.shape)])
+    elif len(dim) < input.ndim:
+        values = values.reshape([n for d, n in enumerate(input.shape) if d not in dim])
+    return values.astype(input.dtype)
 
 
 def variance_slope(
@@ -59,7 +80,7 @@ def var_along(
 ) -> Array:
     """The variance along dimensions, or ``overall``, which are then all of them."""
     require_float_input(input)
-    return spread_and_mean(input, dim, keepdim, correction, root=False)[0]
+    return like(spread_and_mean(input, dim, correction)[0], input, dim, keepdim)
 
 
 @op(
@@ -77,7 +98,7 @@ def std_along(
 ) -> Array:
     """The standard deviation along dimensions, or ``overall``."""
     require_float_input(input)
-    return spread_and_mean(input, dim, keepdim, correction, root=True)[0]
+    return like(np.sqrt(spread_and_mean(input, dim, correction)[0]), input, dim, keepdim)
 
 
 def spread_arguments(

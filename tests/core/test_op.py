@@ -138,7 +138,7 @@ def test_the_source_of_generated_functions_can_be_read() -> None:
     torch.ones(1).mul(2)  # and so is the method, which has no `out`
     assert inspect.getsource(torch.Tensor.mul).startswith("def mul(input, other=ABSENT, **named):")
     source = inspect.getsource(torch.mul)
-    assert source.startswith("def mul(input=ABSENT, other=ABSENT, **named):")
+    assert source.startswith("def mul(input=ABSENT, other=ABSENT, *, out=None, **named):")
     assert "kernel(a_input, a_other)" in source
 
 

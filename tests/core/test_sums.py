@@ -83,20 +83,29 @@ def test_variances_are_rounded_once(name: str) -> None:
         assert ((found.double() - exact).abs() / exact).max().item() <= 1.01 * HALF_UNIT, shape
 
 
+def test_variances_beside_a_great_mean() -> None:
+    x = torch.from_numpy(np.random.default_rng(0).normal(1e5, 1, 20_000).astype(np.float32))
+    assert abs(x.var() / x.double().var() - 1) <= 1.01 * HALF_UNIT
+    assert torch.full((20_000,), 0.1).var() <= 1e-30
+
+
 def test_deviations_beyond_the_squares_of_single_precision() -> None:
     assert torch.tensor([1, -1e30, -1e30]).std().item() == pytest.approx(5.7735e29, rel=1e-4)
     assert torch.tensor([1e-30, 2e-30]).std().item() == pytest.approx(7.0711e-31, rel=1e-4)
     assert torch.tensor([1, -1e30, -1e30]).var().item() == math.inf
 
 
-@pytest.mark.parametrize("name", ["cumsum", "logcumsumexp"])
-def test_running_sums_are_added_in_double(name: str) -> None:
-    x = torch.full((300_000, 2), 0.1)
-    found, exact = getattr(x, name)(0), getattr(x.double(), name)(0)
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "logcumsumexp"])
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((60_000, 2), 0), ((3, 20_000), 1), ((5, 70, 300), 1), ((90, 400), 1)]
+)
+def test_running_sums_are_added_in_double(name: str, shape: tuple[int, ...], dim: int) -> None:
+    x = torch.full(shape, 1.0001 if name == "cumprod" else 0.1)
+    found, exact = getattr(x, name)(dim), getattr(x.double(), name)(dim)
     assert ((found.double() - exact).abs() / exact).max().item() <= 1.01 * HALF_UNIT
     leaf = x.clone().requires_grad_()
-    leaf.cumsum(0).backward(x)
-    expected = x.double().flip(0).cumsum(0).flip(0)
+    leaf.cumsum(dim).backward(x)
+    expected = x.double().flip(dim).cumsum(dim).flip(dim)
     assert ((leaf.grad.double() - expected).abs() / expected).max().item() <= 1.01 * HALF_UNIT
 
 
