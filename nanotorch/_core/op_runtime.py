@@ -68,8 +68,8 @@ def promote(
     Raises:
         TypeError: for an operand that is neither a tensor nor a number.
     """
-    kinds = {x._array.dtype if isinstance(x, Tensor) else None for x in operands}
-    if len(kinds) == 1 and None not in kinds and not (to_float or o.refuse_bool):
+    found = {x._array.dtype if isinstance(x, Tensor) else None for x in operands}
+    if len(found) == 1 and None not in found and not (to_float or o.refuse_bool):
         return list(operands), [x._array for x in operands]
     held: list[Any] = []
     for x in operands:
@@ -88,12 +88,22 @@ def promote(
     kind = dtypes.result_type(held)
     if to_float and not kind.is_floating_point:
         kind = dtypes.default.dtype
+    kinds = [kind.numpy] * len(held)
+    if o.unrounded and kind.numpy == HALF:
+        for k, (name, h) in enumerate(zip(o.inputs, held, strict=True)):
+            # A tensor without dimensions, only if it comes last.
+            if name in o.unrounded and (
+                not isinstance(h, np.ndarray)
+                or (not h.ndim and h.dtype != HALF and k == len(held) - 1)
+            ):
+                kinds[k] = SINGLE
     tensors = [
-        x if isinstance(x, Tensor) else constant(h, kind.numpy)
-        for x, h in zip(operands, held, strict=True)
+        x if isinstance(x, Tensor) else constant(h, one)
+        for x, h, one in zip(operands, held, kinds, strict=True)
     ]
     return tensors, [
-        t._array if t._array.dtype == kind.numpy else t._array.astype(kind.numpy) for t in tensors
+        t._array if t._array.dtype == one else t._array.astype(one)
+        for t, one in zip(tensors, kinds, strict=True)
     ]
 
 

@@ -178,12 +178,21 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
     kernel = [f"r = kernel({', '.join(call_arguments(o, 'a_{}'))})"]
     if o.wide:
         first, held = next(iter(o.formulas), o.inputs[0]), ", ".join("a_" + n for n in o.inputs)
+        if o.unrounded:
+            half = " or ".join(f"a_{n}.itemsize == 2" for n in o.inputs)
+            widen = [f"half = {half}", f"if half: {held} = widened({held})"]
+        else:
+            widen = [
+                f"half = a_{first}.itemsize == 2",
+                f"if half: half, {held} = in_single({held})",
+            ]
         kernel = [
-            f"half = a_{first}.itemsize == 2",
-            f"if half: half, {held} = in_single({held})",
+            *widen,
             *kernel,
             "if half: r = in_half(r)",
         ]
+    elif o.unrounded:
+        kernel.append("if half: r = in_half(r)")
     if o.aux:
         kernel.append(f"r, {', '.join('x_' + n for n in o.aux)} = r")
     operands = f"({', '.join(o.inputs)},)" if not o.variadic else f"({o.variadic},)"

@@ -60,12 +60,14 @@ def taken(o: "Op", inplace: bool) -> tuple[list[str], list[str]]:
         lines = [
             f"if {same}:",
             *(f"    a_{n} = {n}._array" for n in inputs),
-            *(with_number(*inputs) if len(inputs) == 2 and o.numbers else ()),
+            *(with_number(o) if len(inputs) == 2 and o.numbers else ()),
             *(no_tensors(o) if not inplace else ()),
             "else:",
             f"    ({names}), ({held}) = "
             f"promote(this_op, ({names}), {o.cast == 'float'}, {inplace})",
         ]
+        if o.unrounded and not o.wide:
+            lines = ["half = False", *lines, f"    half = a_{first}.dtype != a_{rest[0]}.dtype"]
         return lines, []
     take = [
         f"a_{n} = None if {n} is None else {n}._array" if n in o.optional else f"a_{n} = {n}._array"
@@ -80,11 +82,13 @@ def taken(o: "Op", inplace: bool) -> tuple[list[str], list[str]]:
     return [], take
 
 
-def with_number(a: str, b: str) -> list[str]:
+def with_number(o: "Op") -> list[str]:
     """The short way for a float tensor with a Python number."""
+    a, b = o.inputs
+    floats = ".char in 'fd'" if o.unrounded else ".kind == 'f'"
     return [
         f"elif ({b}.__class__ is float or {b}.__class__ is int) and isinstance({a}, Tensor) "
-        f"and {a}._array.dtype.kind == 'f':",
+        f"and {a}._array.dtype{floats}:",
         f"    a_{a} = {a}._array",
         f"    {b} = constant({b}, a_{a}.dtype)",
         f"    a_{b} = {b}._array",

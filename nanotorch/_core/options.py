@@ -30,6 +30,8 @@ class Options:
             "float" besides turns integers to the default floating-point dtype.
         wide: the kernel takes numbers of half precision in single, and its result is rounded
             once; formulas always take them so.
+        unrounded: operands that beside half precision keep their digits in single, if they are
+            Python numbers or have no dimensions.
         refuse_bool: the error for a bool tensor beside an operand of another dtype.
         batch: how `vmap` does it for all samples at once, where that does not follow from the rest.
     """
@@ -51,6 +53,7 @@ class Options:
     joint: bool = False
     cast: str | None = None
     wide: bool = False
+    unrounded: tuple[str, ...] = ()
     refuse_bool: str | None = None
     batch: "Rule | None" = None
 

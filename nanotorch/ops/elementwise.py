@@ -10,6 +10,7 @@ import numpy as np
 
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import PUBLIC, Array, method, op, public
+from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors, number_in
 from nanotorch.ops.comparison import vanishing, zero_where
@@ -51,7 +52,7 @@ def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """
     if alpha == 1 and alpha is not True:
         return input + other
-    return input + scaled(other, alpha)
+    return sum_with(input, other, alpha)
 
 
 @op(
@@ -69,19 +70,18 @@ def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
         RuntimeError: for a float ``alpha`` with integers.
     """
     refuse_bool(input, NO_BOOLS)
-    return input - other if alpha == 1 and alpha is not True else input + less(other, alpha)
+    return input - other if alpha == 1 and alpha is not True else sum_with(input, other, -alpha)
 
 
-def scaled(other: Array, alpha: float) -> Array:
-    """``alpha * other`` in the dtype of ``other``."""
-    check_factor("alpha", alpha, other.dtype)
-    return other * number_in(alpha, other.dtype)
-
-
-def less(other: Array, alpha: float) -> Array:
-    """``-alpha * other`` in the dtype of ``other``."""
-    check_factor("alpha", alpha, other.dtype)
-    return other * number_in(-alpha, other.dtype)
+def sum_with(input: Array, other: Array, alpha: float) -> Array:
+    """``input + alpha * other`` in the dtype of ``other``, rounded once if it is half precision."""
+    kind = other.dtype
+    check_factor("alpha", alpha, kind)
+    factor = number_in(alpha, kind)
+    if kind == HALF:
+        total = np.add(input, other * SINGLE.type(factor), dtype=SINGLE)
+        return total.astype(HALF)
+    return input + other * factor
 
 
 def check_factor(name: str, factor: Number, kind: np.dtype) -> None:
@@ -106,7 +106,7 @@ def check_factor(name: str, factor: Number, kind: np.dtype) -> None:
 def rsub_number(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``other - alpha * input`` for a Python number ``other``."""
     refuse_bool(input, NO_BOOLS)
-    return other - input if alpha == 1 and alpha is not True else other + less(input, alpha)
+    return other - input if alpha == 1 and alpha is not True else sum_with(other, input, -alpha)
 
 
 @op(
@@ -121,7 +121,7 @@ def rsub_number(input: Array, other: Array, *, alpha: float = 1) -> Array:
 def rsub_tensor(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``other - alpha * input`` for two tensors."""
     refuse_bool(input, NO_BOOLS)
-    return other - input if alpha == 1 and alpha is not True else other + less(input, alpha)
+    return other - input if alpha == 1 and alpha is not True else sum_with(other, input, -alpha)
 
 
 @public
@@ -136,6 +136,7 @@ def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
     cast="promote",
     dunder="mul",
     inplace=True,
+    unrounded=("input", "other"),
 )
 def mul(input: Array, other: Array) -> Array:
     """``input * other``, broadcasting."""
@@ -149,6 +150,7 @@ def mul(input: Array, other: Array) -> Array:
     inplace=True,
     public=False,
     node="DivBackward0",
+    unrounded=("other",),
 )
 def true_divide(input: Array, other: Array) -> Array:
     """``input / other``, broadcasting; integers give the default floating-point dtype."""

@@ -1,5 +1,6 @@
 """Division in all its forms, and rounding."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import ABSENT
 from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import Array, method, op
+from nanotorch._core.op_runtime import in_half, in_single
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.elementwise import true_divide
@@ -122,6 +124,8 @@ def no_derivative(name: str) -> Any:
     cast="promote",
     inplace=True,
     node=NO_DERIVATIVE,
+    wide=True,
+    unrounded=("other",),
 )
 def floor_divide(input: Array, other: Array) -> Array:
     """``floor(input / other)``, broadcasting; its backward raises an error.
@@ -141,13 +145,16 @@ def floor_divide(input: Array, other: Array) -> Array:
 )
 def number_floor_divided(other: Array, input: Any) -> Array:
     """`floor_divide` of a Python number by a tensor."""
-    return rounded_down(*in_common_dtype(input, other))
+    return of_number(rounded_down, input, other)
 
 
-def in_common_dtype(number: Any, array: Array) -> tuple[Any, Array]:
-    """A Python number and an array as an operation of both sees them."""
+def of_number(function: Callable[..., Array], number: Any, array: Array) -> Array:
+    """A function of a Python number and an array, in the dtype that an operation of both has."""
     kind = dtypes.result_type([number, array]).numpy
-    return np.asarray(number).astype(kind), array.astype(kind, copy=False)
+    operands = np.asarray(number).astype(kind), array.astype(kind, copy=False)
+    half, *operands = in_single(*operands)
+    result = function(*operands)
+    return in_half(result) if half else result
 
 
 def rounded_down(input: Array, other: Array) -> Array:
@@ -167,6 +174,8 @@ def rounded_down(input: Array, other: Array) -> Array:
     method=False,
     public=False,
     node="DivBackward2",
+    wide=True,
+    unrounded=("other",),
 )
 def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
     """``input / other``, rounded to zero ("trunc") or down ("floor"); integers stay integers."""
@@ -216,11 +225,10 @@ def remainder_number(input: Array, other: Array) -> Array:
     public=False,
     node=NO_DERIVATIVE,
     batch=elementwise,
-    wide=True,
 )
 def number_remainder(other: Array, input: Any) -> Array:
     """`remainder` of a Python number by a tensor."""
-    return with_sign_of_divisor(*in_common_dtype(input, other))
+    return of_number(with_sign_of_divisor, input, other)
 
 
 def with_sign_of_divisor(input: Array, other: Array) -> Array:
