@@ -160,7 +160,7 @@ def scalar_value(value: Array, kind: np.dtype) -> Any:
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s)."
         )
-    return number_in(value.item(), kind) if kind.kind in "iu" else value
+    return value if kind.kind == "b" else number_in(value.item(), kind)
 
 
 BY_NUMBER: dict[str, Any] = {

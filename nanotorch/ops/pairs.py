@@ -238,7 +238,6 @@ def by_log(g: Any, other: Any, cut: Any) -> Any:
     method=False,
     public=False,
     node="XlogyBackward0",
-    wide=True,
 )
 def xlogy_tensors(input: Array, other: Array) -> Array:
     """`xlogy` of two tensors."""
@@ -251,7 +250,6 @@ def xlogy_tensors(input: Array, other: Array) -> Array:
     method=False,
     public=False,
     node="XlogyBackward1",
-    wide=True,
 )
 def number_xlogy(other: Array, input: float) -> Array:
     """`xlogy` of a number by a tensor."""
@@ -265,7 +263,6 @@ def number_xlogy(other: Array, input: float) -> Array:
     method=False,
     public=False,
     node="XlogyBackward2",
-    wide=True,
 )
 def xlogy_number(input: Array, other: float) -> Array:
     """`xlogy` of a tensor by a number."""

@@ -9,6 +9,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination
 from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import Array, method, op
+from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import number_in
 from nanotorch.ops.comparison import vanishing, zero_where
@@ -41,7 +42,11 @@ def pow_number(input: Array, exponent: float) -> Array:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         return np.power(input, number_in(exponent, input.dtype))
     special = NUMBER_POWERS.get(exponent)
-    return np.power(input, exponent) if special is None else special(input)
+    if special is None:
+        return np.power(input, number_in(exponent, input.dtype))
+    if input.dtype == HALF:
+        return special(input.astype(SINGLE)).astype(HALF)
+    return special(input)
 
 
 NUMBER_POWERS: dict[float, Any] = {

@@ -163,7 +163,7 @@ def linspace(
     # Counted from the nearer end, so that both ends are exact; products of single precision are
     # exact in double, so that only the sums are rounded, as PyTorch's fused instructions do.
     wide = np.result_type(kind, np.float32).type  # half precision is computed in single
-    first, last = wide(kind.type(start)), wide(kind.type(end))
+    first, last = wide(number_in(start, kind)), wide(number_in(end, kind))
     step = float((last - first) / wide(steps - 1)) if steps > 1 else 0.0
     at = np.arange(steps)
     near = at < steps // 2 if steps > 1 else at == 0

@@ -12,6 +12,7 @@ from nanotorch._core.op import Array, op
     public=False,
     node="MulBackward1",
     batch=elementwise,
+    wide=True,
 )
 def times_number(input: Array, other: float) -> Array:
     """``input * other`` in the dtype of ``input``."""
@@ -24,6 +25,7 @@ def times_number(input: Array, other: float) -> Array:
     public=False,
     node="DivBackward1",
     batch=elementwise,
+    wide=True,
 )
 def over_number(input: Array, other: float) -> Array:
     """``input / other`` in the dtype of ``input``."""

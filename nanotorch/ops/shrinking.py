@@ -10,6 +10,7 @@ import numpy as np
 from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.choice import pick
 from nanotorch._core.op import Array, method, op
+from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.activation import float_only
 from nanotorch.ops.arguments import number_in
@@ -33,7 +34,8 @@ def threshold(input: Array, threshold: float, value: float) -> Array:
     """``input`` where it is greater than ``threshold``, else ``value``; nan stays."""
     refuse_bool(input, "\"threshold_cpu\" not implemented for 'Bool'")
     kind = input.dtype
-    return pick(input <= number_in(threshold, kind), number_in(value, kind), input)
+    limit = number_in(threshold, SINGLE if kind == HALF else kind)
+    return pick(input <= limit, number_in(value, kind), input)
 
 
 @op(
@@ -57,7 +59,8 @@ def hardshrink(input: Array, lambd: float = 0.5) -> Array:
     """``input`` outside [-lambd, lambd], 0 inside."""
     if input.dtype.kind != "f":
         raise float_only("hardshrink_cpu", input)
-    return pick((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
+    limit = number_in(lambd, input.dtype)
+    return pick((input >= -limit) & (input <= limit), input.dtype.type(0), input)
 
 
 @op(
@@ -77,7 +80,6 @@ def hardshrink_backward(g: Array, input: Array, lambd: float) -> Array:
     method=False,
     public=False,
     batch=elementwise,
-    wide=True,
 )
 def softshrink(input: Array, lambd: float = 0.5) -> Array:
     """``input`` moved towards 0 by ``lambd``, and 0 from [-lambd, lambd] on.

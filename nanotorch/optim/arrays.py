@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.dtypes import get_default_dtype
+from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor, wrap
 
 
@@ -16,8 +17,16 @@ def number(option: Any) -> Any:
 
 @functools.lru_cache(maxsize=512)
 def scalar(value: float, dtype: np.dtype) -> np.ndarray:
-    """A number as a 0-d array, with which NumPy computes faster than with a Python number."""
-    return np.array(value, dtype)
+    """A number as a 0-d array, with which NumPy computes faster than with a Python number.
+
+    Beside half precision it keeps its digits in single.
+    """
+    return np.array(value, SINGLE if dtype == HALF else dtype)
+
+
+def factor(value: float, dtype: np.dtype) -> np.ndarray:
+    """As `scalar`, of what is added; PyTorch's `add` has its factor in half precision too."""
+    return scalar(dtype.type(value), dtype) if dtype == HALF else scalar(value, dtype)
 
 
 def counter(value: float) -> Tensor:

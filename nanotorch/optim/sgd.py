@@ -7,7 +7,7 @@ import numpy as np
 
 from nanotorch._core.origins import here
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.optim.arrays import number, scalar
+from nanotorch.optim.arrays import factor, number, scalar
 from nanotorch.optim.checks import check_one_number
 from nanotorch.optim.flat import flat_of
 from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate, refuse_differentiable
@@ -97,11 +97,12 @@ class SGD(Optimizer):
         writer = ("SGD.step", here())
         for group in self.param_groups:
             lr, rate, momentum = number(group["lr"]), None, group["momentum"]
+            kind = None  # of which the rate is
             plain = not (momentum or group["weight_decay"] or group["maximize"])
             flat = None if plain else flat_of(self, group)
             if flat is not None and (not momentum or "momentum_buffer" in flat.state):
                 g = direction(flat.array, flat.grad, flat.state, group)
-                np.subtract(flat.array, g * scalar(lr, g.dtype), out=flat.array)
+                np.subtract(flat.array, g * factor(lr, g.dtype), out=flat.array)
                 flat.note(1, writer)
                 continue
             for p in group["params"]:
@@ -109,8 +110,8 @@ class SGD(Optimizer):
                     array, g = p._array, p._grad._array
                     if not plain:
                         g = direction(array, g, self.state[p] if momentum else {}, group)
-                    if rate is None or array.dtype != rate.dtype:
-                        rate = scalar(lr, array.dtype)
+                    if rate is None or array.dtype != kind:
+                        kind, rate = array.dtype, factor(lr, array.dtype)
                     np.subtract(array, g * rate, out=array)
                     cell = p._cell
                     cell[0] += 1
@@ -125,7 +126,7 @@ def direction(p: Array, g: Array, state: dict[str, Any], group: Group) -> Array:
     if group["maximize"]:
         g = -g
     if decay:
-        g = g + p * scalar(decay, dtype)
+        g = (g + p * factor(decay, dtype)).astype(dtype, copy=False)
     if not momentum:
         return g
     if state.get("momentum_buffer") is None:
@@ -134,5 +135,7 @@ def direction(p: Array, g: Array, state: dict[str, Any], group: Group) -> Array:
     else:
         held = state["momentum_buffer"]._array
         held *= scalar(momentum, dtype)
-        held += g * scalar(1 - dampening, dtype) if dampening else g
-    return g + held * scalar(momentum, dtype) if group["nesterov"] else held
+        held += g * factor(1 - dampening, dtype) if dampening else g
+    if not group["nesterov"]:
+        return held
+    return (g + held * factor(momentum, dtype)).astype(dtype, copy=False)
