@@ -99,6 +99,12 @@ def number_in(value: Number, kind: np.dtype) -> Any:
     return kind.type(value)
 
 
+def refuse_half(name: str, array: np.ndarray) -> None:
+    """Refuse half precision where PyTorch's kernel of that name does not know it."""
+    if array.dtype == np.float16:
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Half'")
+
+
 def number_or_infinity(value: Number, kind: np.dtype) -> Any:
     """`number_in` where half precision, and that alone, overflows to infinity."""
     if kind == np.float16:

@@ -7,6 +7,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.batch_rules import merged
 from nanotorch._core.op import Array, op
+from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.pooling import Pooling
 from nanotorch.ops.windows import last, padded
@@ -107,9 +108,10 @@ def avg_pool(input: Array, at: Pooling, with_padding: bool, divisor: int | None)
     return mean_of_windows(input, at, with_padding, divisor)
 
 
-@op(**AVERAGE, node="AvgPool3DBackward0", batch=merged, wide=True)
+@op(**AVERAGE, node="AvgPool3DBackward0", batch=merged)
 def avg_pool_of_volumes(
     input: Array, at: Pooling, with_padding: bool, divisor: int | None
 ) -> Array:
     """The means of windows over three dimensions."""
+    refuse_half("avg_pool3d_out_frame", input)
     return mean_of_windows(input, at, with_padding, divisor)

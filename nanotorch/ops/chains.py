@@ -191,6 +191,10 @@ def linalg_vander(x: Any, *, N: int | None = None) -> Any:
     Raises:
         RuntimeError: for an ``N`` below 2.
     """
+    if x.dtype.name == "float16":
+        raise NotImplementedError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got Half"
+        )
     N = (x.shape[-1] if x.ndim else 1) if N is None else as_int(N)
     if N <= 1:
         raise RuntimeError("N must be greater than 1.")

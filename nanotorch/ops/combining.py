@@ -13,7 +13,7 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, Arrays, method, op, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, given_tensors
+from nanotorch.ops.arguments import as_number, given_tensors, refuse_half
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.creation import leaf
 from nanotorch.ops.elementwise import NO_BOOLS, refuse_bool
@@ -236,10 +236,11 @@ def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]
     node="CdistBackward0",
     in_order=True,
     batch=matrices,
-    wide=True,
 )
 def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
     """The kernel of `cdist`."""
+    if x1.size and x2.size:
+        refuse_half("cdist", x1)
     if not by_product:
         x1, x2 = (np.asarray(x, order="C") for x in (x1, x2))
         way = x1[..., :, None, :] - x2[..., None, :, :]

@@ -10,7 +10,7 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.op import OPS, Array, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.accumulation import add_rows
-from nanotorch.ops.arguments import need_tensors
+from nanotorch.ops.arguments import need_tensors, refuse_half
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.given import tensors_given
@@ -139,10 +139,11 @@ def pdist_slope(g: Any, input: Any, out: Any, p: float) -> Any:
     method=False,
     public=False,
     node="PdistBackward0",
-    wide=True,
 )
 def distances_of_rows(input: Array, p: float) -> Array:
     """The kernel of `pdist`."""
+    if len(input) > 1 and input.size:
+        refuse_half("pdist", input)
     first, second = pairs(len(input))
     result: Array = norm_kernel(input[first] - input[second], p, (1,), False)
     return result

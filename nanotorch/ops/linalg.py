@@ -152,6 +152,10 @@ def matrix_norm(
 
 def spectral_norm(A: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:
     """A norm that singular values make."""
+    if A.dtype is dtypes.float16:
+        raise NotImplementedError(
+            "linalg.matrix_norm: Low precision dtypes not supported. Got Half"
+        )
     values = svdvals(movedim(A, (rows, columns), (-2, -1)))
     if ord == "nuc":
         out = sum_along(values, (values.ndim - 1,), False)

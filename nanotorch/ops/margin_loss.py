@@ -10,6 +10,7 @@ import numpy as np
 from nanotorch._core.batch_rules import per_sample
 from nanotorch._core.op import Array, op
 from nanotorch.ops.activation import float_only
+from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.limits import clamp
 from nanotorch.ops.loss import per_element, reduced
@@ -44,7 +45,6 @@ def by_class(
     method=False,
     public=False,
     node="MultiMarginLossBackward0",
-    wide=True,
 )
 def multi_margin(
     input: Array,
@@ -64,6 +64,8 @@ def multi_margin(
         p: 1 or 2.
         shape: of the losses of the samples.
     """
+    if input.size:
+        refuse_half("multi_margin_loss_cpu_kernel", input)
     if input.dtype.kind != "f":
         raise float_only("multi_margin_loss_cpu_kernel", input)
     over = excess(input.reshape(chosen.shape), chosen, margin)
@@ -108,7 +110,6 @@ def by_pair(g: Any, input: Any, times: Any, others: Any, reduction: str) -> Any:
     method=False,
     public=False,
     node="MultilabelMarginLossBackward0",
-    wide=True,
 )
 def multilabel_margin(input: Array, times: Array, others: Array, reduction: str) -> Array:
     """``Σ max(0, 1 - input[right] + input[other]) / C`` over all pairs of classes.
@@ -118,6 +119,7 @@ def multilabel_margin(input: Array, times: Array, others: Array, reduction: str)
         times: how often each class is named as right, (N, C).
         others: 1 for the classes that are not, else 0, (N, C).
     """
+    refuse_half("multilabel_margin_loss_forward_out_frame", input)
     if input.dtype.kind != "f":
         raise float_only("multilabel_margin_loss_forward_out_frame", input)
     total = pairs_over(input.reshape(times.shape), times, others)[0]

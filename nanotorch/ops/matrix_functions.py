@@ -9,6 +9,7 @@ from nanotorch._core.arguments import refused
 from nanotorch._core.batch_rules import leading, matrices
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.expanding import expand
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.slicing import slice_along, tril
@@ -53,6 +54,7 @@ def exponential_slope(g: Any, input: Any) -> Any:
     method=False,
     public=False,
     batch=leading,
+    wide=True,
 )
 def linalg_matrix_exp(input: Array) -> Array:
     """The exponential of square matrices, ``(..., n, n)``.
@@ -177,6 +179,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Any:
         RuntimeError: for shapes that do not fit.
     """
     check_reflections(input, tau)
+    refuse_half("orgqr_cpu", input._array)
     rows, columns = input.shape[-2:]
     first = wrap(np.eye(rows, columns, dtype=input._array.dtype))
     vectors: Any = tril(input, -1) + first

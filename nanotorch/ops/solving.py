@@ -12,6 +12,7 @@ from nanotorch._core.batch_rules import Call, leading, matrices
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.masking import masked_fill, where
 from nanotorch.ops.shape import transpose, unsqueeze
 from nanotorch.ops.slicing import tril, triu
@@ -32,6 +33,14 @@ def tr(A: Any) -> Any:
 def by_columns(A: Array) -> Array:
     """The matrices laid out by columns, as LAPACK writes them."""
     return np.ascontiguousarray(A.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+# Those of PyTorch, none of which knows half precision.
+KERNELS = {
+    "linalg.cholesky": "cholesky_cpu", "linalg.det": "lu_cpu", "linalg.eigh": "linalg_eigh_cpu",
+    "linalg.qr": "geqrf_cpu", "linalg.solve": "lu_cpu", "linalg.svd": "linalg_svd_cpu",
+    "linalg.solve_triangular": "triangular_solve_cpu", "torch.lu_factor": "lu_cpu",
+}  # fmt: skip
 
 
 def check_matrices(name: str, A: Array, letter: str = "A", square: bool = True) -> None:
@@ -62,6 +71,8 @@ def check_floats(name: str, A: Array) -> None:
         raise NotImplementedError(
             f"{name}: Expected a floating point or complex tensor as input. Got {kind.char}"
         )
+    if name in KERNELS:
+        refuse_half(KERNELS[name], A)
     if kind is dtypes.float16:
         raise NotImplementedError(f"{name}: Low precision dtypes not supported. Got {kind.char}")
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.op import Array, op
+from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.elementwise import exp, log, log1p
 from nanotorch.ops.erf import BETWEEN_P, BETWEEN_Q, FAR_P, FAR_Q, erf, ratio
@@ -48,10 +49,10 @@ def scaled_complement(x: Array) -> Array:
     input=lambda g, input, out: g * (2 * input * out - 2 / math.sqrt(math.pi)),
     node="SpecialErfcxBackward0",
     **HIDDEN,
-    wide=True,
 )
 def erfcx(input: Array) -> Array:
     """``exp(input²) * erfc(input)``, which does not vanish where `erfc` does."""
+    refuse_half("erfcx_cpu", input)
     return scaled_complement(input.astype(np.float64)).astype(input.dtype)
 
 
@@ -59,10 +60,10 @@ def erfcx(input: Array) -> Array:
     input=lambda g, input: g * math.sqrt(2 / math.pi) / erfcx(input * -ROOT_HALF),
     node="SpecialLogNdtrBackward0",
     **HIDDEN,
-    wide=True,
 )
 def log_ndtr(input: Array) -> Array:
     """The logarithm of the area under the normal density up to ``input``."""
+    refuse_half("log_ndtr_cpu", input)
     x = input.astype(np.float64) * ROOT_HALF
     low, high = np.minimum(x, -ROOT_HALF), np.maximum(x, -ROOT_HALF)
     left = np.log(0.5 * scaled_complement(-low)) - low * low
@@ -79,7 +80,6 @@ def ndtr(input: Any) -> Any:
     input=lambda g, out: g * (exp(square(out) * 0.5) * math.sqrt(2 * math.pi)),
     node="SpecialNdtriBackward0",
     **HIDDEN,
-    wide=True,
 )
 def ndtri(input: Array) -> Array:
     """Up to where the area under the normal density is ``input``: nan outside [0, 1].
@@ -88,6 +88,7 @@ def ndtri(input: Array) -> Array:
         Wichura, Algorithm AS 241: The Percentage Points of the Normal Distribution, Applied
         Statistics 37, 1988.
     """
+    refuse_half("ndtri_cpu", input)
     p = input.astype(np.float64)
     q = p - 0.5
     inner = np.clip(q, -0.425, 0.425)

@@ -128,3 +128,117 @@ def test_what_is_recorded_has_the_bits_of_what_is_not() -> None:
         assert recorded.dtype == torch.float16
         np.testing.assert_array_equal(bare, recorded.detach())
         recorded.sum().backward()
+
+
+NUMBERS = (0.1, 1e-3, 7.3, 65536.0, 1e-8, -2.5, 3, True)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_factors_and_divisors_keep_their_digits(number: float) -> None:
+    values = (np.random.default_rng(0).normal(size=64) * 3).astype(np.float16)
+    x, single, v = torch.tensor(values), values.astype(np.float32), np.float32(number)
+    expected: dict[str, Any] = {
+        "mul": single * v,
+        "true_divide": single / v,
+        "div": single / v,
+        "floor_divide": np.floor_divide(single, v),
+        "trunc": np.trunc(single / v),
+    }
+    for name, exact in expected.items():
+        with np.errstate(over="ignore"):
+            rounded = exact.astype(np.float16)
+        for other in (number, *(torch.tensor(number, dtype=d) for d in FLOATS[1:])):
+            if name == "trunc":
+                found = [torch.div(x, other, rounding_mode="trunc")]
+            else:
+                in_place = getattr(x.clone(), name + "_")(other)
+                found = [getattr(torch, name)(x, other), in_place]
+            for out in found:
+                assert out.dtype == torch.float16
+                np.testing.assert_array_equal(out, rounded, err_msg=name)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(number * x, (single * v).astype(np.float16))
+
+
+def test_what_is_no_factor_is_rounded_first() -> None:
+    x = torch.tensor([0.0003, 0.7], dtype=torch.float16)
+    assert (0.1 + x).tolist() == (x + torch.tensor(0.1, dtype=torch.float16)).tolist()
+    # A tensor without dimensions keeps its digits only where it comes last.
+    first = torch.mul(torch.tensor(65536.0), x)
+    assert first.isinf().all()
+    assert (x * torch.tensor(65536.0)).isfinite().all()
+
+
+FLOATS = (torch.float16, torch.float32, torch.float64)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 3, -2.5])
+def test_scaled_sums_are_rounded_once(alpha: float) -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(2, 64)).astype(np.float16)
+    x, y, factor = torch.tensor(a), torch.tensor(b), np.float32(np.float16(alpha))
+    more = (a + b.astype(np.float32) * factor).astype(np.float16)
+    less = (a - b.astype(np.float32) * factor).astype(np.float16)
+    np.testing.assert_array_equal(torch.add(x, y, alpha=alpha), more)
+    np.testing.assert_array_equal(x.clone().add_(y, alpha=alpha), more)
+    np.testing.assert_array_equal(torch.sub(x, y, alpha=alpha), less)
+    np.testing.assert_array_equal(torch.rsub(y, x, alpha=alpha), less)
+
+
+def test_gradients_of_factors() -> None:
+    x = torch.tensor([1e-3, 2.0], dtype=torch.float16, requires_grad=True)
+    (g,) = torch.autograd.grad(x * 65536.0, x, torch.full((2,), 1e-3, dtype=torch.float16))
+    assert g.dtype == torch.float16
+    assert g.isfinite().all()
+    w = torch.tensor(0.1, requires_grad=True)
+    gx, gw = torch.autograd.grad((x * w).sum(), (x, w))
+    assert gx.dtype == torch.float16
+    assert gw.dtype == torch.float32
+
+
+def test_steps_of_optimizers_keep_the_digits_of_their_numbers() -> None:
+    values = np.random.default_rng(2).normal(size=64).astype(np.float16)
+    p = torch.nn.Parameter(torch.tensor(values))
+    p.grad = torch.ones_like(p)
+    torch.optim.SGD([p], lr=0.1).step()
+    rate = np.float32(np.float16(0.1))
+    expected = (values.astype(np.float32) - rate).astype(np.float16)
+    np.testing.assert_array_equal(p.detach(), expected)
+    q = torch.nn.Parameter(torch.zeros(4, dtype=torch.float16))
+    q.grad = torch.full_like(q, 1e-3)  # whose square vanishes in half precision
+    torch.optim.Adamax([q], lr=0.01).step()
+    np.testing.assert_allclose(q.detach(), -0.01, rtol=1e-3)
+
+
+REFUSED: dict[str, Any] = {
+    "lu_cpu": lambda x: torch.linalg.solve(x, x),
+    "cholesky_cpu": torch.linalg.cholesky,
+    "geqrf_cpu": torch.linalg.qr,
+    "linalg_svd_cpu": torch.linalg.svdvals,
+    "linalg_eigh_cpu": torch.linalg.eigvalsh,
+    "triangular_solve_cpu": lambda x: torch.linalg.solve_triangular(x, x, upper=True),
+    "orgqr_cpu": lambda x: torch.linalg.householder_product(x, x[0]),
+    "cdist": lambda x: torch.cdist(x, x),
+    "pdist": F.pdist,
+    "multi_margin_loss_cpu_kernel": lambda x: F.multi_margin_loss(x, torch.arange(3)),
+    "multilabel_margin_loss_forward_out_frame": lambda x: F.multilabel_margin_loss(
+        x, torch.zeros(3, 3, dtype=torch.int64)
+    ),
+    "rrelu_with_noise_out_cpu": lambda x: F.rrelu(x, training=True),
+    "avg_pool3d_out_frame": lambda x: F.avg_pool3d(x[None, None], 1),
+    "compute_index_ranges_weights": lambda x: F.interpolate(
+        x[None, None], (2, 2), mode="bilinear", antialias=True
+    ),
+    "erfcx_cpu": torch.special.erfcx,
+    "log_ndtr_cpu": torch.special.log_ndtr,
+    "ndtri_cpu": torch.special.ndtri,
+}
+
+
+@pytest.mark.parametrize("kernel", REFUSED)
+def test_what_pytorch_has_for_other_precisions_only(kernel: str) -> None:
+    x = torch.eye(3, dtype=torch.float16)
+    with pytest.raises(NotImplementedError, match=f"^\"{kernel}\" not implemented for 'Half'"):
+        REFUSED[kernel](x)
+    assert REFUSED[kernel](x.float()) is not None
+    assert torch.linalg.matrix_exp(x).dtype == torch.float16

@@ -9,6 +9,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.warned import warn
 from nanotorch.ops import shrinking, units
 from nanotorch.ops.activation import float_only
+from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.generator import default_generator
 from nanotorch.ops.given import tensor_given
 from nanotorch.ops.overwriting import celu_ as celu_
@@ -118,6 +119,8 @@ def rrelu(
     tensor_given("rrelu", input)
     if not input.is_floating_point():
         raise float_only("rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu", input._array)
+    if training:
+        refuse_half("rrelu_with_noise_out_cpu", input._array)
     noise = np.ones(input._array.shape, input._array.dtype)
     negative = input._array <= 0
     slope = 0.0 if training else (lower + upper) / 2

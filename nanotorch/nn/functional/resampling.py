@@ -14,6 +14,7 @@ from nanotorch.nn.functional.pooling import (
     adaptive_avg_pool3d,
 )
 from nanotorch.ops import resampling as kernels
+from nanotorch.ops.arguments import refuse_half
 
 Sizes = int | Sequence[int] | None
 Scales = float | Sequence[float] | None
@@ -82,6 +83,7 @@ def interpolate(
         operation: Any = (EXACT if exact else NEAREST)[dims - 1]
         maps: list[Any] = [kernels.nearest(*each, exact) for each in numbers]
     elif antialias:
+        refuse_half("compute_index_ranges_weights", input._array)
         curved = mode == "bicubic"
         operation = kernels.upsample_bicubic2d_aa if curved else kernels.upsample_bilinear2d_aa
         maps = [kernels.smooth(*each, corners, curved) for each in numbers]
