@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.tolerances import rounding
+from tests.tolerances import TERMS, rounding
 
 Situation = Callable[[Any], Any]
 GOLDEN = Path(__file__).parent / "golden"
@@ -149,31 +149,33 @@ def numbers(tensor: Any) -> Any:
     }
 
 
-def assert_same(answer: Any, expected: Any, where: str = "", depth: float = 1) -> None:
+def assert_same(
+    answer: Any, expected: Any, where: str = "", depth: float = 1, terms: int = TERMS
+) -> None:
     """The answers agree: numbers up to rounding, everything else exactly.
 
     Args:
-        depth: of the network, as `rounding` takes it. Numbers that do not tell their dtype are
-            taken for single precision.
+        depth, terms: of the network, as `rounding` takes them. Numbers that do not tell their
+            dtype are taken for single precision.
     """
     if isinstance(expected, dict) and "numbers" in expected:
         assert (answer["dtype"], answer["shape"]) == (expected["dtype"], expected["shape"]), where
-        tolerance = rounding(expected["dtype"], depth)
+        tolerance = rounding(expected["dtype"], depth, terms)
         assert_close(answer["numbers"], expected["numbers"], tolerance, where)
     elif isinstance(expected, dict):
         assert list(answer) == list(expected), where
         for key, value in expected.items():
-            assert_same(answer[key], value, f"{where}.{key}", depth)
+            assert_same(answer[key], value, f"{where}.{key}", depth, terms)
     elif isinstance(expected, list):
         assert isinstance(answer, list), where
         assert len(answer) == len(expected), f"{where}: {answer} is not {expected}"
         if expected and all(type(value) is float for value in expected):
-            assert_close(answer, expected, rounding("float32", depth), where)
+            assert_close(answer, expected, rounding("float32", depth, terms), where)
             return
         for position, value in enumerate(expected):
-            assert_same(answer[position], value, f"{where}[{position}]", depth)
+            assert_same(answer[position], value, f"{where}[{position}]", depth, terms)
     elif isinstance(expected, float):
-        assert_close([answer], [expected], rounding("float32", depth), where)
+        assert_close([answer], [expected], rounding("float32", depth, terms), where)
     else:
         assert answer == expected, where
         assert type(answer) is type(expected), where

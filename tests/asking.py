@@ -7,13 +7,14 @@ import pytest
 
 import nanotorch as torch
 from tests.answers import Situation, assert_same, golden, situations, told
+from tests.tolerances import TERMS
 
 
-def as_pytorch(name: str, depth: float = 1) -> Any:
+def as_pytorch(name: str, depth: float = 1, terms: int = TERMS) -> Any:
     """A test for every situation of a file: the answer is PyTorch's.
 
     Args:
-        depth: of the networks and trainings in them, as `rounding` takes it.
+        depth, terms: of the networks and trainings in them, as `rounding` takes them.
     """
     known = golden(name)
     pairs = [pytest.param(ask, known[key], id=key) for key, ask in situations(name).items()]
@@ -23,6 +24,6 @@ def as_pytorch(name: str, depth: float = 1) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # as when PyTorch was asked; `warned` sees them all
             answer = told(ask(torch))
-        assert_same(answer, expected, depth=depth)
+        assert_same(answer, expected, depth=depth, terms=terms)
 
     return test

@@ -6,19 +6,23 @@ run in one process, and where nothing is rounded twice: copies, integers, random
 """
 
 EPS = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
-# In eps: sums of n terms, in any order, are off by about the root of n, and a layer consists of a
-# few of them, forward and backward. So much covers sums of a thousand terms. Halves are added in
-# single precision, and only the result is rounded.
-LAYER = {"float16": 2, "float32": 64, "float64": 64}
+TERMS = 1000  # of the sums in a layer
 
 
-def rounding(dtype: str, depth: float = 1) -> float:
+def rounding(dtype: str, depth: float = 1, terms: int = TERMS) -> float:
     """The tolerance relative to the largest of the numbers that stand together; 0 for integers.
 
+    A sum, in any order, is off by about the root of the number of its terms, in eps. A layer
+    consists of a few sums, forward and backward, whose errors add up to twice that of one. Halves
+    are added in single precision, and only the result is rounded, up or down.
+
     Args:
-        depth: how many layers, or steps of an optimizer, stand one upon another.
+        depth: how many layers stand one upon another, or how much a problem magnifies roundings.
+            Those of n steps of an optimizer add up like terms, to the root of n.
+        terms: of the longest sum.
     """
-    return depth * LAYER.get(dtype, 0) * EPS.get(dtype, 0.0)
+    eps = EPS.get(dtype, 0.0)
+    return depth * eps * (1.0 if dtype == "float16" else 2 * terms**0.5)
 
 
 # The samples of operations, ill-conditioned points among them, where roundings of the inputs are

@@ -70,14 +70,14 @@ def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
         RuntimeError: for a float ``alpha`` with integers.
     """
     refuse_bool(input, NO_BOOLS)
-    return input - other if alpha == 1 and alpha is not True else sum_with(input, other, -alpha)
+    return input - other if alpha == 1 and alpha is not True else sum_with(input, other, alpha, -1)
 
 
-def sum_with(input: Array, other: Array, alpha: float) -> Array:
-    """``input + alpha * other`` in the dtype of ``other``, rounded once if it is half precision."""
+def sum_with(input: Array, other: Array, alpha: float, sign: int = 1) -> Array:
+    """``input + sign * alpha * other`` in one dtype; half precision is rounded once."""
     kind = other.dtype
     check_factor("alpha", alpha, kind)
-    factor = number_in(alpha, kind)
+    factor = number_in(sign * alpha, kind)
     if kind == HALF:
         total = np.add(input, other * SINGLE.type(factor), dtype=SINGLE)
         return total.astype(HALF)
@@ -106,7 +106,7 @@ def check_factor(name: str, factor: Number, kind: np.dtype) -> None:
 def rsub_number(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``other - alpha * input`` for a Python number ``other``."""
     refuse_bool(input, NO_BOOLS)
-    return other - input if alpha == 1 and alpha is not True else sum_with(other, input, -alpha)
+    return other - input if alpha == 1 and alpha is not True else sum_with(other, input, alpha, -1)
 
 
 @op(
@@ -121,7 +121,7 @@ def rsub_number(input: Array, other: Array, *, alpha: float = 1) -> Array:
 def rsub_tensor(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``other - alpha * input`` for two tensors."""
     refuse_bool(input, NO_BOOLS)
-    return other - input if alpha == 1 and alpha is not True else sum_with(other, input, -alpha)
+    return other - input if alpha == 1 and alpha is not True else sum_with(other, input, alpha, -1)
 
 
 @public

@@ -270,7 +270,7 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
     strides.append(strides[dim])
     strides[dim] *= step
     # Not NumPy's `as_strided`, whose views do not tell whose memory they share.
-    if source.flags.c_contiguous:
+    if source.__class__ is np.ndarray and source.flags.c_contiguous:
         return np.ndarray(shape, source.dtype, source, 0, strides)
     memory = whole_memory(source)
     start = address(source) - address(memory)

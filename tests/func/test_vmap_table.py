@@ -104,7 +104,7 @@ def compare(case: Case, found: Any, expected: Any, what: str) -> None:
         for a, b in zip(ours, theirs, strict=True):
             assert (a.dtype, a.shape) == (b.dtype, b.shape), f"{what}: {kind}"
             # Integers become single precision in some operations.
-            near = rounding(str(a.dtype)) if a.dtype == np.float32 else 1e-9
+            near = rounding("float32", terms=16) if a.dtype == np.float32 else 1e-9
             np.testing.assert_allclose(
                 a.astype(np.float64), b.astype(np.float64), near, near, err_msg=f"{what}: {kind}"
             )
