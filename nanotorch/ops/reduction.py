@@ -255,7 +255,7 @@ def accumulated(function: np.ufunc, input: Array, dim: int, kind: np.dtype) -> A
         name = "cumsum" if function is np.add else "cumprod"
         raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
     if kind.kind != "f" or kind == DOUBLE:
-        return function.accumulate(input, dim)
+        return function.accumulate(input, dim, kind)
     if input.size <= STRETCH:
         return function.accumulate(input.astype(DOUBLE), dim).astype(kind)
     size, row = input.shape[dim], math.prod(input.shape[dim + 1 :])
