@@ -166,7 +166,8 @@ def kth_along(input: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Arr
         require_elements("kthvalue", input, (dim,))
     if not 0 < k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
-    refuse_bool("kthvalue", input)
+    if input.ndim:
+        refuse_bool("kthvalue", input)
     return at_rank(input, k - 1, dim, keepdim)
 
 

@@ -124,7 +124,8 @@ def transform(g: Scene) -> str:
         raise LookupError  # PyTorch cannot stack nothing, and views may hide what they come from
     call = re.sub(rf"\b{x}\b", f"{x}.clone()", fill(g, x, "transforms"))
     # The layout of what transforms give is not promised.
-    return f"{g.new()} = (torch.{call} * 1).contiguous()"
+    order = "memory_format=torch.contiguous_format"
+    return f"{g.new()} = (torch.{call} * 1).clone({order})"
 
 
 def custom(g: Scene) -> str:

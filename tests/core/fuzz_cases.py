@@ -610,6 +610,8 @@ CASES: dict[str, tuple[str, ...]] = {
         "t3 = t2.cumsum(0, dtype=torch.bool)",
         "t4 = t2[:0].clone().cumsum_(0)",
         "t5 = torch.zeros(0, dtype=torch.int64) // 0",
+        "t6 = t2[0].kthvalue(1)[0]",
+        "t2.kthvalue(1)",
     ),
     "nothing to accumulate has no second derivative": (
         "t2 = t0[:, :0]",
