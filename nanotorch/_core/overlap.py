@@ -72,7 +72,7 @@ def is_dense(array: np.ndarray) -> bool:
     step = array.itemsize
     for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
         if size != 1:
-            if stride != step:
+            if stride != step and array.size:
                 return False
             step *= size
     return True

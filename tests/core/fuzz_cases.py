@@ -695,6 +695,9 @@ CASES: dict[str, tuple[str, ...]] = {
         "(t2 * t2).sum().backward(create_graph=True)",
         "t3 = torch.ones(3, 2, dtype=torch.float64).t().detach().requires_grad_()",
         "(t3 * t3).sum().backward(create_graph=True)",
+        "t4 = torch.zeros(0, 2, requires_grad=True)",
+        "(t4 * t4).sum().backward(create_graph=True)",
+        "t5 = torch.bucketize(torch.ones(2, 0).bool(), torch.ones(1).bool())",
     ),
     "inputs of a pass keep their gradients one after the other": (
         "t2, t3 = t1.unbind(0)",
