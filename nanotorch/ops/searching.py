@@ -229,7 +229,7 @@ def check_search(edges: Array, values: Array, right: bool, side: str | None) -> 
             "boundaries tensor and input value tensor must match, but we got boundaries tensor "
             f"{list(edges.shape)} and input value tensor {list(values.shape)}"
         )
-    if edges.dtype.kind == values.dtype.kind == "b":
+    if edges.dtype.kind == values.dtype.kind == "b" and values.size:
         raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'Bool'")
 
 

@@ -176,7 +176,7 @@ REFUSALS = [
     r"RuntimeError: ('weight' must be 2-D|batch\d must be a 3D tensor)",
     r"RuntimeError: size mismatch, got input .*",
     r"(RuntimeError: expected target dtype|ValueError: For 1D input, 1D target) .*",
-    r"RuntimeError: prelu: .*",
+    r"RuntimeError: (prelu: |Mismatch of parameter numbers) ?.*",
     r"RuntimeError: linalg.vector_norm cannot compute .*",
     r"(RuntimeError: ArrayRef: invalid slice|ValueError: Expected input batch_size) .*",
     r"IndexError: put_\(\): Expected source and index .*",

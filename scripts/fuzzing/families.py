@@ -123,6 +123,8 @@ def transform(g: Scene) -> str:
     if not g.tensor(x).numel() or g.tensor(x)._is_view():
         raise LookupError  # PyTorch cannot stack nothing, and views may hide what they come from
     call = re.sub(rf"\b{x}\b", f"{x}.clone()", fill(g, x, "transforms"))
+    if "hessian" in call and "norm" in call and not g.tensor(x).all():
+        raise LookupError  # at zero PyTorch's has one second derivative forwards, none backwards
     # The layout of what transforms give is not promised.
     order = "memory_format=torch.contiguous_format"
     return f"{g.new()} = (torch.{call} * 1).clone({order})"

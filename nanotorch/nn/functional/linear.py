@@ -32,19 +32,19 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             raise RuntimeError(
                 f"bilinear(): input batch dimensions do not match at dim {dim}: got {a} and {b}"
             )
-    sizes = tuple([weight.size(d) for d in range(3)])
-    if input1.size(-1) != sizes[1] or input2.size(-1) != sizes[2]:
-        which, size = (0, 1) if input1.size(-1) != sizes[1] else (1, 2)
-        got = (input1, input2)[which].size(-1)
-        raise RuntimeError(
-            f"bilinear(): input{which + 1} size does not match weight size: got {got} but expected "
-            f"{sizes[size]}"
-        )
-    if bias is not None and bias.size(0) != sizes[0]:
+    for number, input in ((1, input1), (2, input2)):
+        size, got = weight.size(number), input.size(-1)
+        if got != size:
+            raise RuntimeError(
+                f"bilinear(): input{number} size does not match weight size: got {got} but "
+                f"expected {size}"
+            )
+    if bias is not None and bias.size(0) != weight.size(0):
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected "
-            f"{sizes[0]}"
+            f"{weight.size(0)}"
         )
+    sizes = weight.shape
     outer = input1.unsqueeze(-1) * input2.unsqueeze(-2)
     flat = outer.reshape((*input1.shape[:-1], sizes[1] * sizes[2]))
     result = linear(flat, weight.reshape((sizes[0], sizes[1] * sizes[2])))
