@@ -42,7 +42,14 @@ def row(name: str, group: str = "steps", **figures: float) -> dict[str, Any]:
     return measuring.row(name, group, "us", {who: [us, 2 * us] for who, us in figures.items()})
 
 
-@pytest.mark.parametrize("workload", SHORT, ids=lambda w: w.name)
+LONG = ("chain of 1,000", "MLP 1024-1024-1024-10")
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [pytest.param(w, marks=[pytest.mark.slow] * (w.name in LONG)) for w in SHORT],
+    ids=lambda w: w.name,
+)
 def test_all_candidates_have_the_same_losses(workload: Any) -> None:
     candidates = own_candidates(workload)
     made, notes = measuring.ready(workload, candidates)

@@ -276,7 +276,7 @@ def damage(run: Path, chance: random.Random) -> None:
 
 @pytest.mark.parametrize(
     ("seed", "runs"),
-    [(0, 40), *(pytest.param(seed, 400, marks=pytest.mark.slow) for seed in range(1, 7))],
+    [(0, 40), *(pytest.param(seed, 200, marks=pytest.mark.slow) for seed in range(1, 7))],
 )
 def test_damaged_runs_of_all_kinds(seed: int, runs: int, whole: Path) -> None:
     write_example(Path())

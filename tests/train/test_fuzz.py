@@ -99,13 +99,13 @@ def check(text: str, arguments: list[str]) -> None:
             os.chdir(before)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(mutated())
 def test_a_mutated_file_is_a_run_or_a_message(text: str) -> None:
     check(text, [])
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(EXAMPLES, st.lists(overrides(), max_size=3))
 def test_mutated_overrides_are_a_run_or_a_message(text: str, arguments: list[str]) -> None:
     check(text, arguments)
