@@ -67,5 +67,7 @@ def alike(value: Any, own: Any) -> bool:
             and len(value) == len(own)
             and all(map(alike, value, own))
         )
+    if isinstance(own, str):  # one of a few words
+        return bool(value == own)
     numbers = (int, float)
     return type(value) is type(own) or (type(value) in numbers and type(own) in numbers)
