@@ -14,8 +14,9 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import exported, refused
 from nanotorch._core.grad_mode import mode, no_grad
+from nanotorch._core.layout import strides_of
 from nanotorch._core.origins import wrote
-from nanotorch._core.overlap import refuse_overlap
+from nanotorch._core.overlap import is_dense, refuse_overlap
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import check_memory
 from nanotorch._core.warned import warn
@@ -57,6 +58,7 @@ class Out(NamedTuple):
         fills: ``out`` of as many elements keeps its shape.
         resized: the warning of another shape, which `{}` and `{}` name, of `out` and the result.
         each: several results are converted, as one is.
+        also: names of dtypes that take the result besides its own.
         recorded: whether inputs that require grad are refused.
         elementwise: the result has the shape to which the inputs are broadcast.
         overlap: which memory of an input is refused: "part" of it, "any" or "no"; several words for
@@ -73,6 +75,7 @@ class Out(NamedTuple):
     fills: bool = False
     resized: str = RESIZED
     each: bool = False
+    also: tuple[str, ...] = ()
     recorded: bool = True
     elementwise: bool = False
     overlap: str = "no"
@@ -110,8 +113,8 @@ class Out(NamedTuple):
             self.check(one, result._array, inputs, single)
         for one, result in pairs:
             self.write(one, result._array, inputs)
-        if self.creates and named.get("requires_grad"):
-            out._set_requires_grad()
+        if self.creates:
+            out._set_requires_grad(bool(named.get("requires_grad")))
         return out if single else results._given(outs)
 
     def check_asked(self, asked: dtypes.dtype, given: dtypes.dtype) -> None:
@@ -132,6 +135,7 @@ class Out(NamedTuple):
         if (
             self.refusal
             and wanted is not given
+            and given.name not in self.also
             and (self.strict or not (single or self.each) or not dtypes.can_cast(wanted, given))
         ):
             refusal = self.refusal if single or self.strict or self.each else SAME
@@ -164,7 +168,7 @@ class Out(NamedTuple):
                 told = self.resized.format(list(out._array.shape), list(result.shape), out, result)
                 warn(told)
             version = out._cell[0]
-            out._give_shape(result.shape)
+            out._give_shape(result.shape, strides_of(result) if is_dense(result) else None)
             out._cell[0] = version  # it is all one write
         if not self.elementwise:
             self.check_memory(out, inputs)

@@ -13,7 +13,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import given_tensors, need_tensor_list
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.shape import ints, reshape, unsqueeze
-from nanotorch.ops.slicing import slice_along
+from nanotorch.ops.slicing import nothing_at, slice_along
 
 WHOLE: Any = slice(None)
 Tensors = Sequence[Tensor]
@@ -251,7 +251,8 @@ def cut(input: Array, sizes: Sequence[int], dim: int) -> list[Array]:
     """Views of consecutive parts along one dimension."""
     at, start, parts = (WHOLE,) * dim, 0, []
     for size in sizes:
-        parts.append(input[(*at, slice(start, start + size))])
+        items = (*at, slice(start, start + size))
+        parts.append(input[items] if size else nothing_at(input, items))
         start += size
     return parts
 

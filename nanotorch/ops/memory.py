@@ -153,7 +153,7 @@ def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
             f"and itemsize {item} requiring a storage size of {reach * item} are out of bounds for "
             f"storage of size {memory.nbytes}"
         )
-    start = offset * item if 0 not in sizes else 0
+    start = min(offset * item, memory.nbytes)  # further only without elements
     return np.ndarray(sizes, input.dtype, memory, start, tuple([s * item for s in strides]))
 
 

@@ -24,7 +24,7 @@ OF_ONE_TYPE = (
     "floor", "frac", "hardshrink", "neg", "round", "sgn", "sign", "softplus", "softshrink", "trunc",
 )
 # With an argument `dtype`.
-OF_ANY_TYPE = ("cumprod", "cumsum", "nanmean", "nansum", "prod", "sum")
+OF_ANY_TYPE = ("cumprod", "cumsum", "nanmean", "prod", "sum")
 CREATING = (
     "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn",
     "randperm", "range", "zeros",
@@ -61,8 +61,6 @@ STRICT = {
     "self and mat2 must have the same dtype, but got {out} and {result}": ("addbmm",),
     "the output given to float_power has dtype {out} but the operation's result requires dtype "
     "{result}": ("float_power",),
-    "all only supports bool tensor for result, got: {out}": ("all",),
-    "any only supports bool tensor for result, got: {out}": ("any",),
     "Expected out type to be {result} but got {out}": ("where",),
     "take(): self and out expected to have the same dtype, but got self.dtype = {result} and "
     "out.dtype = {out}": ("take",),
@@ -182,14 +180,15 @@ def rules() -> Iterator[tuple[str, Out]]:
         yield rule(name, refusal, error=TypeError)
     for name in CONVERTING:
         yield rule(name)
+    for name in ("all", "any"):
+        refusal = f"{name} only supports bool tensor for result, got: {{out}}"
+        yield rule(name, refusal, strict=True, also=("bool", "uint8"))
     yield rule("bernoulli", "")
+    for name, refused in (("normal", "normal_kernel_cpu"), ("nansum", "nansum_cpu")):
+        refusal = f"\"{refused}\" not implemented for '{{out}}'"
+        yield rule(name, refusal, error=NotImplementedError)
     for name, refusal in CONVERTING_ELSE.items():
         yield rule(name, refusal)
-    yield rule(
-        "normal",
-        "\"normal_kernel_cpu\" not implemented for '{out}'",
-        error=NotImplementedError,
-    )
     for refusal, names in STRICT.items():
         for name in names:
             yield rule(name, refusal, strict=True)

@@ -1,7 +1,9 @@
 """`resize_`: another shape in the same memory."""
 
+import gc
 import math
 import sys
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -18,22 +20,19 @@ from nanotorch._core.views import refuse_history
 from nanotorch.ops.inplace import become, in_place_class
 from nanotorch.ops.memory import layout_asked, layout_of, strided_view
 
-NOT_RESIZABLE = (
-    "Trying to resize storage that is not resizable: other tensors or arrays share it, and it "
-    "cannot grow where it lies. Resize it before views of it are made, or resize a copy."
-)
+NOT_RESIZABLE = "Trying to resize storage that is not resizable"
 
 
 @method(public=False)
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape in its own memory, in the order of the dimensions.
 
-    Views of it see what they saw. If the memory is too small, the tensor, and the one it is a view
-    of, get new memory: what they had, followed by zeros.
+    Views of it see what they saw. If the memory is too small, all tensors in it move to new memory:
+    what they had, followed by zeros.
 
     Raises:
         RuntimeError: for a tensor that requires grad, a negative size, an inference tensor outside
-            inference mode, and for memory that is too small and shared with others.
+            inference mode, and for memory that is too small and shared with NumPy's arrays.
     """
     if not size:
         raise TypeError('resize_() missing 1 required positional arguments: "size"')
@@ -46,57 +45,76 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 
 @method(name="_give_shape", public=False)
-def give_shape(self: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """`resize_`, of tensors that require grad as well."""
+def give_shape(
+    self: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None
+) -> Tensor:
+    """`resize_`, of tensors that require grad as well, and to any strides without gaps."""
     if shape == self._array.shape:
         return self
     refuse_write(self._cell)
     own, count = layout_of(self._array), math.prod(shape)
-    strides = tuple([math.prod(shape[d + 1 :]) for d in range(len(shape))])
+    if strides is None:
+        strides = tuple([math.prod(shape[d + 1 :]) for d in range(len(shape))])
     there = (shape, strides, own[2])
     if own[2] + count > whole_memory(self._array).nbytes // self._array.itemsize:
-        if is_shared(self):
-            raise RuntimeError(NOT_RESIZABLE)
-        lengthen(self, own[2] + count)
-        if self._view is None:  # and nobody has to find a way back
+        together = sharers(self)
+        lengthen(self, together, own[2] + count)
+        if len(together) == 1:  # nobody has to find a way back
             self._array = strided_view(self._array, there, own)
             wrote(self._cell, "resize_")
             return self
     return relaid_in_place(self, strided_view(self, there, own), own, there)
 
 
-def is_shared(tensor: Tensor) -> bool:
-    """Whether anybody but the tensor, and the one it is a view of, holds its memory."""
-    view, of_base = tensor._view, 0
-    # The tensor holds one reference, or its array does, and the call the other.
-    if sys.getrefcount(tensor._array) > 2:
-        return True
-    if view is not None:
-        part = tensor._array.base is view.base._array
-        if sys.getrefcount(view.base._array) > 2 + part + (view.shaped is view.base._array):
-            return True
-        if part:
-            return not view.base._array.flags.owndata
-        of_base = 1
-    if tensor._array.flags.owndata:
-        return False
-    whole = owner_of(tensor._array) is tensor._array.base
-    return not whole or sys.getrefcount(tensor._array.base) > 2 + of_base
+def arrays_of(tensor: Tensor) -> list[np.ndarray]:
+    """The arrays by which a tensor knows its memory."""
+    view = tensor._view
+    return [tensor._array, *(a for a, _ in tensor._past), *(() if view is None else (view.shaped,))]
 
 
-def lengthen(tensor: Tensor, count: int) -> None:
-    """Give a tensor, and the one it is a view of, memory of ``count`` elements, zeros behind."""
-    old, view = whole_memory(tensor._array), tensor._view
+def sharers(tensor: Tensor) -> list[Tensor]:
+    """All tensors in the memory of ``tensor``.
+
+    Raises:
+        RuntimeError: if anything but tensors holds that memory.
+    """
+    array = tensor._array
+    if array.flags.owndata and sys.getrefcount(tensor._array) == 3 and tensor._view is None:
+        return [tensor]  # without the search, which takes long
+    owner = owner_of(array)
+    tensors = [
+        t
+        for t in gc.get_objects()
+        if Tensor in type(t).__mro__ and owner_of(vars(t).get("_array", array[:0])) is owner
+    ]
+    del array
+    slots = Counter(id(a) for t in tensors for a in arrays_of(t))
+    arrays = {id(a): a for a in (owner, *(a for t in tensors for a in arrays_of(t)))}
+    slots[id(owner)] += 1 + sum(a.base is owner for a in arrays.values())
+    # Each is held by `arrays` and by the call, too.
+    if any(sys.getrefcount(arrays[key]) > slots[key] + 2 for key in arrays):
+        raise RuntimeError(NOT_RESIZABLE)
+    return tensors
+
+
+def lengthen(tensor: Tensor, together: list[Tensor], count: int) -> None:
+    """Give a tensor and those in the same memory one of ``count`` of its elements, zeros behind."""
+    old = whole_memory(tensor._array)
     try:
         memory = np.zeros(count, tensor._array.dtype)
     except (MemoryError, ValueError) as error:
         raise in_pytorchs_words(error) from None
     memory.view(np.uint8)[: old.size] = old
-    for t in (tensor,) if view is None else (tensor, view.base):
-        a, start = t._array, address(t._array) - address(old)
-        t._array = np.ndarray(a.shape, a.dtype, memory, start, a.strides)
-    if view is not None:
-        view.shaped = view.base._array
+    moved = {
+        id(a): np.ndarray(a.shape, a.dtype, memory, address(a) - address(old), a.strides)
+        for t in together
+        for a in arrays_of(t)
+    }
+    for t in together:
+        t._past = tuple([(moved[id(a)], step) for a, step in t._past])
+        if t._view is not None:
+            t._view.shaped = moved[id(t._view.shaped)]
+        t._array = moved[id(t._array)]
 
 
 @method

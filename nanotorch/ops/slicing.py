@@ -14,6 +14,27 @@ from nanotorch._core.tensor import Tensor
 WHOLE: Any = slice(None)
 
 
+def nothing_at(input: Array, items: tuple[Any, ...]) -> Array:
+    """``input[items]`` for integers and slices that lead to no elements.
+
+    NumPy's view begins where ``input`` does. This one begins at the place that is meant, where
+    `resize_` may give it elements.
+    """
+    start, shape, strides = address(input), list(input.shape), list(input.strides)
+    for d in reversed(range(len(items))):
+        item, size, step = items[d], shape.pop(d), strides.pop(d)
+        if isinstance(item, slice):
+            first, stop, apart = item.indices(size)
+            shape.insert(d, len(range(first, stop, apart)))
+            strides.insert(d, step * apart)
+        else:
+            first = item + (size if item < 0 else 0)
+        start += step * first
+    memory = whole_memory(input)
+    offset = min(start - address(memory), memory.nbytes)
+    return np.ndarray(shape, input.dtype, memory, offset, strides)
+
+
 # One index
 
 
@@ -61,7 +82,9 @@ def slice_along(
     input: Array, dim: int, start: int | None, stop: int | None, step: int = 1
 ) -> Array:
     """``input[start:stop:step]`` along one dimension."""
-    return input[(*(WHOLE,) * dim, slice(start, stop, step))]
+    items = (*(WHOLE,) * dim, slice(start, stop, step))
+    out = input[items]
+    return out if out.size else nothing_at(input, items)
 
 
 @op(
@@ -88,7 +111,8 @@ def slice_backward(
 )
 def part(input: Array, items: tuple[int | slice, ...]) -> Array:
     """What several selections and slices lead to, in one step where none of them is recorded."""
-    return input[(*items, ...)]
+    out = input[(*items, ...)]
+    return out if out.size else nothing_at(input, items)
 
 
 @op(

@@ -29,6 +29,7 @@ FILES = [
     "origins",
     "out",
     "out_functions",
+    "out_layout",
     "out_memory",
     "random",
     "random_engine",

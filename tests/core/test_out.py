@@ -9,7 +9,7 @@ import nanotorch as torch
 from tests.answers import Situation, assert_same, golden, told
 from tests.core.casebook import situations
 
-FILES = ("out", "out_functions", "out_memory")
+FILES = ("out", "out_functions", "out_layout", "out_memory")
 SITUATIONS = {name: ask for file in FILES for name, ask in situations(file).items()}
 ANSWERS = {name: answer for file in FILES for name, answer in golden(file).items()}
 
@@ -33,11 +33,12 @@ def test_the_warning_of_another_shape_names_the_users_line() -> None:
     assert caught[0].filename == __file__
 
 
-def test_memory_that_others_share_does_not_grow_behind_them() -> None:
+def test_memory_that_numpy_shares_does_not_grow_behind_it() -> None:
     base = torch.arange(2.0)
-    part = base[:1]
-    for shared in (base, part, torch.from_numpy(part.numpy())):
+    part, array = base[:1], base.numpy()
+    for shared in (base, part, torch.from_numpy(array)):
         with pytest.raises(RuntimeError, match="storage that is not resizable"):
             shared.resize_(9)
     assert base.shape == (2,)
+    assert array.tolist() == [0, 1]
     assert torch.empty(0).resize_(2, 3).shape == (2, 3)
