@@ -53,7 +53,7 @@ def comparison(name: str) -> Any:
 class TorchVersion(str):
     """A version that compares with texts, tuples of numbers and versions of `packaging`.
 
-    What is no version compares as text.
+    Another text compares letter by letter.
     """
 
     __slots__ = ()

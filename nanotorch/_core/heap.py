@@ -1,11 +1,19 @@
 """How much freed memory the process keeps for itself; and what it says when there is none."""
 
+import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 # How NumPy's errors begin for more bytes, or elements, than can be counted.
-TOO_LARGE = ("array is too big", "Maximum allowed dimension exceeded")
+TOO_LARGE = (
+    "array is too big",
+    "Maximum allowed dimension exceeded",
+    "Maximum allowed size exceeded",
+    "strides is incompatible with shape of requested array",
+)
 LARGEST = (1 << 25) - (1 << 16)  # bytes; of larger blocks glibc draws no conclusions
 
 
@@ -35,3 +43,16 @@ def in_pytorchs_words(error: Exception) -> Exception:
     if isinstance(error, ValueError) and str(error).startswith(TOO_LARGE):
         return RuntimeError("Storage size calculation overflowed")
     return error
+
+
+def within_memory(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which refuses to make too large an array in PyTorch's words."""
+
+    @functools.wraps(function)
+    def checked(*args: Any, **named: Any) -> Any:
+        try:
+            return function(*args, **named)
+        except (MemoryError, ValueError) as error:
+            raise in_pytorchs_words(error) from None
+
+    return checked

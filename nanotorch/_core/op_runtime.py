@@ -19,6 +19,7 @@ from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
 from nanotorch._core.heap import in_pytorchs_words
 from nanotorch._core.inference import InferenceCell, of_inference, refuse_write
 from nanotorch._core.origins import about_operands, ours
+from nanotorch._core.out import CONVERTED
 from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.saving import observe, observers, opened
 from nanotorch._core.sums import HALF, SINGLE
@@ -189,6 +190,11 @@ def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -
 
 def in_words(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:
     """An error of a kernel in PyTorch's words, where they differ from NumPy's."""
+    if inplace and isinstance(error, NotImplementedError) and o.cast and not o.variadic:
+        into = operands[0].dtype
+        kind = dtypes.result_type([x._array if isinstance(x, Tensor) else x for x in operands])
+        if not dtypes.can_cast(kind, into):  # which PyTorch looks at first
+            return RuntimeError(CONVERTED.format(result=kind.char, out=into.char))
     for name, x in zip(o.inputs, operands, strict=True):
         absent = name == o.variadic or (x is None and name in o.optional)
         if not absent and not isinstance(x, Tensor):

@@ -216,6 +216,8 @@ class WithOut(inspect.Signature):
     @property
     def _parameters(self) -> MappingProxyType[str, inspect.Parameter]:
         own = list(inspect.signature(self.function).parameters.values())
+        if any(parameter.name == "out" for parameter in own):
+            return MappingProxyType({parameter.name: parameter for parameter in own})
         last = len(own) - bool(own and own[-1].kind is own[-1].VAR_KEYWORD)
         own.insert(last, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
         return MappingProxyType({parameter.name: parameter for parameter in own})

@@ -78,10 +78,17 @@ def _built(leaves: Iterator[Any], spec: Spec) -> Any:
     return spec.kind(*values) if hasattr(spec.kind, "_fields") else spec.kind(values)
 
 
-def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
-    """The tree with ``function`` of each leaf in its place."""
+def mapped(function: Callable[..., Any], tree: Any, *rests: Any) -> Any:
+    """The tree with ``function`` of each leaf, and of its counterparts in the rest, in its place.
+
+    Raises:
+        ValueError: if the trees are nested in different ways.
+    """
     leaves, spec = flatten(tree)
-    return unflatten(map(function, leaves), spec)
+    others = [flatten(rest) for rest in rests]
+    if any(other != spec for _, other in others):
+        raise ValueError(f"Node type mismatch; expected {spec}, but got {others[0][1]}.")
+    return unflatten(map(function, leaves, *(found for found, _ in others)), spec)
 
 
 def broadcast(tree: Any, spec: Spec) -> list[Any] | None:

@@ -9,6 +9,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_ints
 from nanotorch._core.batch_rules import merged
+from nanotorch._core.heap import within_memory
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, op, public
 from nanotorch._core.tensor import Tensor
@@ -122,6 +123,7 @@ def check_parts(name: str, input: Tensor, dims: int, colon: str) -> None:
             )
 
 
+@within_memory
 def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
     """The means of as many parts as ``size`` says."""
     dims = len(size)

@@ -9,6 +9,7 @@ import numpy as np
 from nanotorch._core.arguments import as_int
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.warned import warn_once
 from nanotorch.ops.creation import ones
 from nanotorch.ops.expanding import flip
 from nanotorch.ops.inplace import copy_
@@ -138,6 +139,13 @@ def multi_dot(tensors: Sequence[Any]) -> Any:
     return reshape(out, shape[int(rows) : 2 - int(columns)])
 
 
+DEPRECATED = (
+    "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+    "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than "
+    "multiple parameters."
+)
+
+
 @public
 def chain_matmul(*matrices: Any) -> Any:
     """`torch.linalg.multi_dot` of matrices given one by one.
@@ -150,6 +158,7 @@ def chain_matmul(*matrices: Any) -> Any:
     for matrix in matrices:
         if matrix.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
+    warn_once(DEPRECATED)
     return multi_dot(matrices) if len(matrices) > 1 else clone(matrices[0])
 
 

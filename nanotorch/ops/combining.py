@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int
+from nanotorch._core.arguments import as_int, named
 from nanotorch._core.batch_rules import matrices, one_by_one
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.heap import within_memory
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, Arrays, method, op, public
 from nanotorch._core.sums import sum_over
@@ -132,57 +133,42 @@ def block_diag(*tensors: Any) -> Any:
     return block_diagonal(given) if given else wrap(np.zeros((1, 0), np.float32))
 
 
-def triangle_indices(
-    name: str, find: Any, row: int, col: int, offset: int, dtype: DType | None, *where: Any
-) -> Tensor:
-    """`tril_indices` and `triu_indices`."""
-    for side, size in (("row", as_int(row)), ("col", as_int(col))):
-        if size < 0:
-            raise RuntimeError(f"{side} must be non-negative, got{size}")
-    kind = dtypes.int64 if dtype is None else dtype
-    if kind.is_floating_point or kind is dtypes.bool_:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{kind.char}'")
-    return leaf(np.stack(find(row, offset, col)).astype(kind.numpy), False, *where)
+def triangle_indices(name: str, find: Any, side: str) -> Any:
+    """`tril_indices` or `triu_indices`."""
 
+    @within_memory
+    def maker(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: DType | None = None,
+        device: Any = None,
+        layout: Any = None,
+    ) -> Tensor:
+        for called, size in (("row", as_int(row)), ("col", as_int(col))):
+            if size < 0:
+                raise RuntimeError(f"{called} must be non-negative, got{size}")
+        kind = dtypes.int64 if dtype is None else dtype
+        if kind.is_floating_point or kind is dtypes.bool_:
+            raise NotImplementedError(f"\"{name}\" not implemented for '{kind.char}'")
+        indices = np.stack(find(row, offset, col)).astype(kind.numpy)
+        return leaf(indices, False, device, layout)
 
-@public
-def tril_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-) -> Tensor:
-    """The indices of a matrix's lower triangle, row by row, ``(2, number)``.
+    named(maker, name).__doc__ = f"""The indices of a matrix's {side} triangle, ``(2, number)``.
 
     Args:
         row, col: the size of the matrix.
-        offset: take that many diagonals more.
+        offset: of the diagonal that bounds the triangle. Default: the main one.
 
     Raises:
         RuntimeError: for negative sizes.
     """
-    return triangle_indices(
-        "tril_indices", np.tril_indices, row, col, offset, dtype, device, layout
-    )
+    return public(maker)
 
 
-@public
-def triu_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-) -> Tensor:
-    """The indices of a matrix's upper triangle, row by row; arguments as for `tril_indices`."""
-    return triangle_indices(
-        "triu_indices", np.triu_indices, row, col, offset, dtype, device, layout
-    )
+tril_indices = triangle_indices("tril_indices", np.tril_indices, "lower")
+triu_indices = triangle_indices("triu_indices", np.triu_indices, "upper")
 
 
 # Distances

@@ -8,6 +8,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination, integer, kind_of
 from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import Size
+from nanotorch._core.heap import within_memory
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.memory import alias
@@ -24,6 +25,7 @@ FORMS = (
 
 
 @method(name="__new__", public=False)
+@within_memory
 def constructed(cls: type[Tensor], *given: Any, device: Any = None) -> Any:
     """A tensor of the default dtype; a view of a tensor that is given in place of sizes.
 

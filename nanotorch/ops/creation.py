@@ -361,6 +361,14 @@ def new_tensor(
     return leaf(array_of(values, dtype or self.dtype), requires_grad, device)
 
 
+def options_of(
+    self: Tensor, dtype: DType | None, device: Any, layout: Any, requires_grad: bool
+) -> dict[str, Any]:
+    """The options of a new tensor, which has the dtype of this one unless another is given."""
+    kind = dtype or self.dtype
+    return {"dtype": kind, "device": device, "layout": layout, "requires_grad": requires_grad}
+
+
 @method(public=False)
 @under_vmap(for_each)
 def new_zeros(
@@ -374,10 +382,7 @@ def new_zeros(
 ) -> Tensor:
     """Zeros of a given shape with the dtype of this tensor."""
     shape = shape_of("new_zeros", sizes, size)
-    kind = dtype or self.dtype
-    return PUBLIC["zeros"](
-        shape, dtype=kind, device=device, layout=layout, requires_grad=requires_grad
-    )
+    return PUBLIC["zeros"](shape, **options_of(self, dtype, device, layout, requires_grad))
 
 
 @method(public=False)
@@ -393,10 +398,7 @@ def new_ones(
 ) -> Tensor:
     """Ones of a given shape with the dtype of this tensor."""
     shape = shape_of("new_ones", sizes, size)
-    kind = dtype or self.dtype
-    return PUBLIC["ones"](
-        shape, dtype=kind, device=device, layout=layout, requires_grad=requires_grad
-    )
+    return PUBLIC["ones"](shape, **options_of(self, dtype, device, layout, requires_grad))
 
 
 @method(public=False)
@@ -412,10 +414,7 @@ def new_empty(
 ) -> Tensor:
     """Arbitrary values of a given shape with the dtype of this tensor."""
     shape = shape_of("new_empty", sizes, size)
-    kind = dtype or self.dtype
-    return PUBLIC["empty"](
-        shape, dtype=kind, device=device, layout=layout, requires_grad=requires_grad
-    )
+    return PUBLIC["empty"](shape, **options_of(self, dtype, device, layout, requires_grad))
 
 
 @method(public=False)
@@ -431,11 +430,5 @@ def new_full(
     requires_grad: bool = False,
 ) -> Tensor:
     """One number in shape ``size`` with the dtype of this tensor."""
-    return PUBLIC["full"](
-        size,
-        fill_value,
-        dtype=dtype or self.dtype,
-        device=device,
-        layout=layout,
-        requires_grad=requires_grad,
-    )
+    options = options_of(self, dtype, device, layout, requires_grad)
+    return PUBLIC["full"](size, fill_value, **options)

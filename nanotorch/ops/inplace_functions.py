@@ -22,6 +22,8 @@ def as_function(name: str) -> Any:
     """The method ``name`` as a function."""
 
     def function(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if name == "addmv_" and isinstance(input, (int, float)) and args:
+            input, args = args[0], (input, *args[1:])  # the former order: its factor first
         need_tensors(input)
         return getattr(Tensor, name)(input, *args, **kwargs)
 

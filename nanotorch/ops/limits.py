@@ -171,6 +171,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
 def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """In-place `clamp`."""
     if not of_one_kind("clamp_", input, min, max):
+        check_kind(input, min, max)
         return clamp_numbers_(input, min, max)
     for limit in (min, max):
         if limit is not None and limit._cell is input._cell:
@@ -179,6 +180,17 @@ def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     # What is written in place has all its operands; a limit that is not given is out of reach.
     least, most = (wrap(np.array(end, kind)) for end in ends(kind))
     return clamp_tensors_(input, least if min is None else min, most if max is None else max)
+
+
+def check_kind(input: Tensor, *limits: Number | None) -> None:
+    """Refuse to write what numbers of a higher kind leave of a tensor."""
+    given = [limit for limit in limits if limit is not None]
+    kind, into = dtypes.result_type([input._array, *given]), input.dtype
+    if not dtypes.can_cast(kind, into):
+        raise RuntimeError(
+            f"result type {kind.char} can't be cast to the desired output type "
+            f"{dtypes.C_NAMES[into.name]}"
+        )
 
 
 def ends(kind: np.dtype) -> tuple[Number, Number]:

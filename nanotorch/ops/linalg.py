@@ -8,7 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.op import Array, method, op
+from nanotorch._core.op import PUBLIC, Array, method, op
 from nanotorch._core.sums import DOUBLE, sum_over, sum_products
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number
@@ -152,7 +152,7 @@ def matrix_norm(
 
 def spectral_norm(A: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:
     """A norm that singular values make."""
-    if A.dtype is dtypes.float16:
+    if A.dtype == dtypes.float16:
         raise NotImplementedError(
             "linalg.matrix_norm: Low precision dtypes not supported. Got Half"
         )
@@ -188,12 +188,24 @@ def norm(
     return vector_norm(input, ord, dim, keepdim, dtype=dtype)
 
 
-@method(name="norm")
+@method(name="norm", public=False)
+def norm_method(
+    self: Tensor,
+    p: Any = "fro",
+    dim: Dims = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    """`torch.norm`."""
+    return torch_norm(self, p, dim, keepdim, dtype=dtype)
+
+
 def torch_norm(
     input: Tensor,
     p: Any = "fro",
     dim: Dims = None,
     keepdim: bool = False,
+    out: Tensor | None = None,
     dtype: DType | None = None,
 ) -> Tensor:
     """The vector norm with exponent ``p`` over all elements, or along ``dim``; "fro" stands for 2.
@@ -204,8 +216,13 @@ def torch_norm(
     Raises:
         RuntimeError: for another word.
     """
+    if out is not None:  # by its place, not by its name
+        return PUBLIC["norm"](input, p, dim, keepdim, out=out, dtype=dtype)  # type: ignore[no-any-return]
     if p == "nuc":
         return matrix_norm(input, p, (0, 1) if dim is None else dim, keepdim, dtype=dtype)  # type: ignore[arg-type]
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     return vector_norm(input, 2 if p == "fro" or p is None else p, dim, keepdim, dtype=dtype)
+
+
+PUBLIC["norm"] = torch_norm

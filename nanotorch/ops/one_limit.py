@@ -11,7 +11,7 @@ from nanotorch._core.op import OPS, Array, method, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.hidden import inplace_form
-from nanotorch.ops.limits import input_share, inside, max_share, min_share
+from nanotorch.ops.limits import check_kind, input_share, inside, max_share, min_share
 
 BY_NUMBERS, BY_TENSORS = OPS["clamp_numbers"].kernel, OPS["clamp_tensors"].kernel
 
@@ -105,6 +105,8 @@ def clamp_min(input: Any, min: Any) -> Any:
 @method
 def clamp_min_(input: Tensor, min: Any) -> Tensor:
     """In-place `clamp_min`."""
+    if isinstance(min, (bool, int, float)):
+        check_kind(input, min)
     result: Tensor = chosen("clamp_min_", input, min, least_number_, least_tensor_)(input, min)
     return result
 
@@ -122,5 +124,7 @@ def clamp_max(input: Any, max: Any) -> Any:
 @method
 def clamp_max_(input: Tensor, max: Any) -> Tensor:
     """In-place `clamp_max`."""
+    if isinstance(max, (bool, int, float)):
+        check_kind(input, max)
     result: Tensor = chosen("clamp_max_", input, max, most_number_, most_tensor_)(input, max)
     return result

@@ -130,7 +130,7 @@ UNRECORDED = (
     "nonzero", "nonzero_static", "quantile", "searchsorted", "signbit",
     "slice_scatter", "softmax", "tensordot",
 )  # fmt: skip
-# What refuses an input whose memory lies partly, or at all, in what is written to; see `Out`.
+# By `Out.overlap`: the functions that refuse inputs in the memory of `out`.
 OVERLAPPING = {
     "part": (
         *ELEMENTWISE, "addr", "cumprod", "cumsum", "frexp", "heaviside", "logcumsumexp", "msort",

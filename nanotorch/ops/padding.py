@@ -33,7 +33,7 @@ def constant_pad(input: Array, pad: tuple[int, ...], value: Number) -> Array:
     if max(pad, default=0) <= 0:
         return input[kept].copy("K")
     kind = input.dtype
-    out = np.full(shape, number_in(value if kind.kind == "b" else float(value), kind), kind)
+    out = np.full(shape, number_in(value, kind), kind)
     into = [slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims]
     out[last(into)] = input[kept]
     return out

@@ -9,6 +9,7 @@ from nanotorch._core.batch_rules import Call, dimensions
 from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn_once
 from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.expanding import common_shape, expand_to
 from nanotorch.ops.matrix import check_vectors, dot, mm, product, vectors_by_vectors
@@ -203,6 +204,13 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return cross_along(input, other, along - input.ndim)
 
 
+WITHOUT_DIM = (
+    "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim "
+    "explicitly or simply use torch.linalg.cross.\nThe default value of dim will change to agree "
+    "with that of linalg.cross in a future release."
+)
+
+
 @method
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross products of vectors along ``dim``, by default the first dimension of size 3.
@@ -215,6 +223,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
+        warn_once(WITHOUT_DIM)
     return linalg_cross(input, other, dim=-1 if dim is None else dim)
 
 

@@ -11,6 +11,7 @@ from nanotorch._core.copying import order_of
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.dtypes import int64
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.heap import within_memory
 from nanotorch._core.op import method, public
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
@@ -172,6 +173,7 @@ def randperm(
 # Like another tensor: of its shape, layout and, by default, dtype
 
 
+@within_memory
 def empty_layout(input: Tensor, dtype: DType | None) -> tuple[Array, Array]:
     """An array like a tensor's, and a view of it whose C order is the order of its memory."""
     kind = input._array.dtype if dtype is None else numpy_dtype(dtype)

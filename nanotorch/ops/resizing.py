@@ -11,7 +11,7 @@ import numpy as np
 from nanotorch._core.arguments import as_ints
 from nanotorch._core.copying import address, owner_of, whole_memory
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.heap import in_pytorchs_words
+from nanotorch._core.heap import within_memory
 from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import method
 from nanotorch._core.origins import wrote
@@ -97,13 +97,11 @@ def sharers(tensor: Tensor) -> list[Tensor]:
     return tensors
 
 
+@within_memory
 def lengthen(tensor: Tensor, together: list[Tensor], count: int) -> None:
     """Give a tensor and those in the same memory one of ``count`` of its elements, zeros behind."""
     old = whole_memory(tensor._array)
-    try:
-        memory = np.zeros(count, tensor._array.dtype)
-    except (MemoryError, ValueError) as error:
-        raise in_pytorchs_words(error) from None
+    memory = np.zeros(count, tensor._array.dtype)
     memory.view(np.uint8)[: old.size] = old
     moved = {
         id(a): np.ndarray(a.shape, a.dtype, memory, address(a) - address(old), a.strides)

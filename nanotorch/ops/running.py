@@ -45,10 +45,26 @@ def product_slope(g: Any, input: Any, out: Any, dim: int) -> Any:
         return blank(g)
     if not bool((input == 0).any()):
         return reverse_cumsum(g * out, dim) / input
+    if not isinstance(input, Tensor):
+        return slope_beside_zeros(g, input, out, dim)
     g, rows = transpose(g, dim, -1), rows_without_one(transpose(input, dim, -1))
     # Row i: how each product depends on element i, as those from there on do.
     slopes = triu(cumprod_along(rows, rows.ndim - 1))
     return transpose(sum_along(unsqueeze(g, -2) * slopes, (slopes.ndim - 1,), False), dim, -1)
+
+
+def slope_beside_zeros(g: Array, input: Array, out: Array, dim: int) -> Array:
+    """The gradient of running products of numbers, of which some are zeros, in linear memory.
+
+    It is 0 behind the first zero. The zero itself counts in the products up to the next one.
+    """
+    zeros = np.cumsum(input == 0, dim)
+    first = (input == 0) & (zeros == 1)
+    without = np.where(first, input.dtype.type(1), input)
+    before = reverse_cumsum(np.where(zeros == 0, g * out, 0), dim)
+    before = before / np.where(zeros == 0, input, input.dtype.type(1))
+    at_first = reverse_cumsum(np.where(zeros > 0, g * cumprod_along(without, dim), 0), dim)
+    return np.where(zeros == 0, before, np.where(first, at_first, input.dtype.type(0)))
 
 
 @op(

@@ -12,6 +12,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.layout import own_dim
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.warned import warn_once
 from nanotorch.ops.arguments import as_number
 
 # Values without repetition
@@ -233,6 +234,13 @@ def check_search(edges: Array, values: Array, right: bool, side: str | None) -> 
         raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'Bool'")
 
 
+SLOW = (
+    "torch.searchsorted(): {0} tensor is non-contiguous, this will lower the performance due to "
+    "extra data copy when converting non-contiguous tensor to contiguous, please use contiguous "
+    "{0} tensor if possible. This message will only appear once per program."
+)
+
+
 @public
 @under_vmap(looped)
 def searchsorted(
@@ -259,6 +267,9 @@ def searchsorted(
     check_search(edges, values, right, side)
     if sorter is not None:
         edges = rearranged(edges, sorter)
+    for which, array in (("input value", values), ("boundary", edges)):
+        if not array.flags.c_contiguous:
+            warn_once(SLOW.format(which))
     found = places(edges, values, right or side == "right")
     return wrap(np.asarray(found).astype(np.int32 if out_int32 else np.int64))
 

@@ -8,6 +8,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.heap import within_memory
 from nanotorch._core.op import Array, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.bessel import kernel as bessel
@@ -17,6 +18,7 @@ NAMES = {"Long": "long int", "Int": "int", "Short": "short int", "Byte": "unsign
          "Char": "signed char", "Bool": "bool"}  # fmt: skip
 
 
+@within_memory
 def window(
     name: str,
     length: int,

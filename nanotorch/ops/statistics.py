@@ -190,7 +190,7 @@ def var_mean_along(
 ) -> tuple[Array, Array]:
     """The kernel of `var_mean`."""
     require_float_input(input, "var_mean")
-    variance, mean = spread_and_mean(input, dim, correction)
+    variance, mean = spread_and_mean(input, dim, correction, "var_mean")
     return like(variance, input, dim, keepdim), like(mean, input, dim, keepdim)
 
 
@@ -214,7 +214,7 @@ def std_mean_along(
 ) -> tuple[Array, Array]:
     """The kernel of `std_mean`."""
     require_float_input(input, "std_mean")
-    variance, mean = spread_and_mean(input, dim, correction)
+    variance, mean = spread_and_mean(input, dim, correction, "std_mean")
     return like(np.sqrt(variance), input, dim, keepdim), like(mean, input, dim, keepdim)
 
 

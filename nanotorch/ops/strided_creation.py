@@ -8,10 +8,11 @@ import numpy as np
 from nanotorch._core.arguments import as_ints
 from nanotorch._core.batch_functions import for_each, under_vmap
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.heap import within_memory
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number, number_or_infinity
-from nanotorch.ops.creation import leaf, numpy_dtype
+from nanotorch.ops.creation import leaf, numpy_dtype, options_of
 
 
 @public
@@ -31,6 +32,7 @@ def scalar_tensor(
 
 
 @public
+@within_memory
 def empty_strided(
     size: Sequence[int],
     stride: Sequence[int],
@@ -117,11 +119,4 @@ def new_empty_strided(
     requires_grad: bool = False,
 ) -> Tensor:
     """`empty_strided` with the dtype of this tensor."""
-    return empty_strided(
-        size,
-        stride,
-        dtype=dtype or self.dtype,
-        device=device,
-        layout=layout,
-        requires_grad=requires_grad,
-    )
+    return empty_strided(size, stride, **options_of(self, dtype, device, layout, requires_grad))

@@ -23,7 +23,7 @@ from nanotorch._core.warned import warn_once
 FLOAT, INT, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 NUMBERS = {float, int, bool}
 PLAIN_SEQUENCES = {list, tuple}
-MOST_DIMENSIONS = 128
+MOST_DIMENSIONS, OF_NUMPY = 128, 64  # of nested lists; of arrays
 # The lowest and highest integer: unsigned types wrap around below zero.
 LIMITS = {
     d.numpy: (int(i.min) or -int(i.max), int(i.max))
@@ -125,7 +125,7 @@ def numbers_of(data: Any) -> tuple[Sequence[Any], tuple[int, ...], set[type]] | 
     if type(data) not in PLAIN_SEQUENCES:
         return None
     values, shape = data, [len(data)]
-    while len(shape) <= MOST_DIMENSIONS:
+    while len(shape) <= OF_NUMPY:
         held = set(map(type, values))
         if held <= NUMBERS:
             return values, tuple(shape), held
@@ -230,6 +230,10 @@ def sizes_of(data: Any) -> tuple[int, ...]:
         if not sizes[-1]:
             break
         data = data[0]
+    if len(sizes) > OF_NUMPY:
+        raise RuntimeError(
+            f"nanotorch's tensors have at most {OF_NUMPY} dimensions, but got {len(sizes)}"
+        )
     return tuple(sizes)
 
 

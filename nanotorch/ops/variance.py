@@ -8,6 +8,7 @@ import numpy as np
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.sums import DOUBLE, sum_over, sum_products
 from nanotorch._core.tensor import Tensor
+from nanotorch._core.warned import warn
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.reduction import NOT_GIVEN, count, mean_along, normal_dims, spread
 
@@ -18,11 +19,21 @@ def require_float_input(input: Array, name: str = "std and var") -> None:
         raise NotImplementedError(f"{name} only support floating point and complex dtypes")
 
 
+NO_FREEDOM = (
+    "{}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+    "factor (input numel divided by output numel)."
+)
 MANY = 8192  # elements, from which on a pass more takes longer than a function more
 
 
-def spread_and_mean(input: Array, dim: tuple[int, ...], correction: float) -> tuple[Array, Array]:
-    """The variance and the mean along dimensions in double precision, for `like`."""
+def spread_and_mean(
+    input: Array, dim: tuple[int, ...], correction: float, name: str
+) -> tuple[Array, Array]:
+    """The variance and the mean along dimensions in double precision, for `like`.
+
+    Warns:
+        UserWarning: of fewer elements than ``correction`` asks for.
+    """
     n, keep = count(input.shape, dim), len(dim) < input.ndim
     values = input.astype(DOUBLE, order="C")
     mean = sum_over(values, dim, keep) / n
@@ -35,6 +46,8 @@ def spread_and_mean(input: Array, dim: tuple[int, ...], correction: float) -> tu
     if squares is None:
         values -= mean
         squares = sum_of_squares(values, dim, keep)
+    if (n if squares.size else 0) <= correction:
+        warn(NO_FREEDOM.format(name))
     return squares / max(n - correction, 0), mean
 
 
@@ -80,7 +93,7 @@ def var_along(
 ) -> Array:
     """The variance along dimensions, or ``overall``, which are then all of them."""
     require_float_input(input)
-    return like(spread_and_mean(input, dim, correction)[0], input, dim, keepdim)
+    return like(spread_and_mean(input, dim, correction, "var")[0], input, dim, keepdim)
 
 
 @op(
@@ -98,7 +111,7 @@ def std_along(
 ) -> Array:
     """The standard deviation along dimensions, or ``overall``."""
     require_float_input(input)
-    return like(np.sqrt(spread_and_mean(input, dim, correction)[0]), input, dim, keepdim)
+    return like(np.sqrt(spread_and_mean(input, dim, correction, "std")[0]), input, dim, keepdim)
 
 
 def spread_arguments(

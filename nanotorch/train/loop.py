@@ -37,7 +37,7 @@ class Callback:
         """After the last step of each epoch, also of one that the end of the training cuts."""
 
     def on_settled(self, loop: "Loop") -> None:
-        """After all `on_step`, and after all `on_epoch`: what is kept now can be gone on from."""
+        """After all `on_step`, and after all `on_epoch`: a run can resume from what is kept now."""
 
     def on_end(self, loop: "Loop") -> None:
         """After the last event."""

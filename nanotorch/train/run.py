@@ -50,7 +50,7 @@ class RunResult:
 
     directory: Path
     status: str
-    """`finished`, `diverged`, or, if it can be gone on with, `interrupted` or `out of time`."""
+    """`finished`, `diverged`, or, if it can resume, `interrupted` or `out of time`."""
     results: dict[str, float]
     exit_code: int
 

@@ -7,4 +7,6 @@ from nanotorch.utils import checkpoint as checkpoint
 from nanotorch.utils import data as data
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = _on_demand("nanotorch.utils", {"nanotorch.utils": "dlpack hooks"})
+    __getattr__, __dir__ = _on_demand(
+        "nanotorch.utils", {"nanotorch.utils": "_pytree dlpack hooks"}
+    )

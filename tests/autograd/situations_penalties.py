@@ -1,6 +1,6 @@
 """Penalties on gradients of networks that are linear in pieces: their gradients are zeros or None.
 
-What counts is that the gradient has a history wherever PyTorch's has, lest `backward` refuse it.
+The gradient has a history wherever PyTorch's has one. `backward` refuses what has none.
 """
 
 import math

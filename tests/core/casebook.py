@@ -11,6 +11,7 @@ from tests.answers import Situation, situations_in, told
 # Each is a module `situations_<name>` here and a file `<name>.json` among the golden ones.
 FILES = [
     "arguments",
+    "beyond",
     "called",
     "copying",
     "creation",

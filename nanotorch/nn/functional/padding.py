@@ -37,7 +37,7 @@ def pad(
             f"padding length {len(numbers)} and input of dimension {input._array.ndim}"
         )
     if mode == "constant":
-        return kernels.constant_pad_nd(input, numbers, 0 if value is None else value)
+        return kernels.constant_pad_nd(input, numbers, 0 if value is None else float(value))
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     return kernels.pad_as(input, numbers, mode)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.heap import within_memory
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.warned import warn
 from nanotorch.nn.functional.pooling import (
@@ -36,6 +37,7 @@ OF_ONE = {
 }
 
 
+@within_memory
 def interpolate(
     input: Tensor,
     size: Sizes = None,
