@@ -195,26 +195,19 @@ def combine_along(input: Array, dim: int, index: Array, src: Array, reduce: str)
     return input
 
 
-@op(
-    input=lambda g: no_derivative("scatter"),
-    src=lambda g: no_derivative("scatter"),
-    node=NO_DERIVATIVE,
-    method=False,
-    public=False,
-    batch=dimensions,
-)
+def combining(name: str) -> dict[str, Any]:
+    """How both forms of `scatter` with `reduce` are declared."""
+    slope = {key: lambda g: no_derivative(name) for key in ("input", "src")}
+    return {**slope, "node": NO_DERIVATIVE, "batch": dimensions}
+
+
+@op(**combining("scatter"), method=False, public=False)
 def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
     """A copy of ``input`` after `combine_along`."""
     return combine_along(np.array(input, order="C"), dim, index, src, reduce)
 
 
-@writer(
-    input=lambda g: no_derivative("scatter_"),
-    src=lambda g: no_derivative("scatter_"),
-    node=NO_DERIVATIVE,
-    overlap=False,
-    batch=dimensions,
-)
+@writer(**combining("scatter_"), overlap=False)
 def scatter_combined_in_place(
     input: Array, dim: int, index: Array, src: Array, reduce: str
 ) -> Array:

@@ -217,7 +217,7 @@ def torch_norm(
         RuntimeError: for another word.
     """
     if out is not None:  # by its place, not by its name
-        return PUBLIC["norm"](input, p, dim, keepdim, out=out, dtype=dtype)  # type: ignore[no-any-return]
+        return PUBLIC["norm"](input, p, dim, keepdim, out=out, dtype=dtype)
     if p == "nuc":
         return matrix_norm(input, p, (0, 1) if dim is None else dim, keepdim, dtype=dtype)  # type: ignore[arg-type]
     if isinstance(p, str) and p != "fro":
