@@ -113,8 +113,9 @@ class Out(NamedTuple):
             self.check(one, result._array, inputs, single)
         for one, result in pairs:
             self.write(one, result._array, inputs)
-        if self.creates:
-            out._set_requires_grad(bool(named.get("requires_grad")))
+        asked = bool(named.get("requires_grad"))
+        if self.creates and (asked or out.is_leaf):
+            out._set_requires_grad(asked)
         return out if single else results._given(outs)
 
     def check_asked(self, asked: dtypes.dtype, given: dtypes.dtype) -> None:
