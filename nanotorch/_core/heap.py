@@ -49,10 +49,13 @@ def within_memory(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which refuses to make too large an array in PyTorch's words."""
 
     @functools.wraps(function)
-    def checked(*args: Any, **named: Any) -> Any:
+    def allocating(*args: Any, **named: Any) -> Any:
         try:
             return function(*args, **named)
         except (MemoryError, ValueError) as error:
-            raise in_pytorchs_words(error) from None
+            told = in_pytorchs_words(error)
+            if told is error:
+                raise
+            raise told from None
 
-    return checked
+    return allocating

@@ -13,7 +13,7 @@ from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.sums import DOUBLE
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.comparison import logical_xor
+from nanotorch.ops.comparison import logical_xor, zero_where
 from nanotorch.ops.creation import zeros_like
 from nanotorch.ops.elementwise import sub
 from nanotorch.ops.gathering import gather_backward
@@ -24,6 +24,7 @@ from nanotorch.ops.reduction import (
     accumulated,
     check_own_dtype,
     cumsum,
+    cumsum_along,
     reverse_cumsum,
     rows_without_one,
     sum,
@@ -58,13 +59,12 @@ def slope_beside_zeros(g: Array, input: Array, out: Array, dim: int) -> Array:
 
     It is 0 behind the first zero. The zero itself counts in the products up to the next one.
     """
-    zeros = np.cumsum(input == 0, dim)
-    first = (input == 0) & (zeros == 1)
-    without = np.where(first, input.dtype.type(1), input)
-    before = reverse_cumsum(np.where(zeros == 0, g * out, 0), dim)
-    before = before / np.where(zeros == 0, input, input.dtype.type(1))
-    at_first = reverse_cumsum(np.where(zeros > 0, g * cumprod_along(without, dim), 0), dim)
-    return np.where(zeros == 0, before, np.where(first, at_first, input.dtype.type(0)))
+    zeros = cumsum_along(input == 0, dim)
+    past, first = zeros > 0, (input == 0) & (zeros == 1)
+    before = reverse_cumsum(zero_where(g * out, past), dim) / input
+    products = cumprod_along(input + first, dim)  # those without the first zero
+    at_first = reverse_cumsum(zero_where(g * products, ~past), dim)
+    return zero_where(before, past) + zero_where(at_first, ~first)
 
 
 @op(

@@ -12,12 +12,15 @@ import nanotorch as torch
 from nanotorch._core.op_runtime import CONSTANTS
 
 
-@pytest.fixture(autouse=True)
-def _no_collector() -> Iterator[None]:
+@pytest.fixture(autouse=True, scope="module")
+def _only_what_is_new() -> Iterator[None]:
+    """The collector looks only at what these tests make, and only when it is called."""
     gc.collect()
+    gc.freeze()
     gc.disable()
     yield
     gc.enable()
+    gc.unfreeze()
 
 
 def graph_of(*outputs: Any) -> list[weakref.ref[Any]]:

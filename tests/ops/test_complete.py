@@ -177,6 +177,7 @@ def missing_rows(ops: dict[str, Op], seen: set[str]) -> set[str]:
     return {name for name in ops if name not in seen | set(ELSEWHERE)}
 
 
+@pytest.mark.slow
 def test_every_operation_is_sampled(
     nodes_of_all_rows: list[OpNode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,6 +225,7 @@ def test_every_golden_answer_is_of_a_sample() -> None:
     assert set(load()) == keys
 
 
+@pytest.mark.slow
 def test_further_outputs_that_formulas_use_are_integers(nodes_of_all_rows: list[OpNode]) -> None:
     """Else the second derivative, which takes them for constants, would be silently wrong."""
     for node in nodes_of_all_rows:
