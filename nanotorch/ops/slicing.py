@@ -31,7 +31,7 @@ def nothing_at(input: Array, items: tuple[Any, ...]) -> Array:
             first = item + (size if item < 0 else 0)
         start += step * first
     memory = whole_memory(input)
-    offset = min(start - address(memory), memory.nbytes)
+    offset = min(max(start - address(memory), 0), memory.nbytes)
     return np.ndarray(shape, input.dtype, memory, offset, strides)
 
 
