@@ -67,6 +67,13 @@ def test_bare_and_recorded(samples: list[Case]) -> None:
 
 @over(LAID_OUT)
 def test_layouts(samples: list[Case]) -> None:
+    """Each sample in one layout, the next one in the next."""
+    each(samples, lambda case: checks.check_layouts(case, [checks.LAYOUTS[case.number % 3]]))
+
+
+@pytest.mark.slow
+@over(LAID_OUT)
+def test_all_layouts(samples: list[Case]) -> None:
     each(samples, checks.check_layouts)
 
 
