@@ -150,9 +150,46 @@ def own_names(name: str, others: Mapping[str, str], named: Mapping[str, Any]) ->
     """Arguments under a function's own names for them."""
     own = {others.get(key, key): value for key, value in named.items()}
     if len(own) < len(named):
-        twice = next(key for key in named if others.get(key) in named)
+        names = [others.get(key, key) for key in named]
+        twice = next(key for key in named if key in others and names.count(others[key]) > 1)
         raise TypeError(f"{name}() got an unexpected keyword argument '{twice}'")
     return own
+
+
+def with_others(
+    name: str,
+    others: Mapping[str, str],
+    named: Mapping[str, Any],
+    given: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The arguments of a function, with those that came by names that are not its own.
+
+    Args:
+        named: the latter.
+        given: the former; what is the default counts as not given.
+        defaults: of all arguments.
+
+    Raises:
+        TypeError: for a name that it does not know, or one for an argument that it was given.
+    """
+    found = {key: value for key, value in given.items() if value is not defaults[key]}
+    for key, value in own_names(name, others, named).items():
+        if key not in defaults or key in found:
+            unknown = next(n for n in named if others.get(n, n) == key)
+            raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
+        found[key] = value
+    return found
+
+
+def by_own_names(function: Any, named: Mapping[str, Any], **given: Any) -> Any:
+    """Call a function again that was given arguments by names that are not its own.
+
+    Methods that are called often ask for them themselves: `exported` takes one more call.
+    """
+    parameters, others = inspect.signature(function).parameters, other_names(list(given))
+    defaults = {key: parameters[key].default for key in given}
+    return function(**with_others(function.__name__, others, named, given, defaults))
 
 
 def refuse_first(function: Callable[..., Any], args: Sequence[Any]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import ABSENT, METHOD, lacking, own_names, refused
+from nanotorch._core.arguments import ABSENT, METHOD, lacking, refused, with_others
 from nanotorch._core.batch_rules import in_batch
 from nanotorch._core.batched import NoValues, Shadow
 from nanotorch._core.bytecode import EMPTY
@@ -161,13 +161,11 @@ def again(
         found |= former_order(
             name, o.inputs, values, scaled, method=method, out=not method and o.out is not None
         )
-    for key, value in own_names(name, others, named).items() if named else ():
-        if key not in o.arguments or (key in found and o.arguments[key].default is EMPTY):
-            unknown = next(n for n in named if others.get(n, n) == key)
-            raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
-        found[key] = value
-    if len(found) < len(given):
-        raise lacking(name, *(key for key in given if key not in found))
+    if named:
+        defaults = {key: argument.default for key, argument in o.arguments.items()}
+        found = with_others(name, others, named, found, defaults)
+    if missing := [key for key in given if key not in found and o.arguments[key].default is EMPTY]:
+        raise lacking(name, *missing)
     function = o.functions[called]
     if o.out is None or out is None:
         return function(**found)

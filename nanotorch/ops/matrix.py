@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import ABSENT, refused
+from nanotorch._core.arguments import ABSENT, by_own_names, refused
 from nanotorch._core.batch_rules import Call
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.sums import OF_BLAS
@@ -306,20 +306,17 @@ def batched(a: Tensor, b: Tensor) -> Tensor:
 
 
 @method
-def matmul(input: Any, other: Any = ABSENT, *, x2: Any = ABSENT) -> Any:
+def matmul(input: Any, other: Any = ABSENT, **named: Any) -> Any:
     """The product of matrices, vectors, or batches of matrices, which broadcast.
-
-    Args:
-        x2: another name of ``other``, without a call between.
 
     Raises:
         RuntimeError: for 0-d tensors, sizes that do not fit, different dtypes.
     """
+    if named:
+        return by_own_names(matmul, named, input=input, other=other)
     if not isinstance(input, Tensor):
         return product_of_arrays(input, other)
     if not isinstance(other, Tensor):
-        if other is ABSENT and x2 is not ABSENT:
-            return matmul(input, x2)
         raise refused(other, "Tensor", ("matmul", "other", 2))
     a, b = input._array.ndim, other._array.ndim
     if a == 2:

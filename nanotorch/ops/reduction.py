@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_ints
+from nanotorch._core.arguments import as_ints, by_own_names
 from nanotorch._core.batch_rules import dimensions, in_rows, leading
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
@@ -116,8 +116,7 @@ def sum(
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
-    axis: Dims = NOT_GIVEN,
-    keepdims: bool = False,
+    **named: Any,
 ) -> Any:
     """The sum of all elements, or along ``dim``.
 
@@ -125,16 +124,15 @@ def sum(
         dim: a dimension or several; None and () stand for all.
         keepdim: keep reduced dimensions with size 1.
         dtype: of the result; default: int64 for integers and bools, else that of ``input``.
-        axis, keepdims: NumPy's names for ``dim`` and ``keepdim``.
 
     Raises:
         IndexError: for a dimension out of range.
     """
+    if named:
+        return by_own_names(sum, named, input=input, dim=dim, keepdim=keepdim, dtype=dtype)
     if dim is NOT_GIVEN:
-        if axis is NOT_GIVEN:
-            return sum_all(input, dtype)
-        dim = axis
-    return sum_along(input, normal_dims(dim, input.ndim), keepdim or keepdims, dtype)
+        return sum_all(input, dtype)
+    return sum_along(input, normal_dims(dim, input.ndim), keepdim, dtype)
 
 
 def count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
@@ -207,18 +205,18 @@ def mean(
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
-    axis: Dims = NOT_GIVEN,
-    keepdims: bool = False,
+    **named: Any,
 ) -> Any:
     """The mean of all elements, or along ``dim``; arguments as for `sum`.
 
     Raises:
         NotImplementedError: for integers, unless ``dtype`` is given.
     """
-    dim = axis if dim is NOT_GIVEN else dim
+    if named:
+        return by_own_names(mean, named, input=input, dim=dim, keepdim=keepdim, dtype=dtype)
     if dim is NOT_GIVEN:
         return mean_all(input, dtype)
-    return mean_along(input, normal_dims(dim, input.ndim), keepdim or keepdims, dtype)
+    return mean_along(input, normal_dims(dim, input.ndim), keepdim, dtype)
 
 
 @op(

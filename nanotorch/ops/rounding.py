@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import ABSENT
+from nanotorch._core.arguments import ABSENT, by_own_names
 from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.op_runtime import in_half, in_single
@@ -315,20 +315,17 @@ def fmod_(self: Tensor, other: Any) -> Tensor:
 
 
 @method
-def div(
-    input: Any, other: Any = ABSENT, *, rounding_mode: str | None = None, x2: Any = ABSENT
-) -> Any:
+def div(input: Any, other: Any = ABSENT, *, rounding_mode: str | None = None, **named: Any) -> Any:
     """``input / other``, broadcasting; without rounding, integers give the default float dtype.
 
     Args:
         rounding_mode: None, "trunc" (to zero) or "floor" (down).
-        x2: another name of ``other``, without a call between.
 
     Raises:
         RuntimeError: for another mode; for an integer divided by 0 with rounding.
     """
-    if other is ABSENT:
-        other = x2
+    if named:
+        return by_own_names(div, named, input=input, other=other, rounding_mode=rounding_mode)
     if rounding_mode is None:
         return true_divide(input, other)
     check_rounding(rounding_mode)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from nanotorch._core.arguments import as_ints
+from nanotorch._core.arguments import as_ints, by_own_names
 from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.batch_rules import Call, dimensions, new_dimension, shifted
 from nanotorch._core.batched import Batch, Batched, batched
@@ -294,18 +294,20 @@ def distinct_dims(dim: Sequence[int], ndim: int) -> tuple[int, ...]:
 
 
 @method
-def squeeze(input: Any, *dims: Any, dim: Any = None, axis: Any = None) -> Any:
+def squeeze(input: Any, *dims: Any, dim: Any = None, **named: Any) -> Any:
     """Without dimensions of size 1: without all of them, or those among ``dim``.
 
     Args:
         dim: a dimension or several.
-        axis: NumPy's name for it.
     """
-    dim = axis if dim is None else dim
-    if dim is None:
-        if not dims:
-            return squeeze_all(input)
+    if named:
+        return by_own_names(squeeze, named, input=input, dim=dims or dim)
+    if dims:
+        if dim is not None:
+            raise TypeError("squeeze() got an unexpected keyword argument 'dim'")
         dim = dims[0] if len(dims) == 1 else dims
+    elif dim is None:
+        return squeeze_all(input)
     if isinstance(dim, (tuple, list)):
         return squeeze_several(input, tuple(dim))
     return squeeze_one(input, dim)

@@ -1,5 +1,6 @@
 """Further names by which functions know their arguments, such as NumPy's ``axis``."""
 
+from inspect import CO_VARKEYWORDS
 from types import FunctionType
 
 from nanotorch._core.arguments import exported, other_names
@@ -24,5 +25,6 @@ def provide() -> None:
         if isinstance(function, FunctionType) and function not in generated:
             code = function.__code__
             further = other_names(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
-            if further and name[:2] != "__" and name not in (*PLAIN, "unflatten"):
+            itself = code.co_flags & CO_VARKEYWORDS or name in (*PLAIN, "unflatten")
+            if further and name[:2] != "__" and not itself:
                 setattr(Tensor, name, exported(Tensor.__module__, f"Tensor.{name}", function))

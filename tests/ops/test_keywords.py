@@ -59,7 +59,12 @@ def test_names_of_arguments(path: str) -> None:
         "torch.prod(x, axis=0, dim=0)", "torch.prod(x, 0, axis=0)", "torch.max(x, axis=0, dim=0)",
         "torch.add(x, x, x2=x)", "torch.unsqueeze(x, 0, axis=0)", "x.unsqueeze(axis=0, x=1)",
         "torch.add(x, x, bad=1)", "x.unsqueeze(bad=1)", "torch.flatten(x, bad=1)",
-        "torch.chunk(x, x=x, chunks=2)",
+        "torch.chunk(x, x=x, chunks=2)", "torch.matmul(x, x, x2=x)", "x.matmul(x, x2=x)",
+        "torch.matmul(x, other=x, x2=x)", "torch.div(x, x, x2=x)", "x.div(x, x2=x)",
+        "torch.mean(x, 0, axis=0)", "torch.mean(x, dim=0, axis=0)", "x.mean(0, axis=1)",
+        "torch.sum(x, 0, axis=0)", "x.sum(0, axis=1)", "x.sum(0, True, keepdims=True)",
+        "x.sum(dim=0, axis=0)", "x.sum(named=1)", "torch.mean(a=x, x=x)",
+        "x.squeeze(0, axis=0)", "x.squeeze(0, dim=0)", "torch.squeeze(x, dim=0, axis=0)",
     ],
 )  # fmt: skip
 def test_what_is_given_twice_or_unknown(call: str) -> None:
