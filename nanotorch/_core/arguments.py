@@ -245,6 +245,15 @@ def lacking(name: str, *arguments: str) -> TypeError:
     )
 
 
+def surplus(name: str, least: int, most: int, given: int) -> TypeError:
+    """The error for more arguments by place than a function takes."""
+    takes = f"{most}" if least == most else f"from {least} to {most}"
+    several, were = "s" * (most != 1), "was" if given == 1 else "were"
+    return TypeError(
+        f"{name}() takes {takes} positional argument{several} but {given} {were} given"
+    )
+
+
 def require_bool(value: object, place: Place | None) -> None:
     """Raise `TypeError` unless ``value`` is one of Python's own bools."""
     if value is not True and value is not False:

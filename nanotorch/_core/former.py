@@ -6,6 +6,9 @@ It still takes it, and so do these here: numbers come before the tensors that th
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from nanotorch._core.arguments import surplus
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.warned import warn_once
 
@@ -15,6 +18,7 @@ SCALES = {
     **dict.fromkeys(("addcdiv", "addcmul"), ("value",)),
     **dict.fromkeys(("addbmm", "addmm", "addmv", "addr", "baddbmm"), ("beta", "alpha")),
 }
+NUMBERS = (bool, int, float, np.generic)
 DEPRECATED = (
     "This overload of {0} is deprecated:\n\t{0}({1})\nConsider using "
     "one of the following signatures instead:\n\t{0}({2})"
@@ -49,25 +53,19 @@ def former_order(
     if scales[0] == "beta" and not method:
         order = ["beta", first, *scales[1:], *others]
     found = dict(zip(order, values, strict=False))
-    numbers = ("other",)  # may be numbers today, too
+    kinds = {"other": (Tensor, *NUMBERS), **dict.fromkeys(scales, NUMBERS)}
     if (
         scaled
         or len(values) > len(order)
-        or any(
-            isinstance(value, Tensor) is (key in scales) and key not in numbers
-            for key, value in found.items()
-        )
+        or not all(isinstance(value, kinds.get(key, Tensor)) for key, value in found.items())
     ):
-        count, given = len(tensors) - method, len(values) - method
-        raise TypeError(
-            f"{name}() takes {count} positional argument{'s' * (count > 1)} but {given} "
-            f"{'were' if given > 1 else 'was'} given"
-        )
-    kinds = [f"{'Number' if key in scales else 'Tensor'} {key}" for key in order]
+        count = len(tensors) - method
+        raise surplus(name, count, count, len(values) - method)
+    named = [f"{'Number' if key in scales else 'Tensor'} {key}" for key in order]
     today = [f"Tensor {key}" for key in tensors]
     optional = [f"Number {key} = 1" for key in SCALES[name.removesuffix("_")]]
     last = ["Tensor out = None"] * out
-    formerly = [*kinds[method:], *(["*"] * out), *last]
+    formerly = [*named[method:], *(["*"] * out), *last]
     told = [", ".join(part) for part in (formerly, [*today[method:], "*", *optional, *last])]
     warn_once(DEPRECATED.format(name, *told), "former order")
     return found

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import ABSENT, METHOD, lacking, refused, with_others
+from nanotorch._core.arguments import ABSENT, METHOD, lacking, refused, surplus, with_others
 from nanotorch._core.batch_rules import in_batch
 from nanotorch._core.batched import NoValues, Shadow
 from nanotorch._core.bytecode import EMPTY
 from nanotorch._core.detached import DETACHED, is_since
 from nanotorch._core.dtypes import Number
-from nanotorch._core.former import former_order
+from nanotorch._core.former import SCALES, former_order
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
 from nanotorch._core.heap import in_pytorchs_words
@@ -137,30 +137,33 @@ def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
 def again(
     o: "Op",
     called: str,
-    former: Sequence[Any],
+    more: Sequence[Any],
     others: Mapping[str, str],
     named: Mapping[str, Any],
     out: Any,
     **given: Any,
 ) -> Any:
     """Call a function of an operation that was given ``out``, arguments by names that are not its
-    own or in their former order, or too few.
+    own or in their former order, too few or too many.
 
     Args:
         called: which of its functions.
-        former: further arguments by place, None where there is none.
+        more: further arguments by place.
         others: the further names of its arguments.
         named: arguments by names that are not its own.
         given: its own arguments, `ABSENT` where a required one is.
     """
     name, method = called.removeprefix(METHOD), called.startswith(METHOD)
     found = {key: value for key, value in given.items() if value is not ABSENT}
-    if further := [value for value in former if value is not None]:
-        values = [*(given[key] for key in o.inputs), *further]
+    if more:
+        places = [key for key, argument in o.arguments.items() if not argument.keyword_only]
+        values = [*(given[key] for key in places), *more]
+        if o.name not in SCALES:
+            least = [o.arguments[key].default for key in places].count(EMPTY)
+            raise surplus(name, least - method, len(places) - method, len(values) - method)
         scaled = any(given[key] is not o.arguments[key].default for key in o.statics)
-        found |= former_order(
-            name, o.inputs, values, scaled, method=method, out=not method and o.out is not None
-        )
+        out_too = not method and o.out is not None
+        found |= former_order(name, places, values, scaled, method=method, out=out_too)
     if named:
         defaults = {key: argument.default for key, argument in o.arguments.items()}
         found = with_others(name, others, named, found, defaults)

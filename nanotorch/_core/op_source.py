@@ -51,16 +51,14 @@ def source(o: "Op", called: str) -> str:
 
 def accepting_more(o: "Op", called: str, source: str) -> str:
     """The operation with `out`, further names of its arguments, and their former order."""
-    scales = SCALES.get(o.name, ())
     method = called.startswith(METHOD)
     out = o.out is not None and not method
     renamed = other_names(list(o.arguments)[method:]) if method or o.public or o.out else {}
-    if not (scales or renamed or out):
+    if not (renamed or out or o.name in SCALES):
         return source
     by_place: list[str] = []
     by_name: list[str] = []
-    asked = ["named"]
-    former = [f"former_{name}" for name in scales]
+    asked = ["named", "more"]
     optional = False  # all arguments after one that may come by another name
     for name, a in o.arguments.items():
         optional |= name in renamed.values()
@@ -71,20 +69,14 @@ def accepting_more(o: "Op", called: str, source: str) -> str:
                 asked.append(f"{name} is ABSENT")
         part = name if default != "ABSENT" and a.default is EMPTY else f"{name}={default}"
         (by_name if a.keyword_only else by_place).append(part)
-    if scales:  # the numbers stand behind what makes them refused by place, which is faster
-        asked.append(f"{former[0]} is not None")
-        by_place += [*(f"{name}=None" for name in former), *by_name]
-        by_name = []
     if out:
         by_name.append("out=None")
         asked.append("out is not None")
-    if by_name:
-        by_place += ["*", *by_name]
     given = "".join([f", {n}={n}" for n in o.arguments])
-    held = f"[{', '.join(former)}], {renamed}, named, {'out' if out else None}"
+    held = f"more, {renamed}, named, {'out' if out else None}"
     head, _, body = source.partition("(")
     return (
-        f"{head}({', '.join(by_place)}, **named):\n"
+        f"{head}({', '.join([*by_place, '*more', *by_name])}, **named):\n"
         f"    if {' or '.join(asked)}:\n"
         f"        return again(this_op, {called!r}, {held}{given})\n"
         f"{body.partition('):' + chr(10))[2]}"

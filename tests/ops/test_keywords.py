@@ -89,6 +89,33 @@ def test_missing_arguments_are_named() -> None:
         assert str(raised.value) == told
 
 
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("torch.exp(x, x)", "exp() takes 1 positional argument but 2 were given"),
+        ("torch.exp(x, x, x)", "exp() takes 1 positional argument but 3 were given"),
+        ("torch.atan2(x, x, x)", "atan2() takes 2 positional arguments but 3 were given"),
+        ("torch.unsqueeze(x, 0, 0)", "unsqueeze() takes 2 positional arguments but 3 were given"),
+        ("x.unsqueeze(0, 0)", "unsqueeze() takes 1 positional argument but 2 were given"),
+        ("torch.add(x, x, x, x)", "add() takes 2 positional arguments but 4 were given"),
+        ("torch.add(x, x, None)", "add() takes 2 positional arguments but 3 were given"),
+        ("torch.add(x, x, None, 5)", "add() takes 2 positional arguments but 4 were given"),
+        ("torch.add(x, None, x)", "add() takes 2 positional arguments but 3 were given"),
+        ("x.add_(None, x)", "add_() takes 1 positional argument but 2 were given"),
+        ("torch.sub(x, x, None, 5)", "sub() takes 2 positional arguments but 4 were given"),
+        ("torch.addmm(x, x, x, None, None, 0, 7)", "addmm() takes "),
+        ("torch.addmm(x, x, x, None)", "addmm() "),
+        ("torch.addmm(x, x, x, former_beta=None)", "addmm() "),
+        ("torch.addcmul(x, x, x, former_value=None)", "addcmul() "),
+    ],
+)
+def test_more_arguments_than_there_are(call: str, told: str) -> None:
+    """Refused as in PyTorch; where its words are others, they begin like this."""
+    with pytest.raises(TypeError) as raised:
+        eval(call, {"torch": torch, "x": torch.ones(2, 2)})
+    assert str(raised.value).startswith(told)
+
+
 def test_a_wrong_argument_by_another_name_is_refused_by_its_own() -> None:
     """The message names the function that was called, and the argument."""
     x = torch.ones(2, 2)
