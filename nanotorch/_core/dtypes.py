@@ -189,6 +189,23 @@ def of_number(value: Number | np.generic) -> dtype:
     return int64 if isinstance(value, int) else default.dtype
 
 
+def refuse_beyond(value: Number) -> None:
+    """Refuse an integer that no type holds, unsigned ones included.
+
+    Raises:
+        OverflowError: in Python's words for its conversion.
+    """
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        below = "can't convert negative int to unsigned"
+        raise OverflowError("int too big to convert" if value > 0 else below)
+
+
+def array_of_number(value: Number, kind: np.dtype) -> np.ndarray:
+    """A Python number as a 0-d array; integers beyond the ends of the type wrap around."""
+    refuse_beyond(value)
+    return np.array(value).astype(kind)
+
+
 def result_type(arrays: Iterable[Any]) -> dtype:
     """The dtype of an operation on these operands (ndarrays or Python numbers).
 

@@ -48,7 +48,7 @@ def constant(value: Number, kind: np.dtype) -> Tensor:
     if found is None:
         if len(CONSTANTS) > 1000:
             CONSTANTS.clear()
-        found = CONSTANTS[key] = wrap(np.array(value).astype(kind))
+        found = CONSTANTS[key] = wrap(dtypes.array_of_number(value, kind))
         found._is_number = True
     return found
 
@@ -117,6 +117,30 @@ def not_a_tensor(value: Any) -> TypeError:
 OF_NUMBERS = ("add", "floor_divide", "mul", "sub", "true_divide")
 
 
+def of_numbers(a: Number, b: Number) -> np.dtype:
+    """The dtype in which the first of two Python numbers is a tensor beside the second.
+
+    Raises:
+        OverflowError: for an integer that no type holds.
+        RuntimeError: for one that only an unsigned type holds, unless the other is a float.
+    """
+    if not (a >= 2**63 or b >= 2**63):
+        return dtypes.of_number(a).numpy
+    for value in (a, b):
+        dtypes.refuse_beyond(value)
+    large = [isinstance(value, int) and value >= 2**63 for value in (a, b)]
+    if any(large) and not isinstance(a, float) and not isinstance(b, float):
+        names = [
+            "UInt64" if unsigned else dtypes.of_number(value).char
+            for value, unsigned in zip((a, b), large, strict=True)
+        ]
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{names[0]} and {names[1]}"
+        )
+    return dtypes.of_number(b if large[0] else a).numpy
+
+
 def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
     """The kernel on bare arrays, as formulas call it outside a recorded pass."""
     within = arguments[0] if o.variadic else arguments
@@ -127,7 +151,7 @@ def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
         if any(isinstance(x, Shadow) for x in within):
             raise NoValues
         if o.name in OF_NUMBERS and all(isinstance(x, (bool, int, float)) for x in within[:2]):
-            first = np.array(within[0]).astype(dtypes.of_number(within[0]).numpy)
+            first = dtypes.array_of_number(within[0], of_numbers(*within[:2]))
             return o.functions[o.name](wrap(first), *within[1:], **named)
         if len(within):
             raise not_a_tensor(arguments[0])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import Place, kind_of, refused
-from nanotorch._core.dtypes import Number
+from nanotorch._core.dtypes import Number, refuse_beyond
 from nanotorch._core.tensor import Tensor
 
 LARGEST = {np.dtype(name): float(np.finfo(name).max) for name in ("float16", "float32", "float64")}
@@ -78,8 +78,7 @@ def number_in(value: Number, kind: np.dtype) -> Any:
         RuntimeError: for a number beyond the limits of the type.
         OverflowError: for an integer that no type holds.
     """
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        raise OverflowError("int too big to convert")
+    refuse_beyond(value)
     if kind.kind == "f":
         fits = abs(value) <= LARGEST[kind] or not math.isfinite(value)
     elif kind.kind == "b":

@@ -28,7 +28,7 @@ def comparison_in_place(name: str, compare: Compared) -> tuple[Any, Any]:
     def by_number(input: Array, value: dtypes.Number) -> Array:
         """The comparison with a number, written in place."""
         kind = dtypes.result_type([input, value]).numpy
-        return compare(input.astype(kind, copy=False), np.asarray(value).astype(kind))
+        return compare(input.astype(kind, copy=False), dtypes.array_of_number(value, kind))
 
     def by_tensor(input: Array, other: Array) -> Array:
         """The comparison with a tensor, written in place."""

@@ -14,7 +14,7 @@ from nanotorch._core.arguments import named
 from nanotorch._core.batch_functions import in_place, under_vmap
 from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.batched import NoValues, stand_for
-from nanotorch._core.dtypes import Number
+from nanotorch._core.dtypes import Number, refuse_beyond
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import Array, method, node_class, op
@@ -93,6 +93,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         RuntimeError: if the shapes do not fit, or the tensor must not be written to.
     """
     if not isinstance(other, Tensor) and isinstance(other, (bool, int, float)):
+        refuse_beyond(other)
         other = wrap(np.array(other))
     return copied_into(self, other)
 

@@ -188,7 +188,7 @@ def copysign_tensor(input: Array, other: Array) -> Array:
 )
 def copysign_number(input: Array, other: float) -> Array:
     """``input`` with the sign of a number."""
-    return np.copysign(input, input.dtype.type(other))
+    return np.copysign(input, dtypes.array_of_number(other, input.dtype))
 
 
 SIGN_FORMS = (
@@ -253,7 +253,7 @@ def xlogy_tensors(input: Array, other: Array) -> Array:
 )
 def number_xlogy(other: Array, input: float) -> Array:
     """`xlogy` of a number by a tensor."""
-    return times_log(np.asarray(other.dtype.type(input)), other)
+    return times_log(dtypes.array_of_number(input, other.dtype), other)
 
 
 @op(
@@ -266,7 +266,7 @@ def number_xlogy(other: Array, input: float) -> Array:
 )
 def xlogy_number(input: Array, other: float) -> Array:
     """`xlogy` of a tensor by a number."""
-    return times_log(input, input.dtype.type(other))
+    return times_log(input, dtypes.array_of_number(other, input.dtype))
 
 
 XLOGY_FORMS = (

@@ -9,6 +9,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination
 from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import Array, method, op
+from nanotorch._core.op_runtime import number
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import number_in
@@ -104,7 +105,7 @@ def pow_base(exponent: Array, input: Any) -> Array:
     """``input ** exponent`` for a Python number ``input``."""
     exponent = exponent.astype(dtypes.result_type([exponent, input]).numpy, copy=False)
     refuse_bool(exponent, "\"pow\" not implemented for 'Bool'")
-    base = np.array(input).astype(exponent.dtype)
+    base = number(input, exponent.dtype)
     return whole_power(base, exponent) if exponent.dtype.kind == "i" else np.power(base, exponent)
 
 

@@ -144,7 +144,7 @@ def arrays_of(*given: Any) -> list[Array]:
     return [
         x
         if isinstance(x, np.ndarray)
-        else np.array(x).astype(bool if isinstance(x, bool) else kind)
+        else dtypes.array_of_number(x, np.dtype(bool) if isinstance(x, bool) else kind)
         for x in held
     ]
 

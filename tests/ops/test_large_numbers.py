@@ -1,0 +1,49 @@
+"""Python's integers know no end, those of tensors do."""
+
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+
+ABOVE = "int too big to convert"
+BELOW = "can't convert negative int to unsigned"
+CALLS = [
+    "x + n", "n + x", "x * n", "n - x", "x / n", "n / i", "n // i", "n // x", "x % n", "n ** x",
+    "x > n", "i == n", "x.copy_(n)", "i.copy_(n)", "x.mul_(n)", "x.gt_(n)", "torch.isin(x, n)",
+    "torch.isin(n, i)", "torch.searchsorted(x, n)", "torch.pow(n, i)", "torch.add(n, 1)",
+    "torch.add(1.5, n)", "torch.mul(True, n)", "x.fill_(n)", "torch.xlogy(n, x)",
+    "torch.xlogy(x, n)", "torch.copysign(x, n)",
+]  # fmt: skip
+
+
+def given(call: str, n: Any) -> Any:
+    x, i = torch.ones(2), torch.tensor([3])
+    return eval(call, {"torch": torch, "x": x, "i": i, "n": n})
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("n", "told"), [(2**64, ABOVE), (10**400, ABOVE), (-(2**63) - 1, BELOW)])
+def test_what_no_type_holds(call: str, n: int, told: str) -> None:
+    with pytest.raises(OverflowError, match=told):
+        given(call, n)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("torch.add(n, 1)", "UInt64 and Long"),
+        ("torch.add(1, n)", "Long and UInt64"),
+        ("torch.floor_divide(n, 2)", "UInt64 and Long"),
+        ("torch.add(True, n)", "Bool and UInt64"),
+    ],
+)
+def test_what_only_an_unsigned_type_holds(call: str, told: str) -> None:
+    with pytest.raises(RuntimeError, match=f"attempted to promote {told}$"):
+        given(call, 2**63)
+
+
+def test_large_numbers_beside_floats() -> None:
+    assert given("torch.add(n, 1.5)", 2**63).tolist() == 2.0**63
+    assert given("x.copy_(n)", 2**63).tolist() == [2.0**63] * 2
+    assert given("n + x", 2**64 - 1).tolist() == [2.0**64] * 2
