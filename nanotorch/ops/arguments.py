@@ -55,11 +55,12 @@ def given_tensors(given: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
-def as_number(value: Any, place: Place | None = None) -> Any:
+def as_number(value: Any, place: Place | None = None, wanted: str = "Number") -> Any:
     """An argument that is a number: Python's, NumPy's, or that of a 0-d tensor.
 
     Args:
         place: whose argument it is; default: see `place_of`.
+        wanted: what the message calls it.
 
     Raises:
         TypeError: for anything else.
@@ -68,7 +69,7 @@ def as_number(value: Any, place: Place | None = None) -> Any:
         return value
     if isinstance(value, np.generic) or (isinstance(value, Tensor) and value._array.ndim == 0):
         return value.item()
-    raise refused(value, "Number", place)
+    raise refused(value, wanted, place)
 
 
 def number_in(value: Number, kind: np.dtype) -> Any:

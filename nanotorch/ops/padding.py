@@ -12,7 +12,7 @@ from nanotorch._core.batch_rules import merged
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import number_in
+from nanotorch.ops.arguments import as_number, number_in
 from nanotorch.ops.taps import RESAMPLE, RESAMPLE_TIED, Maps, Taps, along
 from nanotorch.ops.windows import last
 
@@ -61,7 +61,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Ten
     for size, before, after in zip(shape[::-1], pad[::2], pad[1::2], strict=False):
         if size + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
-    result: Tensor = constant_pad(input, pad, value)
+    result: Tensor = constant_pad(input, pad, as_number(value))
     return result
 
 

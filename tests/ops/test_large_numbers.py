@@ -47,3 +47,22 @@ def test_large_numbers_beside_floats() -> None:
     assert given("torch.add(n, 1.5)", 2**63).tolist() == 2.0**63
     assert given("x.copy_(n)", 2**63).tolist() == [2.0**63] * 2
     assert given("n + x", 2**64 - 1).tolist() == [2.0**64] * 2
+
+
+def test_integers_around_integers() -> None:
+    """They are not rounded to floats on their way, but by `pad`, whose argument is one."""
+    i, large = torch.tensor([3]), 2**53 + 1
+    pad: Any = torch.nn.functional.pad
+    assert torch.constant_pad_nd(i, (1, 1), large).tolist() == [large, 3, large]
+    assert torch.constant_pad_nd(i.to(torch.uint8), (1, 0), -1).tolist() == [255, 3]
+    assert pad(i, (1, 1), value=large).tolist() == [2**53, 3, 2**53]
+    with pytest.raises(RuntimeError, match="type uint8_t without overflow"):
+        pad(i.to(torch.uint8), (1, 0), value=-1)
+    with pytest.raises(OverflowError, match=ABOVE):
+        torch.constant_pad_nd(i, (1, 1), 10**40)
+    told = r"constant_pad_nd\(\): argument 'value' \(position 3\) must be Number, not NoneType"
+    with pytest.raises(TypeError, match=told):
+        torch.constant_pad_nd(i, (1, 1), None)
+    told = r"pad\(\): argument 'value' \(position 4\) must be float, not str"
+    with pytest.raises(TypeError, match=told):
+        pad(i, (1, 1), value="a")

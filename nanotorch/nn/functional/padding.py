@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from nanotorch._core.arguments import as_ints, refused
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import padding as kernels
+from nanotorch.ops.arguments import as_number
 
 
 def pad(
@@ -37,7 +38,8 @@ def pad(
             f"padding length {len(numbers)} and input of dimension {input._array.ndim}"
         )
     if mode == "constant":
-        return kernels.constant_pad_nd(input, numbers, 0 if value is None else float(value))
+        number = 0 if value is None else as_number(value, ("pad", "value", 4), "float")
+        return kernels.constant_pad_nd(input, numbers, float(number))
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     return kernels.pad_as(input, numbers, mode)
