@@ -14,19 +14,29 @@ from nanotorch.nn import functional as F
 from tests.ops.samples import TABLE
 from tests.ops.sampling import Call, Row, Sample, find, is_inplace, weights_like
 
-# Made of several operations whose results are rounded in between, or with a gradient that
-# magnifies the rounding of the result by which it is computed, as PyTorch's are.
-COMPOSED = {
-    "bilinear", "corrcoef", "cosine_embedding_loss", "cosine_similarity", "cov",
-    "cumprod", "cumprod_", "einsum", "gaussian_nll_loss", "gradient",
-    "index_reduce", "index_reduce_", "kl_div", "linalg.householder_product",
-    "local_response_norm", "logcumsumexp", "logsumexp", "lp_pool1d", "lp_pool2d", "lp_pool3d",
-    "prod",
-    "scaled_dot_product_attention", "scatter_reduce", "scatter_reduce_", "softmax",
-    "special.erfcx", "special.ndtr", "tanhshrink", "trapezoid", "triplet_margin_loss",
+# What lies further apart, as PyTorch's does. Results of several operations that are rounded in
+# between: differences of rounded numbers, products of rounded products.
+RESULTS = {
+    "bilinear", "gradient", "special.ndtr", "tanhshrink", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 }  # fmt: skip
-ROWS = {name: row for name, row in TABLE.items() if row.torch is not None and name not in COMPOSED}
+# Gradients that are computed from a rounded result or norm, whose rounding they magnify.
+GRADIENTS = {"corrcoef", "cosine_similarity", "gradient", "logcumsumexp", "logsumexp"}
+# Of large numbers: squares and products that overflow in between.
+LARGE_RESULTS = {
+    *RESULTS, "corrcoef", "cosine_embedding_loss", "cosine_similarity", "cov", "einsum",
+    "gaussian_nll_loss", "kl_div", "lp_pool1d", "lp_pool2d", "trapezoid",
+}  # fmt: skip
+LARGE_GRADIENTS = {
+    *GRADIENTS, "bilinear", "cosine_embedding_loss", "cov", "cumprod", "cumprod_", "einsum",
+    "gaussian_nll_loss", "index_reduce", "index_reduce_", "local_response_norm", "lp_pool1d",
+    "lp_pool2d", "scatter_reduce", "scatter_reduce_", "softmax",
+}  # fmt: skip
+# What refuses half precision with a RuntimeError; a NotImplementedError is it everywhere.
+FLOAT_AND_DOUBLE = {
+    "linalg.lstsq", "linalg.matrix_rank", "linalg.pinv", "nanquantile", "pinverse", "quantile",
+}  # fmt: skip
+ROWS = {name: row for name, row in TABLE.items() if row.torch is not None}
 
 
 def outcome(
@@ -77,8 +87,16 @@ def apart(half: np.ndarray, single: np.ndarray, whole: bool) -> float:
 
 
 @pytest.mark.filterwarnings("ignore:cov")
-@pytest.mark.parametrize("scale", [pytest.param(1, marks=pytest.mark.slow), 100])
-def test_half_precision_is_rounded_once(scale: float) -> None:
+@pytest.mark.parametrize(
+    ("scale", "results", "gradients"),
+    [
+        pytest.param(1, RESULTS, GRADIENTS, marks=pytest.mark.slow),
+        (100, LARGE_RESULTS, LARGE_GRADIENTS),
+    ],
+)
+def test_half_precision_is_rounded_once(
+    scale: float, results: set[str], gradients: set[str]
+) -> None:
     wrong = []
     for name, row in ROWS.items():
         for sample in row.samples:
@@ -86,12 +104,15 @@ def test_half_precision_is_rounded_once(scale: float) -> None:
                 continue
             try:
                 half = outcome(name, row, sample, "float16", scale)
-            except (NotImplementedError, RuntimeError):  # PyTorch has it for float and double only
+            except RuntimeError as error:
+                if type(error) is RuntimeError and name not in FLOAT_AND_DOUBLE:
+                    raise
                 continue
             single = outcome(name, row, sample, "float32", scale)
-            for results, exact, whole in zip(half, single, (False, True), strict=True):
-                units = [apart(a, b, whole) for a, b in zip(results, exact, strict=True)]
-                if not max(units, default=0) <= (4 if whole else 2):
+            for found, exact, whole in zip(half, single, (False, True), strict=True):
+                units = [apart(a, b, whole) for a, b in zip(found, exact, strict=True)]
+                exempt = name in (gradients if whole else results)
+                if not exempt and not max(units, default=0) <= (4 if whole else 2):
                     wrong.append(f"{name}({sample}): {units}")
     assert not wrong
 
