@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nanotorch._core.heap import in_pytorchs_words
+from nanotorch._core.heap import refuse_size
 
 if TYPE_CHECKING:
     from nanotorch._core.out import Out
@@ -136,10 +136,8 @@ def exported(
             refuse_first(function, args)
             raise
         except (MemoryError, ValueError) as error:
-            told = in_pytorchs_words(error)
-            if told is error:
-                raise
-            raise told from None
+            refuse_size(error)
+            raise
         return rule.fill(function, out, args, named)
 
     accepting.__module__, accepting.__qualname__ = home, name

@@ -45,17 +45,21 @@ def in_pytorchs_words(error: Exception) -> Exception:
     return error
 
 
+def refuse_size(error: Exception) -> None:
+    """Raise the error in PyTorch's words, if it is NumPy's about too large an array."""
+    if in_pytorchs_words(error) is not error:  # no name for it: its frame would hold it
+        raise in_pytorchs_words(error) from None
+
+
+def allocated(make: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """What ``make`` makes; it refuses too large an array in PyTorch's words."""
+    try:
+        return make(*args, **named)
+    except (MemoryError, ValueError) as error:
+        refuse_size(error)
+        raise
+
+
 def within_memory(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which refuses to make too large an array in PyTorch's words."""
-
-    @functools.wraps(function)
-    def allocating(*args: Any, **named: Any) -> Any:
-        try:
-            return function(*args, **named)
-        except (MemoryError, ValueError) as error:
-            told = in_pytorchs_words(error)
-            if told is error:
-                raise
-            raise told from None
-
-    return allocating
+    """The function, whose arrays are `allocated`."""
+    return functools.wraps(function)(lambda *args, **named: allocated(function, *args, **named))

@@ -22,10 +22,10 @@ from nanotorch._core.copying import order_of
 from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.heap import in_pytorchs_words
+from nanotorch._core.heap import allocated, refuse_size
 from nanotorch._core.inference import InferenceCell
 from nanotorch._core.layout import strided
-from nanotorch._core.op import PUBLIC, method, public
+from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch._core.warned import warn
 from nanotorch.ops.arguments import as_number, need_tensors, number_in
@@ -278,8 +278,9 @@ def like(name: str, make: Any) -> Any:
             return leaf(make(array, kind, order), requires_grad, device, layout)
         except NoValues:
             return like_all(maker, input, dtype=dtype, requires_grad=requires_grad)
-        except MemoryError as error:
-            raise in_pytorchs_words(error) from None
+        except (MemoryError, ValueError) as error:
+            refuse_size(error)
+            raise
 
     named(
         maker, name
@@ -315,8 +316,9 @@ def full_like(
         )
     except NoValues:
         return like_all(full_like, input, value, dtype=dtype, requires_grad=requires_grad)
-    except MemoryError as error:
-        raise in_pytorchs_words(error) from None
+    except (MemoryError, ValueError) as error:
+        refuse_size(error)
+        raise
 
 
 @public
@@ -382,7 +384,7 @@ def new_zeros(
 ) -> Tensor:
     """Zeros of a given shape with the dtype of this tensor."""
     shape = shape_of("new_zeros", sizes, size)
-    return PUBLIC["zeros"](shape, **options_of(self, dtype, device, layout, requires_grad))
+    return allocated(zeros, shape, **options_of(self, dtype, device, layout, requires_grad))
 
 
 @method(public=False)
@@ -398,7 +400,7 @@ def new_ones(
 ) -> Tensor:
     """Ones of a given shape with the dtype of this tensor."""
     shape = shape_of("new_ones", sizes, size)
-    return PUBLIC["ones"](shape, **options_of(self, dtype, device, layout, requires_grad))
+    return allocated(ones, shape, **options_of(self, dtype, device, layout, requires_grad))
 
 
 @method(public=False)
@@ -414,7 +416,7 @@ def new_empty(
 ) -> Tensor:
     """Arbitrary values of a given shape with the dtype of this tensor."""
     shape = shape_of("new_empty", sizes, size)
-    return PUBLIC["empty"](shape, **options_of(self, dtype, device, layout, requires_grad))
+    return allocated(empty, shape, **options_of(self, dtype, device, layout, requires_grad))
 
 
 @method(public=False)
@@ -431,4 +433,4 @@ def new_full(
 ) -> Tensor:
     """One number in shape ``size`` with the dtype of this tensor."""
     options = options_of(self, dtype, device, layout, requires_grad)
-    return PUBLIC["full"](size, fill_value, **options)
+    return allocated(full, size, fill_value, **options)

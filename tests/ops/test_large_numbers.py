@@ -66,3 +66,18 @@ def test_integers_around_integers() -> None:
     told = r"pad\(\): argument 'value' \(position 4\) must be float, not str"
     with pytest.raises(TypeError, match=told):
         pad(i, (1, 1), value="a")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.ones_like(wide, dtype=torch.float64)", "torch.empty_like(wide, dtype=torch.int64)",
+        "torch.full_like(wide, 1, dtype=torch.float64)", "wide.new_zeros(n, dtype=torch.float64)",
+        "wide.new_ones(n, dtype=torch.float64)", "wide.new_full((n,), 1.0, dtype=torch.float64)",
+    ],
+)  # fmt: skip
+def test_more_bytes_than_can_be_counted(call: str) -> None:
+    n = 2**61
+    wide = torch.zeros(1, dtype=torch.uint8).expand(n)
+    with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+        eval(call, {"torch": torch, "wide": wide, "n": n})
