@@ -56,7 +56,8 @@ class Out(NamedTuple):
         dtype: the function has an argument of that name, whose default is then that of ``out``.
         creates: the function makes a tensor from nothing, of the dtype of ``out``.
         fills: ``out`` of as many elements keeps its shape.
-        resized: the warning of another shape, which `{}` and `{}` name, of `out` and the result.
+        resized: the warning of another shape; `{0}` and `{1}` name those of `out` and the result,
+            `{2}` and `{3}` how many elements they have.
         each: several results are converted, as one is.
         also: names of dtypes that take the result besides its own.
         recorded: whether inputs that require grad are refused.
@@ -166,8 +167,8 @@ class Out(NamedTuple):
             result = result.reshape(out._array.shape)
         if out._array.shape != result.shape:
             if out._array.size and self.resized:
-                told = self.resized.format(list(out._array.shape), list(result.shape), out, result)
-                warn(told)
+                shapes = list(out._array.shape), list(result.shape)
+                warn(self.resized.format(*shapes, out._array.size, result.size))
             version = out._cell[0]
             out._give_shape(result.shape, strides_of(result) if is_dense(result) else None)
             out._cell[0] = version  # it is all one write

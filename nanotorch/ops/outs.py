@@ -152,9 +152,9 @@ EXPANDED = ("empty", "eye", "full", "ones", "threshold", "zeros")
 # What says nothing, or something else, of another shape.
 RESIZED = dict.fromkeys(("addbmm", "bernoulli", "log_sigmoid", *CREATING), "")
 RESIZED["arange"] = (
-    "The number of elements in the out tensor of shape {0} is {2._array.size} which does not match "
-    "the computed number of elements {3.size}. Note that this may occur as a result of rounding "
-    "error. The out tensor will be resized to a tensor of shape ({3.size},)."
+    "The number of elements in the out tensor of shape {0} is {2} which does not match "
+    "the computed number of elements {3}. Note that this may occur as a result of rounding "
+    "error. The out tensor will be resized to a tensor of shape ({3},)."
 )
 
 
