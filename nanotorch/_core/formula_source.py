@@ -1,8 +1,6 @@
 """The source of the functions that call an operation's formulas; see `op_source`."""
 
-import dis
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nanotorch._core.op import Op
@@ -37,12 +35,6 @@ def unpack(o: "Op", name: str, kind: str, *, graph: bool) -> list[str]:
     return [f"if {name} is not None:", *("    " + line for line in lines)]
 
 
-def takes_steps(formula: Callable[..., Any]) -> bool:
-    """Whether a formula does more than one operation, or calls what may."""
-    kinds = [i.opname.partition("_")[0] for i in dis.get_instructions(formula)]
-    return "CALL" in kinds or kinds.count("BINARY") + kinds.count("UNARY") > 1
-
-
 def apply(o: "Op", *, graph: bool) -> str:
     """Call the formulas of the inputs that need a gradient with what they name."""
     lines = [f"def apply_{'recorded' if graph else 'bare'}(node, g):"]
@@ -55,7 +47,7 @@ def apply(o: "Op", *, graph: bool) -> str:
     for name, kind in o.recipe:
         if kind in ("input", "aux", "out"):
             lines += ["    " + line for line in unpack(o, name, kind, graph=graph)]
-    if not o.view and any(takes_steps(f) for f in o.formulas.values()):
+    if not (o.view or o.one_step):
         kept = [n for n, kind in o.recipe if kind in ("input", "aux", "out")]
         grads, size = ("*g", "node._outputs[0][1]") if o.multi or o.results else ("g", "g")
         if graph and grads == "g":

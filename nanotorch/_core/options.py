@@ -29,7 +29,8 @@ class Options:
         cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
             "float" besides turns integers to the default floating-point dtype.
         wide: the kernel takes numbers of half precision in single, and its result is rounded
-            once; formulas always take them so.
+            once; formulas take them so, too.
+        one_step: formulas do at most one operation, and take numbers of half precision as they are.
         unrounded: operands that beside half precision keep their digits in single, if they are
             Python numbers or have no dimensions.
         refuse_bool: the error for a bool tensor beside an operand of another dtype.
@@ -53,6 +54,7 @@ class Options:
     joint: bool = False
     cast: str | None = None
     wide: bool = False
+    one_step: bool = False
     unrounded: tuple[str, ...] = ()
     refuse_bool: str | None = None
     batch: "Rule | None" = None

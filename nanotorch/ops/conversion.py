@@ -27,7 +27,14 @@ FORMS = (
 )
 
 
-@op(input=lambda g: g, method=False, public=False, node="ToCopyBackward0", batch=elementwise)
+@op(
+    input=lambda g: g,
+    method=False,
+    public=False,
+    node="ToCopyBackward0",
+    batch=elementwise,
+    one_step=True,
+)
 def to_copy(input: Array, dtype: DType) -> Array:
     """A copy in a floating-point dtype; the sweep casts its gradient back."""
     return cast(input, dtype.numpy)

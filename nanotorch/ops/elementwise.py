@@ -43,6 +43,7 @@ NO_BOOLS = (
     cast="promote",
     dunder="add",
     inplace=True,
+    one_step=True,
 )
 def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``input + alpha * other``, broadcasting.

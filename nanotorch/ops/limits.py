@@ -63,8 +63,8 @@ def held_between(input: Array, min: Number | None, max: Number | None) -> Array:
     least, most = ends(kind)
     low, high = least if min is None else min, most if max is None else max
     for name, limit, outside in (("min", low, low > most), ("max", high, high < least)):
+        dtypes.refuse_beyond(limit)
         if outside:
-            number_in(limit, np.dtype(np.float64))  # which no number is that nothing holds
             raise RuntimeError(
                 f"Clamp {name} value {limit:g} is outside the representable range of "
                 f"{dtypes.OF_NUMPY[kind].char}"

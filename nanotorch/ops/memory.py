@@ -51,7 +51,7 @@ def alias(input: Array) -> Array:
     return input[...]
 
 
-@op(input=lambda g: g, batch=elementwise)
+@op(input=lambda g: g, batch=elementwise, one_step=True)
 def clone(input: Array, *, memory_format: Any = preserve_format) -> Array:
     """A copy; by default with the dimensions in the same order in memory."""
     return input.copy("C" if memory_format is contiguous_format else order_of(input))

@@ -178,3 +178,20 @@ def test_every_function_of_an_op_is_generated_with_its_name() -> None:
         assert o.kernel.__doc__, f"{name} is not documented"
         if o.inplace:
             assert callable(o.functions[f"Tensor.{name}_"])
+
+
+@pytest.mark.parametrize("one_step", [False, True])
+def test_formulas_take_half_precision_in_single(one_step: bool) -> None:
+    """Whatever their code looks like, unless they are declared to do one operation."""
+    seen = {}
+
+    def formula(g: Array) -> Array:
+        seen["kind"] = g.dtype
+        return g
+
+    options = {"method": False, "public": False, "one_step": one_step}
+    x = torch.ones(2, dtype=torch.float16, requires_grad=True)
+    op(input=formula, **options)(cubed)(x).backward(torch.ones(2, dtype=torch.float16))
+    assert seen["kind"] == (np.float16 if one_step else np.float32)
+    assert x.grad is not None
+    assert x.grad.dtype == torch.float16

@@ -13,7 +13,7 @@ CALLS = [
     "x > n", "i == n", "x.copy_(n)", "i.copy_(n)", "x.mul_(n)", "x.gt_(n)", "torch.isin(x, n)",
     "torch.isin(n, i)", "torch.searchsorted(x, n)", "torch.pow(n, i)", "torch.add(n, 1)",
     "torch.add(1.5, n)", "torch.mul(True, n)", "x.fill_(n)", "torch.xlogy(n, x)",
-    "torch.xlogy(x, n)", "torch.copysign(x, n)",
+    "torch.xlogy(x, n)", "torch.copysign(x, n)", "torch.clamp(i, max=n)",
 ]  # fmt: skip
 
 
