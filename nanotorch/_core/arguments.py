@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GENERATED = "<nanotorch op "  # the file name of an operation's own source
 # Names of what passes a call on: to a function not compiled yet, to one with a further argument.
-PASSING = ("uncompiled", "accepting", "allocating", "again")
+PASSING = ("uncompiled", "accepting", "allocating", "allocated", "again")
 OPERATIONS = ("nanotorch._core.", "nanotorch.ops.")
 
 

@@ -62,4 +62,9 @@ def allocated(make: Callable[..., Any], *args: Any, **named: Any) -> Any:
 
 def within_memory(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, whose arrays are `allocated`."""
-    return functools.wraps(function)(lambda *args, **named: allocated(function, *args, **named))
+
+    @functools.wraps(function)
+    def allocating(*args: Any, **named: Any) -> Any:
+        return allocated(function, *args, **named)
+
+    return allocating
