@@ -248,26 +248,24 @@ class AccumulateGrad(Node):
     def accumulate(self, grad: Any, mine: bool) -> None:
         """Add a bare gradient to the leaf's; take it over if nobody else holds it (``mine``)."""
         variable = self.variable
-        if not variable._requires_grad:  # it was when the graph was made
-            return
-        self.check_leaf()
-        with accumulating:
-            if grad is not None:
-                accumulate_into(variable, grad, mine)
+        if variable._requires_grad:  # as it did when the graph was made
+            self.check_leaf()
+            with accumulating:
+                if grad is not None:
+                    accumulate_into(variable, grad, mine)
         self.call_post_hooks()
 
     def accumulate_tensor(self, grad: "Tensor | None") -> None:
         """Add a recorded gradient, out of place, so that its own graph stays whole."""
         variable = self.variable
-        if not variable._requires_grad:
-            return
-        self.check_leaf()
-        with accumulating:
-            held = variable._grad
-            if grad is not None and held is None:
-                add_reshaped(variable, grad)
-            elif grad is not None:
-                variable._grad = held + grad
+        if variable._requires_grad:
+            self.check_leaf()
+            with accumulating:
+                held = variable._grad
+                if grad is not None and held is None:
+                    add_reshaped(variable, grad)
+                elif grad is not None:
+                    variable._grad = held + grad
         self.call_post_hooks()
 
     def check_leaf(self) -> None:

@@ -178,6 +178,8 @@ class Tensor(Layout, Exchange, metaclass=Shown):
             )
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
+        if self._view is not None:
+            view_edge(self)  # which refuses a view whose history is lost
         if value._array.shape != self._array.shape:
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor "

@@ -63,11 +63,7 @@ def jacrev(
                 return level.pulled_back([output], [unit])
 
             rows = for_units(pull, output, 0, chunk_size, "error")
-            blocks.append(
-                [row.reshape(shape) for row, shape in zip(rows, shapes, strict=True)]
-                if rows
-                else [ops.zeros(*shape, dtype=output.dtype) for shape in shapes]
-            )
+            blocks.append([row.reshape(shape) for row, shape in zip(rows, shapes, strict=True)])
         return assembled(level, blocks, specs, has_aux, aux)
 
     return wrapper
@@ -110,10 +106,7 @@ def jacfwd(
 
             columns = for_units(push, input, -1, None, randomness)
             for k, output in enumerate(outputs):
-                shape = (*output.shape, *input.shape)
-                blocks[k].append(
-                    columns[k].reshape(shape) if columns else ops.zeros(*shape, dtype=output.dtype)
-                )
+                blocks[k].append(columns[k].reshape(*output.shape, *input.shape))
         return assembled(level, blocks, specs, has_aux, aux)
 
     return wrapper
@@ -161,15 +154,13 @@ def for_units(
     """What a function gives for each tensor of this shape with one 1 and zeros, stacked.
 
     Args:
-        tensor: whose shape is meant; of one without elements, the result is empty.
+        tensor: whose shape is meant.
         dim: along which to stack.
     """
     count = tensor.numel()
-    if count == 1:
+    if count <= 1:
         one = ops.ones(tuple(tensor.shape), dtype=tensor.dtype)
-        return [result.unsqueeze(dim) for result in function(one)]
-    if not count:
-        return []
+        return [result.unsqueeze(dim).narrow(dim, 0, count) for result in function(one)]
     units = ops.eye(count, dtype=tensor.dtype).view(count, *tensor.shape)
     mapped = vmap(function, 0, dim, randomness, chunk_size=chunk_size)
     found: list[Tensor] = mapped(units)

@@ -175,8 +175,8 @@ def baddbmm(
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {a}, batch1: {b}, batch2: {c}"
         )
-    check_bmm(batch1, batch2)
-    return added(scaled(product(batch1, batch2, "baddbmm"), alpha), input, beta)
+    check_bmm(batch1, batch2, "baddbmm")
+    return added(scaled(product(batch1, batch2), alpha), input, beta)
 
 
 def check_ndims(*asked: tuple[Array, int]) -> None:
@@ -218,7 +218,7 @@ def addbmm(
     if batch1.ndim == batch2.ndim == 3 and batch1.shape[2] != batch2.shape[1]:
         sizes = [f"{m.shape[1]}x{m.shape[2]}" for m in (batch1, batch2)]
         raise RuntimeError(f"Incompatible matrix sizes for bmm ({sizes[0]} and {sizes[1]})")
-    check_bmm(batch1, batch2)
+    check_bmm(batch1, batch2, "addmm_impl_cpu_")
     total = sum_over(product(batch1, batch2), (0,)).astype(input.dtype, copy=False)
     return added(scaled(total, alpha), input, beta)
 

@@ -200,9 +200,10 @@ def linalg_vander(x: Any, *, N: int | None = None) -> Any:
     Raises:
         RuntimeError: for an ``N`` below 2.
     """
-    if x.dtype.name == "float16":
+    if x.dtype.name in ("float16", "bool"):
         raise NotImplementedError(
-            "linalg.vander supports floating point, complex, and integer tensors, but got Half"
+            "linalg.vander supports floating point, complex, and integer tensors, but got "
+            f"{x.dtype.char}"
         )
     N = (x.shape[-1] if x.ndim else 1) if N is None else as_int(N)
     if N <= 1:
@@ -212,7 +213,8 @@ def linalg_vander(x: Any, *, N: int | None = None) -> Any:
 
 @public
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The powers of each element of a vector, the highest first unless ``increasing``.
+    """The powers of each element of a vector, the highest first unless ``increasing``; those of
+    integers are int64.
 
     Args:
         N: how many; by default as many as there are elements.
@@ -225,6 +227,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     N = x.shape[0] if N is None else as_int(N)
     if N < 0:
         raise RuntimeError("N must be non-negative.")
+    x = x if x.is_floating_point() else x.long()
     out = powers(x, N) if N else x.new_empty((x.shape[0], 0))
     return out if increasing else flip(out, (1,))
 

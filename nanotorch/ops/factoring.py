@@ -263,19 +263,26 @@ def svd_slope(g: Any, U: Any, S: Any, Vh: Any) -> Any:
     return U @ middle @ Vh + beyond
 
 
-def check_finite(A: Array) -> None:
-    """Refuse matrices that have no singular values.
+def singular(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
+    """Singular values and vectors; all nan for a matrix with an infinity.
 
     Raises:
-        LinAlgError: for a number that is not finite.
+        LinAlgError: for a matrix with a nan.
     """
     finite = np.isfinite(A).all((-2, -1))
-    if not finite.all():
-        which, _ = batch_element(~finite)
+    if finite.all():
+        return np.linalg.svd(A, full_matrices)
+    undefined = np.isnan(A).any((-2, -1))
+    if undefined.any():
+        which, _ = batch_element(undefined)
         raise LinAlgError(
             f"linalg.svd: {which}The algorithm failed to converge because the input matrix "
             "contained non-finite values."
         )
+    U, S, Vh = np.linalg.svd(np.where(finite[..., None, None], A, 0), full_matrices)
+    for part in (U, S, Vh):
+        part[~finite] = np.nan
+    return U, S, Vh
 
 
 @op(
@@ -289,9 +296,7 @@ def check_finite(A: Array) -> None:
 def svd_factors(input: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     """The kernel of `svd`."""
     check_matrices("linalg.svd", input, square=False)
-    check_finite(input)
-    U, S, Vh = np.linalg.svd(input, full_matrices)
-    return U, S, Vh
+    return singular(input, full_matrices)
 
 
 linalg_svd_result = named_tuple("linalg_svd", "U", "S", "Vh")
@@ -306,7 +311,7 @@ def linalg_svd(A: Any, full_matrices: bool = True) -> Any:
         full_matrices: whether U and Vh are square; else they have min(m, n) columns and rows.
 
     Raises:
-        LinAlgError: for matrices that are not finite.
+        LinAlgError: for a matrix with a nan.
     """
     return linalg_svd_result(svd_factors(A, full_matrices))
 

@@ -51,10 +51,11 @@ def check_index(name: str, array: Array, index: Array, dim: int, src: Array | No
 
 def check_sizes(name: str, array: Array, index: Array, dim: int, src: Array | None) -> None:
     """Refuse an index that is larger than what it is used with."""
-    for d, (n, size) in enumerate(zip(index.shape, array.shape, strict=False)):
+    sizes = index.shape or (1,)
+    for d, (n, size) in enumerate(zip(sizes, array.shape, strict=False)):
         if d != dim and n > size:
             raise too_large(name, array, index, dim, src, d)
-    if src is not None and any(n > s for n, s in zip(index.shape, src.shape, strict=False)):
+    if src is not None and any(n > s for n, s in zip(sizes, src.shape, strict=True)):
         raise too_large(name, array, index, dim, src, 0)
 
 

@@ -109,7 +109,7 @@ def indexed_count(name: str, source: Array, dim: int, index: Array) -> int:
     return source.shape[own_dim(dim, source.ndim)]
 
 
-def check_index_add(input: Array, dim: int, index: Array, source: Array) -> int:
+def check_index_add(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> int:
     """The dimension, counted from the front; refuses what does not fit."""
     dim = normal_dim(dim, input.ndim)
     char = dtypes.of_array(index).char
@@ -140,6 +140,7 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array) -> int:
     size = input.shape[dim] if input.ndim else 1
     outside = index[(index < 0) | (index >= size)]
     scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
+    scattered = scattered and alpha == 1
     if outside.size and input.size and scattered:
         raise RuntimeError(
             f"index {outside[0]} is out of bounds for dimension {dim} with size {size}"
@@ -160,7 +161,7 @@ ADD: dict[str, Any] = {
 
 def index_added(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> Array:
     """Add ``alpha * source`` into ``input``, after a check."""
-    dim = check_index_add(input, dim, index, source)
+    dim = check_index_add(input, dim, index, source, alpha)
     scaled = source if alpha == 1 else source * number_in(alpha, input.dtype)
     return parts_added(input, dim, index, scaled)
 
@@ -246,10 +247,8 @@ COPY: dict[str, Any] = {
 def index_copied(input: Array, dim: int, index: Array, source: Array) -> Array:
     """Write ``source`` into ``input`` along ``dim``, after a check."""
     dim = check_index_copy(input, dim, index, source)
-    if input.ndim:
-        input[(*(WHOLE,) * dim, index.reshape(-1))] = source
-    else:
-        input[...] = source.reshape(())
+    target = input if input.ndim else input.reshape(1)
+    target[(*(WHOLE,) * dim, index.reshape(-1))] = source
     return input
 
 

@@ -11,7 +11,7 @@ from nanotorch._core.batch_rules import leading
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.factoring import check_finite, svdvals
+from nanotorch.ops.factoring import singular, svdvals
 from nanotorch.ops.linalg import matrix_norm
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
@@ -69,8 +69,7 @@ def pseudoinverse(input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
         S, V = np.linalg.eigh(input)
         U, size = V, np.abs(S)
     else:
-        check_finite(input)
-        U, S, Vh = np.linalg.svd(input, False)
+        U, S, Vh = singular(input, False)
         V, size = Vh.swapaxes(-1, -2), S
     kept = counted(size, atol, rtol)
     inverse = np.where(kept, 1 / np.where(kept, S, 1), 0).astype(input.dtype)
@@ -118,8 +117,7 @@ def matrix_rank(
     if hermitian:
         sizes = np.abs(np.linalg.eigvalsh(array))
     else:
-        check_finite(array)
-        sizes = np.linalg.svd(array, compute_uv=False)
+        sizes = singular(array, False)[1]
     return wrap(np.asarray(counted(sizes, *tolerances(array, atol, rtol)).sum(-1)))
 
 

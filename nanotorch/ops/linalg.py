@@ -40,7 +40,7 @@ def norm_slope(
         return g * sign(input)
     if ord == 2:
         # Not zeros: the second derivative at zero is nan, which comes as such a gradient.
-        return input * where_true(out == 0, g * 0, g / out, None)
+        return input * (g * where_true(out == 0, out * 0, 1 / out, None))
     if math.isinf(ord):
         # Not the result: of half precision that is rounded.
         size = abs(input)

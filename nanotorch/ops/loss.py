@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_rules import Call, one_by_one, per_sample
+from nanotorch._core.batch_rules import Call, leading, one_by_one, per_sample
 from nanotorch._core.op import Array, op
-from nanotorch._core.op_runtime import number
-from nanotorch._core.sums import sum_of_squares, sum_whole
+from nanotorch._core.op_runtime import number, wide
+from nanotorch._core.sums import HALF, SINGLE, sum_of_squares, sum_whole
 from nanotorch._core.tensor import wrap
 from nanotorch.ops.activation import sigmoid
 from nanotorch.ops.comparison import tied
@@ -26,6 +26,8 @@ def reduced(values: Array, reduction: str) -> Array:
     """The mean, the sum, or the values themselves."""
     if reduction == "none":
         return values
+    if values.dtype == HALF and reduction == "mean":  # its sum may be too large for half precision
+        return reduced(values.astype(SINGLE), reduction).astype(HALF)
     total = sum_whole(values)
     return total / values.dtype.type(values.size) if reduction == "mean" else total
 
@@ -39,30 +41,34 @@ def per_element(g: Any, shape: tuple[int, ...], reduction: str) -> Any:
     return g
 
 
-def twice(x: Any) -> Any:
-    """``2 * x``, which takes longer."""
-    return x + x
+@op(input=lambda g, operand, other: g, method=False, public=False, batch=leading)
+def kept(input: Array, operand: Array, other: Array) -> Array:
+    """The slope of a loss, with the operands it is of: PyTorch saves them for its own slope, and so
+    minds writes to them."""
+    return input
+
+
+def square_slope(g: Any, operand: Any, other: Any, reduction: str) -> Any:
+    """The gradient of `squared_error` by one of its operands."""
+    difference = operand - other
+    share = per_element(g, difference.shape, reduction)
+    return kept(share * (difference + difference), operand, other)
 
 
 @op(
-    input=lambda g, input, target, reduction: (
-        per_element(g, input.shape, reduction) * twice(input - target)
-    ),
-    target=lambda g, input, target, reduction: (
-        per_element(g, input.shape, reduction) * twice(target - input)
-    ),
+    input=lambda g, input, target, reduction: square_slope(g, input, target, reduction),
+    target=lambda g, input, target, reduction: square_slope(g, target, input, reduction),
     cast="promote",
     method=False,
     public=False,
     node="MseLossBackward0",
     batch=per_sample,
-    wide=True,
 )
 def squared_error(input: Array, target: Array, reduction: str) -> Array:
     """``(input - target) ** 2``; both of one shape."""
     difference = input - target
-    if reduction == "none":
-        return difference * difference
+    if reduction == "none" or difference.dtype == HALF:
+        return reduced(difference * difference, reduction)
     total = sum_of_squares(difference)
     return total / difference.dtype.type(difference.size) if reduction == "mean" else total
 
@@ -76,7 +82,8 @@ def cross_entropy_slope(g: Any, input: Any, target: Any, weight: Any, reduction:
     share = per_element(g, input.shape, reduction)
     if weight is not None:
         share = share * weight
-    return share * ((input - target) / clamp_min((1 - input) * input, 1e-12))
+    slope = share * ((input - target) / clamp_min((1 - input) * input, 1e-12))
+    return kept(slope, input, target)
 
 
 def target_slope(g: Any, input: Any, weight: Any, reduction: str) -> Any:
@@ -96,7 +103,6 @@ def target_slope(g: Any, input: Any, weight: Any, reduction: str) -> Any:
     public=False,
     node="BinaryCrossEntropyBackward0",
     batch=per_sample,
-    wide=True,
 )
 def bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
     """``-weight * (target * log(input) + (1 - target) * log(1 - input))``.
@@ -110,7 +116,9 @@ def bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Ar
     floor = input.dtype.type(-100)
     yes, no = np.maximum(np.log(input), floor), np.maximum(np.log1p(-input), floor)
     values = (target - 1) * no - target * yes
-    return reduced(values if weight is None else values * weight, reduction)
+    if weight is not None:
+        values = (values * weight).astype(input.dtype, copy=False)
+    return reduced(values, reduction)
 
 
 def logits_slope(
@@ -147,7 +155,6 @@ def logits_target_slope(g: Any, input: Any, weight: Any, pos_weight: Any, reduct
     public=False,
     node="BinaryCrossEntropyWithLogitsBackward0",
     batch=per_sample,
-    wide=True,
 )
 def bce_with_logits(
     input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
@@ -157,13 +164,14 @@ def bce_with_logits(
     With ``softplus(-x) = max(-x, 0) + log1p(exp(-|x|))``, a loss is
     ``(1 - target) * x + (1 + (pos_weight - 1) * target) * softplus(-x)``.
     """
-    one = number(1, input.dtype)
-    negated = np.negative(input, out=...)
-    softplus = np.minimum(input, negated, out=...)  # -|input|
+    one, logits = number(1, input.dtype), wide(input)
+    negated = np.negative(logits, out=...)
+    softplus = np.minimum(logits, negated, out=...)  # -|input|
     np.exp(softplus, out=softplus)
     np.log1p(softplus, out=softplus)
-    np.maximum(negated, number(0, input.dtype), out=negated)
+    np.maximum(negated, number(0, logits.dtype), out=negated)
     softplus += negated
+    softplus = softplus.astype(input.dtype, copy=False)
     if pos_weight is not None:
         softplus = (softplus * ((pos_weight - one) * target + one)).astype(input.dtype)
     values = np.subtract(one, target, out=...) * input + softplus

@@ -13,7 +13,7 @@ from nanotorch.ops.activation import float_only
 from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.limits import clamp
-from nanotorch.ops.loss import per_element, reduced
+from nanotorch.ops.loss import kept, per_element, reduced
 from nanotorch.ops.masking import where
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import reshape
@@ -133,7 +133,8 @@ def multilabel_margin(input: Array, times: Array, others: Array, reduction: str)
 def soft_slope(g: Any, input: Any, target: Any, reduction: str) -> Any:
     """The gradient of `soft_margin`."""
     power = exp(-target * input)
-    return per_element(g, power.shape, reduction) * (-target * power / (power + 1))
+    share = per_element(g, power.shape, reduction)
+    return kept(share * (-target * power / (power + 1)), input, target)
 
 
 @op(
@@ -143,7 +144,6 @@ def soft_slope(g: Any, input: Any, target: Any, reduction: str) -> Any:
     public=False,
     node="SoftMarginLossBackward0",
     batch=per_sample,
-    wide=True,
 )
 def soft_margin(input: Array, target: Array, reduction: str) -> Array:
     """``log(1 + exp(-target * input))``."""

@@ -128,8 +128,8 @@ def dot(input: Array, tensor: Array) -> Array:
     return product(input, tensor, "dot")
 
 
-def check_bmm(a: Array, b: Array) -> None:
-    """Refuse what has no product, in PyTorch's words."""
+def check_bmm(a: Array, b: Array, kernel: str = "bmm") -> None:
+    """Refuse what has no product, in PyTorch's words, by the name of its kernel for the small."""
     for name, m in (("batch1", a), ("batch2", b)):
         if m.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -139,9 +139,15 @@ def check_bmm(a: Array, b: Array) -> None:
             f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: "
             f"{list(b.shape[:2])}."
         )
-    if a.dtype != b.dtype:
-        names = dtypes.of_array(a).char, dtypes.of_array(b).char
-        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    if a.dtype == b.dtype and a.dtype.kind != "b":
+        return
+    # PyTorch has one kernel for small matrices, and another for all others.
+    small = a.shape[1] * a.shape[2] * b.shape[2] < 400
+    if a.dtype.kind == "b" and (a.dtype == b.dtype or small):
+        name = kernel if small else "addmm_impl_cpu_"
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+    names = [dtypes.of_array(m).char for m in ((a, b) if small else (b, a))]
+    raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
 
 
 @op(
@@ -153,7 +159,7 @@ def check_bmm(a: Array, b: Array) -> None:
 def bmm(input: Array, mat2: Array) -> Array:
     """The products of the matrices of two batches."""
     check_bmm(input, mat2)
-    return product(input, mat2, "bmm")
+    return product(input, mat2)
 
 
 # For the samples of a batch
@@ -178,7 +184,7 @@ def products_of_samples(input: Array, mat2: Array) -> Array:
     rows: what gradients of single samples are made of."""
     (size, rows, inner), columns = input.shape, mat2.shape[2]
     if input.dtype.kind == "b":
-        return product(input, mat2, "bmm")
+        return product(input, mat2)
     if inner == 1:
         return np.multiply(input, mat2)
     if is_repeated(mat2):

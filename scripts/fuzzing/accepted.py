@@ -71,7 +71,7 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         "PyTorch does not check indices where the result has no elements",
     ),
     (
-        None,
+        r"(RuntimeError: The differentiated Tensor .*)?",
         r"NotImplementedError: the derivative for 'igamma(c?): input' .*",
         "PyTorch computes of a node's gradients only those that lead to what a pass asks for",
     ),
@@ -152,6 +152,25 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
     ),
 ]
 
+# (pattern of the statements, pattern of the difference, reason)
+OF_STATES: list[tuple[str, str, str]] = [
+    (
+        r"cum(max|min)\(",
+        r"state t\d+ requires_grad: True but False",
+        "PyTorch gives the input itself as the gradient of running extrema of nothing",
+    ),
+    (
+        r"\.(eq|ne|lt|le|gt|ge)_\(",
+        r"state t\d+ requires_grad: True but False",
+        "PyTorch lets bools and integers require grad that a comparison is written to",
+    ),
+    (
+        r"diagonal\([^Z]*\.\w+_\(t\d+\)",
+        r"state t\d+ values: .*",
+        "PyTorch reads an operand that it has overwritten, if it is a diagonal of the result",
+    ),
+]
+
 # What a call may be refused for. Where several of these hold at once, which one is told depends on
 # the order of the checks inside; that both refuse is what counts.
 REFUSALS = [
@@ -207,6 +226,18 @@ OF_STATEMENTS: list[tuple[str, str | None, str | None, str]] = [
         None,
         r"NotImplementedError: the derivative for 'unique_dim' .*",
         "a pass that leads nowhere comes to a node without a derivative",
+    ),
+    (
+        r"func\.hessian[^\n]*\Z",
+        r"IndexError: select\(\): index 0 out of range for tensor of size \[0\] .*",
+        None,
+        "PyTorch cannot take the second derivatives of a norm of nothing all at once",
+    ),
+    (
+        r"(where|addcmul|lerp|\+|\*|add|mul)",
+        r"RuntimeError: view size is not compatible .*",
+        None,
+        "PyTorch lays a result as the first operand, NumPy in order where operands lie differently",
     ),
     (
         r"vander",
@@ -275,6 +306,15 @@ def why(statements: Sequence[str], theirs: str | None, ours: str | None) -> str 
     stale = any(matches(p, error) for p in REFUSALS[:3] for error in (theirs, ours))
     alike = kind(theirs) == kind(ours) and not PASS.search(statements[-1])
     return SEVERAL if stale or all(named) or alike else None
+
+
+def why_state(statements: Sequence[str], found: str) -> str | None:
+    """The reason why this difference of states after the statements is accepted, if it is."""
+    text = "\n".join(statements)
+    for where, pattern, reason in OF_STATES:
+        if re.search(where, text) and re.fullmatch(pattern, found):
+            return reason
+    return None
 
 
 def kind(error: str) -> str:

@@ -47,6 +47,7 @@ RULES: dict[Rule, float] = {
 # before all others, so that leaves have got less than here where both stop.
 LATE = (
     "is out of bounds",
+    "index out of range in self",
     "ZeroDivisionError",
     "Number of elements of source",
     "derivative for aten::",
@@ -101,7 +102,9 @@ class Both:
         if self.quiet:
             self.equalise()
             return None
-        return self.compare()
+        found = self.compare()
+        self.accepted = accepted.why_state(self.statements, found) if found else None
+        return None if self.accepted else found
 
     def kinds(self, statement: str) -> set[str]:
         """The dtypes through whose rounding a statement's results have come.
@@ -165,7 +168,8 @@ def run(torch: ModuleType, nanotorch: ModuleType, statements: list[str], quiet: 
             return found
         if both.accepted:
             return both
-    return both.compare() or both
+    found = both.compare()
+    return both if found is None or accepted.why_state(statements, found) else found
 
 
 def write(torch: Any, nanotorch: Any, seed: int, length: int) -> tuple[Both, str | None]:
@@ -186,7 +190,9 @@ def write(torch: Any, nanotorch: Any, seed: int, length: int) -> tuple[Both, str
         found = both.step(statement)
         if found or both.accepted:
             return both, found
-    return both, both.compare()
+    found = both.compare()
+    both.accepted = accepted.why_state(both.statements, found) if found else None
+    return both, None if both.accepted else found
 
 
 def kind_of(found: str) -> str:

@@ -69,7 +69,8 @@ def cosine_embedding_loss(
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
     tiny = 1e-12
-    lengths = [plus_number((x * x).sum(dim), tiny) for x in (input1, input2)]
+    squares = [(x * x).sum(dim) for x in (input1, input2)]
+    lengths = [plus_number(x, tiny) if x.is_floating_point() else x + tiny for x in squares]
     cosine = (input1 * input2).sum(dim) / ops.sqrt(lengths[0] * lengths[1])
     zeros = ops.zeros_like(cosine)
     near = ops.where(target.eq(1), 1 - cosine, zeros)
