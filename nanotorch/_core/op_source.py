@@ -262,6 +262,13 @@ SITE = (
 )
 
 
+# The result has the dtype of what a source is written into.
+KEPT_DTYPE = (
+    "        if r.dtype.kind != 'f':",
+    "            raise RuntimeError('Autograd not support dtype: ' + out.dtype.char)",
+)
+
+
 COPIES = ("clone", "to_copy")  # also those of inference tensors have a history
 
 
@@ -294,6 +301,7 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
                 ]
     lines += [
         f"    if {' or '.join(f'e_{n} is not NO_EDGE' for n in names)}:",
+        *(KEPT_DTYPE if "src" in names and not inplace else ()),
         f"        node = {'NewNodeInPlace' if inplace else 'NewNode'}()",
         "        node._sequence = next_sequence()",
         *SITE,

@@ -819,6 +819,14 @@ CASES: dict[str, tuple[str, ...]] = {
         "t3.backward(retain_graph=True)",
         "t3.backward(create_graph=True)",
     ),
+    "what is written into integers has no history": (
+        "t2 = torch.ones(2, 3).byte()",
+        "t3 = t2.select_scatter(t0[0], 0, 0)",
+        "t3 = t2.slice_scatter(t0[:1], 0, 0, 1)",
+        "t3 = t2.bool().diagonal_scatter(t0[:, 0])",
+        "t3 = t2.as_strided_scatter(t0[0], (3,), (1,))",
+        "t3 = t2.select_scatter(t0.detach()[0], 0, 0) * 1",
+    ),
     "a Jacobian of nothing keeps its history": (
         "t2 = torch.func.jacrev(lambda v: v * t1[:, :0])(torch.ones(2, 1)) * 1",
         "t3 = torch.func.jacfwd(lambda v: v * t1[:, :0])(torch.ones(2, 0)) * 1",
