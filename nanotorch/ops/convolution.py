@@ -38,7 +38,7 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     """The adjoint of `convolved` for its input: the transposed convolution ``(N, C, *size)``."""
     samples, outputs = g.shape[:2]
     channels = weight.shape[1] * groups
-    if outputs == groups == channels:
+    if outputs == groups == channels and np.isfinite(weight).all():  # zeros around make no nan
         around = mirrored(g.shape[2:], at)
         if around is not None:
             turned = weight[last((slice(None, None, -1),) * len(at.kernel))]

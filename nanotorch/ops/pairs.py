@@ -129,11 +129,13 @@ def fmin(input: Array, other: Array) -> Array:
     batch=elementwise,
 )
 def ldexp(input: Array, other: Array) -> Array:
-    """``input * 2**other``; the power is computed in the type of ``other``, if that has one."""
+    """``input * 2**other``; the power is computed in the type of ``other``, if that has one, but of
+    one exponent without dimensions in double, if the result is."""
     common_shape(input.shape, other.shape)
     kind = dtypes.result_type([input, other])
     common = kind.numpy if kind.is_floating_point else dtypes.default.numpy
-    power = np.exp2(other if other.dtype.kind == "f" else other.astype(common))
+    own = other.dtype.kind == "f" and (other.ndim or common != np.float64)
+    power = np.exp2(other if own else other.astype(common))
     return np.multiply(input.astype(common), power.astype(common))
 
 

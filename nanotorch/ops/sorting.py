@@ -197,9 +197,10 @@ def middle_rank(input: Array, dim: int, skip_nan: bool) -> Array:
 
 def middle_of_all(input: Array, skip_nan: bool) -> Array:
     """The median of all elements; nan of none."""
-    refuse_bool("median", input)
     if not input.size:
-        return np.full((), math.nan if input.dtype.kind == "f" else -(2**63)).astype(input.dtype)
+        least = np.iinfo(np.int32 if input.dtype == np.int32 else np.int64).min
+        return np.full((), math.nan if input.dtype.kind == "f" else least).astype(input.dtype)
+    refuse_bool("median", input)
     flat = input.reshape(-1)
     return at_rank(flat, middle_rank(flat, 0, skip_nan), 0, False)[0]
 

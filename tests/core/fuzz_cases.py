@@ -827,6 +827,23 @@ CASES: dict[str, tuple[str, ...]] = {
         "t3 = t2.as_strided_scatter(t0[0], (3,), (1,))",
         "t3 = t2.select_scatter(t0.detach()[0], 0, 0) * 1",
     ),
+    "one exponent of half precision": (
+        "t2 = torch.tensor(3.49, dtype=torch.float16)",
+        "t3 = torch.ldexp(t0, t2)",
+        "t4 = torch.ldexp(t0, t2[None])",
+        "t5 = torch.ldexp(t0.float(), t2)",
+    ),
+    "medians of nothing": (
+        "t2 = torch.zeros(2, 0).bool().median()",
+        "t3 = torch.zeros(2, 0).int().median()",
+        "t4 = torch.zeros(2, 0).long().nanmedian()",
+        "t5 = torch.zeros(2, 1).bool().median()",
+    ),
+    "weights that are no numbers": (
+        "t2 = torch.tensor([[[float('nan'), 1.0, float('inf')]]], dtype=torch.float64)",
+        "t3 = torch.nn.functional.conv1d(t0.view(1, 1, 6), t2)",
+        "t3.sum().backward()",
+    ),
     "a Jacobian of nothing keeps its history": (
         "t2 = torch.func.jacrev(lambda v: v * t1[:, :0])(torch.ones(2, 1)) * 1",
         "t3 = torch.func.jacfwd(lambda v: v * t1[:, :0])(torch.ones(2, 0)) * 1",
