@@ -131,7 +131,7 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         "PyTorch cannot differentiate the loss of a single sample twice",
     ),
     (
-        r"RuntimeError: result type Float can't be cast to the desired output type (Long|Int|Byte|Bool)",
+        r"RuntimeError: result type Float can't be cast to the desired output type (Long|Int|B\w+)",
         None,
         "PyTorch cannot differentiate the quotient by integers that `addcdiv_` takes",
     ),
