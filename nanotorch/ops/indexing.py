@@ -240,7 +240,9 @@ def outside(
 
 COPY: dict[str, Any] = {
     "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
-    "source": lambda g, dim, index, source: index_select(g, dim, index),
+    "source": lambda g, dim, index, source: (
+        index_select(g, dim, index) if g.ndim else index_select(g, dim, index).reshape(source.shape)
+    ),
 }
 
 

@@ -833,6 +833,13 @@ CASES: dict[str, tuple[str, ...]] = {
         "t4 = torch.ldexp(t0, t2[None])",
         "t5 = torch.ldexp(t0.float(), t2)",
     ),
+    "one element copied into no dimensions": (
+        "t2 = torch.ones((), dtype=torch.float64) * t0.sum()",
+        "t3 = t2.index_copy(0, torch.tensor([0]), t0[0, :1])",
+        "t3.backward(retain_graph=True)",
+        "t2.index_copy_(-1, torch.tensor([0]), t0[1, :1])",
+        "t2.backward(create_graph=True)",
+    ),
     "medians of nothing": (
         "t2 = torch.zeros(2, 0).bool().median()",
         "t3 = torch.zeros(2, 0).int().median()",
