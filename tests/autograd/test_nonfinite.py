@@ -172,10 +172,12 @@ def is_clean(case: Case) -> bool:
         return False
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))])
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 16))]
+)
 def test_operations_put_together_of_others_give_no_false_alarm(part: int) -> None:
-    clean = [case for case in cases() if case.number % 4 == part and is_clean(case)]
-    assert len(clean) > 400
+    clean = [case for index, case in enumerate(cases()) if index % 16 == part and is_clean(case)]
+    assert len(clean) > 100
     for case in clean:
         with watching() as told:
             case.call("float32")()

@@ -11,7 +11,7 @@ import pytest
 
 import nanotorch as torch
 
-DEEP = 40_000
+DEEP = 20_000
 
 
 def calls(work: Callable[[], object]) -> int:

@@ -7,6 +7,7 @@ nanotorch to compare with them; both draw the same numbers from the same descrip
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -50,18 +51,23 @@ class Input:
         dtype = floating if self.dtype == "float" else self.dtype
         if self.values is not None:
             return np.array(self.values, dtype)
-        seed = zlib.crc32(f"{position} {self.shape} {self.domain} {self.dtype}".encode())
-        rng = np.random.default_rng(seed)
-        if self.dtype == "bool":
-            return rng.random(self.shape) < 0.5
-        if self.dtype != "float":
-            low = 1 if self.domain == "positive" else 0 if self.dtype == "uint8" else -4
-            return rng.integers(low, 7, self.shape).astype(dtype)
-        low_end, high_end = DOMAINS[self.domain]
-        grid = np.arange(np.ceil(low_end * 64), np.floor(high_end * 64)) / 64 + 1 / 128
-        size = int(np.prod(self.shape))
-        drawn = rng.choice(grid, size, replace=size > len(grid)) + position % 4 / 512
-        return drawn.reshape(self.shape).astype(dtype)
+        return numbers(self.dtype, self.shape, self.domain, position).astype(dtype)
+
+
+@cache
+def numbers(dtype: str, shape: tuple[int, ...], domain: str, position: int) -> np.ndarray:
+    """The numbers of an array, floating-point ones in double precision; kept, to be copied."""
+    rng = np.random.default_rng(zlib.crc32(f"{position} {shape} {domain} {dtype}".encode()))
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    if dtype != "float":
+        low = 1 if domain == "positive" else 0 if dtype == "uint8" else -4
+        return rng.integers(low, 7, shape)
+    low_end, high_end = DOMAINS[domain]
+    grid = np.arange(np.ceil(low_end * 64), np.floor(high_end * 64)) / 64 + 1 / 128
+    size = int(np.prod(shape))
+    drawn = rng.choice(grid, size, replace=size > len(grid)) + position % 4 / 512
+    return drawn.reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -312,9 +318,14 @@ class Call:
 
 def weights_like(shape: Sequence[int], kind: str, number: int) -> np.ndarray:
     """Weights of outputs ("weight") and directions of inputs ("direction"): fixed numbers."""
-    seed = zlib.crc32(f"{kind} {tuple(shape)} {number}".encode())
-    rng = np.random.default_rng(seed)
-    return np.asarray(rng.integers(-48, 48, tuple(shape)) / 32 + 1 / 64)
+    return directions_of(tuple(shape), kind, number).copy()
+
+
+@cache
+def directions_of(shape: tuple[int, ...], kind: str, number: int) -> np.ndarray:
+    """The numbers of `weights_like`; kept, to be copied."""
+    rng = np.random.default_rng(zlib.crc32(f"{kind} {shape} {number}".encode()))
+    return np.asarray(rng.integers(-48, 48, shape) / 32 + 1 / 64)
 
 
 def is_inplace(name: str) -> bool:
