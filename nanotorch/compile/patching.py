@@ -27,7 +27,7 @@ class WatchedModule(ModuleType):
 
 def watch_library() -> None:
     """Let the library's modules count what is set in them."""
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         if name.partition(".")[0] == "nanotorch" and type(module) is ModuleType:
             module.__class__ = WatchedModule
 

@@ -204,7 +204,7 @@ def replace(changes: Changes, recorder: Recorder) -> None:
     for name, own in library():
         for key in dicts_of(name, len(own)):
             if holds_arrays(own[key]):  # whose own methods nobody could trace
-                changes.item(own, key, {k: Traced(held) for k, held in list(own[key].items())})
+                changes.item(own, key, {k: Traced(held) for k, held in own[key].copy().items()})
         if own.get("np") is np:
             changes.item(own, "np", shim)
         if name.startswith("nanotorch.optim.") and "scalar" in own:
@@ -223,9 +223,10 @@ def replace(changes: Changes, recorder: Recorder) -> None:
 
 def library() -> list[tuple[str, dict[str, Any]]]:
     """The library's modules, as far as they compute on tensors, by name."""
+    # A copy is made at once. A list of pairs is not: what the collector frees meanwhile may import.
     return [
         (name, vars(module))
-        for name, module in list(sys.modules.items())
+        for name, module in sys.modules.copy().items()
         if name.startswith("nanotorch.")
         and not name.startswith(UNTOUCHED)
         and isinstance(module, ModuleType)
@@ -236,7 +237,7 @@ def library() -> list[tuple[str, dict[str, Any]]]:
 def dicts_of(name: str, size: int) -> list[str]:
     """Which variables of a module are dicts, as long as it has so many variables."""
     own = vars(sys.modules[name])
-    return [key for key, value in list(own.items()) if type(value) is dict and key[:2] != "__"]
+    return [key for key, value in own.copy().items() if type(value) is dict and key[:2] != "__"]
 
 
 @cache
@@ -258,7 +259,7 @@ def forget_traced() -> None:
         for key in dicts_of(name, len(own)):
             value = own[key]
             if Traced in map(type, value.values()):
-                for k, held in list(value.items()):
+                for k, held in value.copy().items():
                     value[k] = real(held)
         for function in caches_of(name, len(own)):
             function.cache_clear()

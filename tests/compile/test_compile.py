@@ -1,5 +1,7 @@
 """The function itself: its arguments, modules, reports, threads."""
 
+import gc
+import itertools
 import subprocess
 import sys
 import threading
@@ -269,3 +271,23 @@ def test_what_the_step_is_the_first_to_use() -> None:
     command = [sys.executable, "-c", FIRST_USE]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("step: 1 captured"), done.stdout
+
+
+def test_the_collector_may_import_while_a_step_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = (f"imported_{n}" for n in itertools.count())
+
+    def importing(phase: str, info: dict[str, int]) -> None:
+        monkeypatch.setitem(sys.modules, next(names), sys)
+
+    weight = torch.ones(3, requires_grad=True)
+    step = torch.compile(lambda: (weight * 2).sum().backward(), fullgraph=True)
+    before = gc.get_threshold()
+    gc.callbacks.append(importing)
+    gc.set_threshold(1)
+    try:
+        for _ in range(3):
+            step()
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(importing)
+    assert weight.grad.tolist() == [6.0, 6.0, 6.0]
