@@ -121,8 +121,7 @@ def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {rows} by {rows} but "
             f"each b matrix is {input.shape[-2]} by {input.shape[-1]}"
         )
-    if a == "Half":
-        raise NotImplementedError("\"cholesky_solve_cpu\" not implemented for 'Half'")
+    refuse_half("cholesky_solve_cpu", input2)
     L = np.triu(input2).swapaxes(-1, -2) if upper else np.tril(input2)
     return np.linalg.solve(L.swapaxes(-1, -2), np.linalg.solve(L, input))
 

@@ -40,18 +40,18 @@ def spread_and_mean(
     squares = None
     if values.size > MANY and input.dtype != DOUBLE:  # of twice the digits the mean may take some
         level = mean * mean * n
-        squares = sum_of_squares(values, dim, keep) - level
+        squares = squares_along(values, dim, keep) - level
         if not (squares > level * 1e-6).all():
             values, squares = input.astype(DOUBLE, order="C"), None
     if squares is None:
         values -= mean
-        squares = sum_of_squares(values, dim, keep)
+        squares = squares_along(values, dim, keep)
     if (n if squares.size else 0) <= correction:
         warn(NO_FREEDOM.format(name))
     return squares / max(n - correction, 0), mean
 
 
-def sum_of_squares(values: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+def squares_along(values: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """That along dimensions; ``values`` lie in order and may be overwritten."""
     if values.ndim - 1 in dim:
         return sum_products(values, values, dim, keepdim)

@@ -32,7 +32,7 @@ LARGE_GRADIENTS = {
     "gaussian_nll_loss", "index_reduce", "index_reduce_", "local_response_norm", "lp_pool1d",
     "lp_pool2d", "scatter_reduce", "scatter_reduce_", "softmax",
 }  # fmt: skip
-# What refuses half precision with a RuntimeError; a NotImplementedError is it everywhere.
+# These refuse half precision with a RuntimeError. Any operation may raise NotImplementedError.
 FLOAT_AND_DOUBLE = {
     "linalg.lstsq", "linalg.matrix_rank", "linalg.pinv", "nanquantile", "pinverse", "quantile",
 }  # fmt: skip
