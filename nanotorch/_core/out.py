@@ -13,7 +13,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import exported, refused
-from nanotorch._core.grad_mode import mode, no_grad
+from nanotorch._core.grad_mode import mode
 from nanotorch._core.layout import strides_of
 from nanotorch._core.origins import wrote
 from nanotorch._core.overlap import is_dense, refuse_overlap
@@ -90,30 +90,40 @@ class Out(NamedTuple):
             RuntimeError: if something requires grad, the result cannot be converted, or an
                 element of ``out`` stands for several or for other elements of an input.
         """
+        single = isinstance(out, Tensor)
         outs = list(out) if isinstance(out, (tuple, list)) else [out]
         for one in outs:
             if not isinstance(one, Tensor):
                 raise refused(out, "Tensor", (self.name, "out", 0))
-        inputs = list(tensors_in((*args, *named.values())))
-        if mode.enabled and self.recorded and any(t.requires_grad for t in (*inputs, *outs)):
-            raise RuntimeError(NO_GRADIENTS.format(self.name))
+        inputs = tensors_in((*args, *named.values()))
+        before = mode.enabled
+        if before and self.recorded:
+            for one in (*inputs, *outs):
+                if one.requires_grad:
+                    raise RuntimeError(NO_GRADIENTS.format(self.name))
         if named.get("dtype") is not None:
             self.check_asked(named["dtype"], outs[0].dtype)
         elif self.dtype:
             named["dtype"] = outs[0].dtype
-        with no_grad():
+        if before:
+            mode.enabled = False
+        try:
             results = function(*args, **named)
-        single = isinstance(results, Tensor)
-        if single is not isinstance(out, Tensor):
-            wanted = "Tensor" if single else "tuple of Tensors"
+        finally:
+            mode.enabled = before
+        if isinstance(results, Tensor) is not single:
+            wanted = "tuple of Tensors" if single else "Tensor"
             raise refused(out, wanted, (self.name, "out", 0))
-        if not single and len(results) != len(outs):
-            raise TypeError(f"expected tuple of {len(results)} elements but got {len(outs)}")
-        pairs = list(zip(outs, [results] if single else results, strict=True))
-        for one, result in pairs:
-            self.check(one, result._array, inputs, single)
-        for one, result in pairs:
-            self.write(one, result._array, inputs)
+        if single:
+            self.check(out, results._array, inputs, single)
+            self.write(out, results._array, inputs)
+        else:
+            if len(results) != len(outs):
+                raise TypeError(f"expected tuple of {len(results)} elements but got {len(outs)}")
+            for one, result in zip(outs, results, strict=True):
+                self.check(one, result._array, inputs, single)
+            for one, result in zip(outs, results, strict=True):
+                self.write(one, result._array, inputs)
         asked = bool(named.get("requires_grad"))
         if self.creates and (asked or out.is_leaf):
             out._set_requires_grad(asked)
@@ -190,13 +200,15 @@ def worded(refusal: str, result: dtypes.dtype, out: dtypes.dtype) -> str:
     return refusal.format(result=result.char, out=out.char, **c_names)
 
 
-def tensors_in(values: Iterable[Any]) -> Iterable[Tensor]:
+def tensors_in(values: Iterable[Any]) -> list[Tensor]:
     """The tensors among arguments, also within sequences."""
+    found = []
     for value in values:
         if isinstance(value, Tensor):
-            yield value
+            found.append(value)
         elif isinstance(value, (tuple, list)):
-            yield from tensors_in(value)
+            found += tensors_in(value)
+    return found
 
 
 def with_out(home: str, name: str, function: Function, rule: Out, **options: bool) -> Function:

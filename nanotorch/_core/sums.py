@@ -149,14 +149,24 @@ def sum_middle(stack: Array) -> Array:
 
 def sum_columns(matrix: Array) -> Array:
     """The sum of the columns of a matrix: the same bits however it lies in memory."""
-    columns = matrix.shape[1]
+    rows, columns = matrix.shape
     kind = matrix.dtype
     if kind.itemsize == 2:
         return sum_columns(matrix.astype(SINGLE)).astype(kind)
     matrix = np.ascontiguousarray(matrix)
+    while columns > BLOCK and (length := length_of(columns)):
+        parts = matrix.reshape(-1, length).dot(ones(length, kind))
+        columns //= length
+        matrix = parts.reshape(rows, columns)
     if columns <= BLOCK:
         return matrix.dot(ones(columns, kind))
     return inner_products(matrix, ones(columns, kind))
+
+
+@functools.lru_cache(1024)
+def length_of(columns: int) -> int:
+    """Up to `BLOCK`: that of parts without a rest, or 0 if those would be short."""
+    return next((n for n in range(BLOCK, FEW, -1) if not columns % n), 0)
 
 
 def inner_products(a: Array, b: Array) -> Array:
