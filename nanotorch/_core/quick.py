@@ -6,11 +6,14 @@ get their sums at the end. As soon as somebody could look on, `engine.Sweep` tak
 very state that it would be in by then.
 """
 
+import sys
 from heapq import heappop, heappush, heappushpop
 from typing import Any
 
 from nanotorch._core.engine import Sweep, add, fit
 from nanotorch._core.graph import Edge, FreedValues, accumulate_into, accumulating
+
+references = sys.getrefcount
 
 
 def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
@@ -20,68 +23,92 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
         first: an ndarray or NumPy scalar; it is not written to.
         freed: what takes the place of saved values once they are used; None to keep them.
     """
-    following: Any = root[0]
-    number = root[1]
-    waiting: dict[Any, list[Any]] = {following: start_of(following, number, first, False)}
-    leaves: dict[Any, list[Any]] = {}
+    node: Any
+    following: Any
+    following, number = root
+    # What waits: the gradient of a node's one output; a list where there may be several.
+    waiting: dict[Any, Any] = {}
+    leaves: dict[Any, Any] = {}
     others: list[tuple[int, Any]] = []  # what waits besides `following`: a heap
-    node: Any = following
+    node = following
+    waiting[node] = start_of(node, number, first) if node.multi else first
     watched = not node._sequence
     try:
         while following is not None and following.plain and not watched:
             node, following = following, None
-            g = (held := waiting[node])[0]
-            grads = node.apply(held[0::2], False) if node.multi else node.apply_bare(g)
+            g = waiting[node]
+            grads = node.apply(g[0::2], False) if node.multi else node.apply_bare(g)
             if freed is not None and node.keeps_values:
                 node._saved = freed
-            del waiting[node]
-            for position, (target, number) in enumerate(node.next_functions):
+            del waiting[node], g
+            position = -1
+            for target, number in node.next_functions:
+                position += 1
                 if target is None:
                     continue
                 new = grads[position]
                 if new is None:  # what is behind may have to run all the same
                     watched = True
                     continue
-                mine = node.fresh_gradients and new is not g
                 shape, dtype = target._outputs[number]
                 if new.shape != shape or new.dtype is not dtype:
                     new = fit(new, node, position, shape, dtype)
-                at = waiting if target._sequence else leaves
-                if target in at:
-                    add(at[target], 2 * number, new, mine)
+                if target.multi:
+                    if target in waiting:
+                        add(waiting[target], 2 * number, new, False)
+                        continue
+                    waiting[target] = start_of(target, number, new)
+                elif target._sequence:
+                    if target in waiting:
+                        waiting[target] = waiting[target] + new
+                        continue
+                    waiting[target] = new
+                else:
+                    if target in leaves:
+                        leaves[target] = leaves[target] + new
+                    else:
+                        leaves[target] = new
+                        watched = watched or target.is_watched()
                     continue
-                at[target] = start_of(target, number, new, mine) if target.multi else [new, mine]
-                if at is leaves:
-                    watched = watched or target.is_watched()
-                elif following is None:
+                if following is None:
                     following = target
                 else:
                     heappush(others, (-target._sequence, target))
-            if others and following is None:
-                following = heappop(others)[1]
-            elif others:
-                following = heappushpop(others, (-following._sequence, following))[1]
+            if others:
+                if following is None:
+                    following = heappop(others)[1]
+                else:
+                    following = heappushpop(others, (-following._sequence, following))[1]
     except BaseException:
         # Leaves that were done by now have their gradients, as if each had been served at once.
-        Sweep.instead(root, freed, waiting, leaves, node._sequence).catch_up()
+        instead(root, freed, waiting, leaves, node._sequence).catch_up()
         raise
     if following is None and not watched:
+        new = grads = None
         settle(leaves)
     else:
-        Sweep.instead(root, freed, waiting, leaves, node._sequence - (node not in waiting)).run()
+        instead(root, freed, waiting, leaves, node._sequence - (node not in waiting)).run()
 
 
-def start_of(target: Any, number: int, g: Any, mine: bool) -> list[Any]:
+def instead(root: Edge, freed: Any, waiting: dict[Any, Any], leaves: Any, done: float) -> Sweep:
+    """`Sweep.instead`, with what waits as it has it."""
+    held = {n: g if n.multi else [g, False] for n, g in waiting.items()}
+    return Sweep.instead(root, freed, held, {n: [g, False] for n, g in leaves.items()}, done)
+
+
+def start_of(target: Any, number: int, g: Any) -> list[Any]:
     """What waits for a node: for each output the gradient so far, and whether it is ours."""
     held = [None, False] * len(target._outputs)
-    held[2 * number : 2 * number + 2] = g, mine
+    held[2 * number] = g
     return held
 
 
-def settle(leaves: dict[Any, list[Any]]) -> None:
+def settle(leaves: dict[Any, Any]) -> None:
     """Add the sums to the gradients of the leaves."""
     with accumulating:
-        for leaf, (g, mine) in leaves.items():
+        while leaves:
+            leaf = next(iter(leaves))
+            g = leaves.pop(leaf)
             variable = leaf.variable
             if variable._requires_grad:  # it did when the graph was made
-                accumulate_into(variable, g, mine)
+                accumulate_into(variable, g, references(g) == 2)

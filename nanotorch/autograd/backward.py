@@ -219,10 +219,8 @@ def listed(targets: Tensors) -> list[Tensor | GradientEdge]:
     return [targets] if isinstance(targets, (Tensor, GradientEdge)) else list(targets)
 
 
-# The gradient of a scalar by itself, which nobody writes to.
-ONES = {name: np.ones((), name) for name in ("float16", "float32", "float64")}
-for _one in ONES.values():
-    _one.setflags(write=False)
+# The gradient of a scalar by itself.
+ONES = {np.dtype(kind): kind(1) for kind in (np.float16, np.float32, np.float64)}
 
 
 def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge, Any]]:
@@ -230,7 +228,7 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
     if isinstance(tensors, Tensor) and weights is None and not create_graph:
         array, place = tensors._array, edge_of(tensors)
         if not array.ndim and array.dtype.kind == "f" and place[0] is not None:  # the usual case
-            return [(place, ONES[array.dtype.name])]
+            return [(place, ONES[array.dtype])]
     roots = listed(tensors)
     given = [weights] if weights is None or isinstance(weights, Tensor) else list(weights)
     if weights is None:

@@ -68,7 +68,7 @@ class Flat:
         for own, name, tensor, array in self.kept:
             if own.get(name) is not tensor or tensor._array is not array:
                 return False
-        return len({count.item() for count in self.counts}) < 2
+        return not self.counts or len({count.item() for count in self.counts}) < 2
 
     def count(self) -> float:
         """Add one to the counts of steps, which are equal, and return it."""

@@ -102,7 +102,8 @@ class SGD(Optimizer):
             flat = None if plain else flat_of(self, group)
             if flat is not None and (not momentum or "momentum_buffer" in flat.state):
                 g = direction(flat.array, flat.grad, flat.state, group)
-                np.subtract(flat.array, g * factor(lr, g.dtype), out=flat.array)
+                np.multiply(g, factor(lr, g.dtype), out=flat.grad)
+                np.subtract(flat.array, flat.grad, out=flat.array)
                 flat.note(1, writer)
                 continue
             for p in group["params"]:
