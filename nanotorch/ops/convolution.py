@@ -1,4 +1,8 @@
-"""Convolution and its adjoints: with the columns of an input's windows it is a matrix product."""
+"""Convolution and its adjoints: with the elements of an input's windows it is a matrix product.
+
+The elements of a window are a column of a matrix. With many channels they are a row: with channels
+last, whole rows of the kernel lie together in memory.
+"""
 
 import math
 from typing import Any
@@ -13,15 +17,45 @@ from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.slicing import slice_along
 from nanotorch.ops.windows import Ints, Windows, chunks, cropped, last, padded, windows
 
+# Fewer elements side by side, or fewer outputs, and rows are slower than columns.
+LEAST_RUN, LEAST_OUTPUTS = 24, 16
+# More windows than this in a sample, and a product for each sample beats one for all.
+MOST_JOINED = 256
+
 
 def in_groups(weight: Array, groups: int) -> Array:
     """A weight ``(O, C / groups, *kernel)`` as matrices ``(groups, O / groups, ...)``."""
     return weight.reshape(groups, weight.shape[0] // groups, -1)
 
 
+def in_rows(inputs: int, outputs: int, at: Windows, groups: int) -> bool:
+    """Whether windows as rows are faster than as columns."""
+    wide = inputs * at.kernel[-1] >= LEAST_RUN and outputs >= LEAST_OUTPUTS
+    return groups == 1 and wide and math.prod(at.kernel) > 1
+
+
+def convolved_rows(input: Array, weight: Array, at: Windows) -> Array:
+    """`convolved`, with windows as rows."""
+    samples, outputs, count = len(input), len(weight), math.prod(at.out)
+    matrix = np.ascontiguousarray(np.moveaxis(weight, 1, -1)).reshape(outputs, -1)
+    out = np.empty((samples, outputs, count), input.dtype)
+    for part, rows in at.rows(input):
+        if count > MOST_JOINED:
+            np.matmul(matrix, rows.swapaxes(1, 2), out[part])
+        else:
+            joined = rows.reshape(-1, rows.shape[2]) @ matrix.T
+            out[part] = joined.reshape(-1, count, outputs).swapaxes(1, 2)
+    return out.reshape(samples, outputs, *at.out)
+
+
 def convolved(input: Array, weight: Array, bias: Array | None, at: Windows, groups: int) -> Array:
     """The convolution ``(N, O, *out)``."""
     samples, outputs = len(input), len(weight)
+    if in_rows(input.shape[1], outputs, at, groups):
+        out = convolved_rows(input, weight, at)
+        if bias is not None:
+            out += bias.reshape((-1,) + (1,) * len(at.out))
+        return out
     matrix, source = in_groups(weight, groups), padded(input, at.padding)
     out = np.empty((samples, groups, outputs // groups, math.prod(at.whole)), input.dtype)
     for part in chunks(samples, source[0].nbytes * math.prod(at.kernel) if samples else 0):
@@ -38,10 +72,13 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     """The adjoint of `convolved` for its input: the transposed convolution ``(N, C, *size)``."""
     samples, outputs = g.shape[:2]
     channels = weight.shape[1] * groups
-    if outputs == groups == channels and np.isfinite(weight).all():  # zeros around make no nan
+    single = outputs == groups == channels
+    finite = (single or in_rows(outputs, channels, at, groups)) and np.isfinite(weight).all()
+    if finite:  # zeros around make no nan
         around = mirrored(g.shape[2:], at)
         if around is not None:
             turned = weight[last((slice(None, None, -1),) * len(at.kernel))]
+            turned = turned if single else turned.swapaxes(0, 1)
             return convolved(g, np.ascontiguousarray(turned), bias, around, groups)
     matrix = in_groups(weight, groups).swapaxes(1, 2)
     values = at.among(g, groups)
@@ -81,6 +118,8 @@ def mirrored(out: Ints, at: Windows) -> Windows | None:
 def correlated(g: Array, input: Array, at: Windows, groups: int) -> Array:
     """The adjoint of `convolved` for its weight ``(O, C / groups, *kernel)``."""
     samples, outputs = g.shape[:2]
+    if in_rows(input.shape[1], outputs, at, groups):
+        return correlated_rows(g, input, at)
     rows = input.shape[1] // groups * math.prod(at.kernel)
     source, out = padded(input, at.padding), outputs // groups
     if at.flat and outputs == groups == input.shape[1]:
@@ -99,6 +138,22 @@ def correlated(g: Array, input: Array, at: Windows, groups: int) -> Array:
     return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(
         outputs, input.shape[1] // groups, *at.kernel
     )
+
+
+def correlated_rows(g: Array, input: Array, at: Windows) -> Array:
+    """The adjoint of `convolved_rows` for its weight."""
+    samples, outputs = g.shape[:2]
+    channels, count = input.shape[1], math.prod(at.out)
+    values = g.reshape(samples, outputs, count)
+    total = np.zeros((outputs, channels * math.prod(at.kernel)), g.dtype)
+    for part, rows in at.rows(input):
+        if count > MOST_JOINED:
+            total += np.matmul(values[part], rows).sum(0)
+        else:
+            left = values[part].swapaxes(0, 1).reshape(outputs, -1)
+            total += left @ rows.reshape(-1, rows.shape[2])
+    total = total.reshape(outputs, *at.kernel, channels)
+    return np.ascontiguousarray(np.moveaxis(total, -1, 1))
 
 
 def refuse_bools(input: Array) -> None:

@@ -14,7 +14,7 @@ from nanotorch._core.op import Array
 
 Ints = tuple[int, ...]
 MOST_WASTE = 1.5  # of windows over rows in one piece: computed for each that is wanted
-CHUNK = 1 << 22  # bytes of columns that are made at once
+CHUNK = 1 << 20  # bytes of columns or rows that are made at once, which are to stay in the cache
 
 
 def last(parts: Iterable[Any]) -> tuple[Any, ...]:
@@ -124,6 +124,26 @@ class Windows:
         n, channels = input.shape[:2]
         rows = channels // groups * math.prod(self.kernel)
         return self.of(input).reshape(n, groups, rows, self.count)
+
+    def rows(self, input: Array) -> Iterator[tuple[slice, Array]]:
+        """The elements of the windows ``(N, count, kernel * C)``, for one part of N after another.
+
+        Args:
+            input: not padded, ``(N, C, ...)``.
+        """
+        samples, channels = input.shape[:2]
+        source = np.zeros((samples, *self.size, channels), input.dtype)
+        inside = tuple(slice(p, n - p) for p, n in zip(self.padding, self.size, strict=True))
+        source[:, *inside] = np.moveaxis(input, 1, -1)
+        first, *steps, item = source.strides
+        outer = [s * t for s, t in zip(steps, self.stride, strict=True)]
+        inner = [s * d for s, d in zip(steps, self.dilation, strict=True)]
+        width, count = channels * math.prod(self.kernel), math.prod(self.out)
+        for part in chunks(samples, count * width * input.itemsize):
+            some = source[part]
+            shape = (len(some), *self.out, *self.kernel, channels)
+            windows = np.ndarray(shape, some.dtype, some, 0, (first, *outer, *inner, item))
+            yield part, windows.reshape(len(some), count, width)
 
     def among(self, values: Array, groups: int, turned: bool = False) -> Array:
         """Values of the windows ``(N, C, *out)`` as ``(N, groups, C / groups, count)``.

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nanotorch.ops import convolution
 from nanotorch.ops import windows as module
 from nanotorch.ops.convolution import convolved, convolved_back, correlated
 from nanotorch.ops.taps import Taps
@@ -71,6 +72,17 @@ def test_convolution_is_what_it_says(s: dict[str, Any]) -> None:
     assert out.flags.c_contiguous
 
 
+@pytest.mark.parametrize("joined", [0, 1000])
+def test_windows_as_rows(joined: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows of any size can be rows, in a product for each sample or in one for all."""
+    monkeypatch.setattr(convolution, "LEAST_RUN", 1)
+    monkeypatch.setattr(convolution, "LEAST_OUTPUTS", 1)
+    monkeypatch.setattr(convolution, "MOST_JOINED", joined)
+    test_convolution_is_what_it_says()
+    test_adjoints()
+    test_batches_in_parts(600, 1, monkeypatch)
+
+
 @settings(max_examples=200, derandomize=True)
 @given(situations())
 def test_adjoints(s: dict[str, Any]) -> None:
@@ -111,18 +123,19 @@ def test_every_way_is_taken() -> None:
     assert Windows((9, 9), two, one, (0, 0), one, (3, 4)).out == (3, 4)
 
 
+@pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("chunk", [1, 600, 2000])
-def test_batches_in_parts(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_in_parts(chunk: int, groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch whose columns are too many is taken in parts, with the same results."""
-    s = {"size": (6, 5), "kernel": (3, 2), "stride": (1, 1), "padding": (1, 0), "groups": 2}
+    s = {"size": (6, 5), "kernel": (3, 2), "stride": (1, 1), "padding": (1, 0), "groups": groups}
     s |= {"dilation": (1, 1), "samples": 7, "each": (2, 3)}
     at, x, w, g = drawn(s)
 
     def all_of_it() -> list[np.ndarray]:
         return [
-            convolved(x, w, np.arange(6.0), at, 2),
-            convolved_back(g, w, np.arange(4.0), at, 2),
-            correlated(g, x, at, 2),
+            convolved(x, w, np.arange(3.0 * groups), at, groups),
+            convolved_back(g, w, np.arange(2.0 * groups), at, groups),
+            correlated(g, x, at, groups),
         ]
 
     whole = all_of_it()
