@@ -312,10 +312,10 @@ class Sweep:
 
     def useful(self, node: Node, grads: Sequence[Any]) -> Sequence[Any]:
         """The gradients as the node's hooks see them: those that are used, as they will be sent."""
-        used = [target is not None and self.uses(target) for target, _ in node.next_functions]
+        used = [target is not None and self.uses(target) for target, _ in node._edges]
         if node.together and any(used):
             used = [True] * len(used)
-        pairs = zip(grads, node.next_functions, used, strict=False)
+        pairs = zip(grads, node._edges, used, strict=False)
         return [
             None
             if g is None or not wanted
@@ -327,13 +327,13 @@ class Sweep:
 
     def pass_on(self, node: Node, grads: Sequence[Any] | None, arrived: Any) -> None:
         """Send a node's gradients along its edges; None where nothing had arrived at the node."""
-        if grads is not None and len(grads) < len(node.next_functions):
+        if grads is not None and len(grads) < len(node._edges):
             raise RuntimeError(
                 f"Function {node.name()} returned an incorrect number of gradients (expected "
-                f"{len(node.next_functions)}, got {len(grads)})"
+                f"{len(node._edges)}, got {len(grads)})"
             )
         fresh, consumers, position = node.fresh_gradients, self.consumers, -1
-        for target, number in node.next_functions:
+        for target, number in node._edges:
             position += 1
             if target is None:
                 continue

@@ -73,7 +73,7 @@ def apply(o: "Op", *, graph: bool) -> str:
     if len(calls) == 1:
         lines.append(f"    return ({calls[0]},)")
     else:
-        lines.append("    edges = node.next_functions")
+        lines.append("    edges = node._edges")
         parts = [f"{c} if edges[{i}][0] is not None else None" for i, c in enumerate(calls)]
         lines.append(f"    return ({', '.join(parts)})")
     return "\n".join(lines) + "\n"

@@ -73,6 +73,10 @@ class FreedValues:
         return RuntimeError(FREED + about_second_pass(node, self.site))
 
 
+class Folded(Exception):  # noqa: N818 - it is no error, but says which way to go
+    """A node that stands for several cannot run: those are to say why."""
+
+
 class NodeHooks:
     """The hooks of one node, made when the first is registered."""
 
@@ -89,10 +93,11 @@ class Node:
     """A recorded operation: turns gradients of its outputs into gradients of its inputs.
 
     Attributes:
-        next_functions: one edge per differentiable input.
+        _edges: one edge per differentiable input.
         _outputs: `(shape, dtype)` of each output, which every gradient that arrives is held to.
         _saved: what the formulas need; a `FreedValues` once freed.
         plain: whether no user can see the node run: no hooks, no user's function.
+        folded: whether it stands for several, which are made when somebody looks.
         multi: whether it may have several outputs.
         keeps_values: whether it has values to free.
     """
@@ -100,7 +105,7 @@ class Node:
     # Class attributes are the defaults: a new node sets only what differs. What is the engine's own
     # has an underscore, since users of `autograd.Function` put attributes of theirs on its nodes.
     _sequence = 0
-    next_functions: tuple[Edge, ...] = ()
+    _edges: tuple[Edge, ...] = ()
     _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
     _saved: "tuple[Any, ...] | FreedValues" = ()
     _hooks: NodeHooks | None = None
@@ -112,7 +117,7 @@ class Node:
     fresh_gradients = False
     # Whether `apply` is called though no gradient has arrived.
     runs_on_nothing = False
-    plain = False
+    plain = folded = False
     multi = True
     keeps_values = True
 
@@ -137,6 +142,18 @@ class Node:
     def metadata(self) -> dict[Any, Any]:
         """A dict for the user's own notes on this node."""
         return self.__dict__.setdefault("_metadata", {})
+
+    @property
+    def next_functions(self) -> tuple[Edge, ...]:
+        """One edge per differentiable input: a node, or None for a constant, and which output."""
+        for node, _ in self._edges:
+            if node is not None and node.folded:
+                node.unfolded()
+        return self._edges
+
+    def unfolded(self) -> "Node":
+        """The node as it is shown."""
+        return self
 
     @property
     def requires_grad(self) -> bool:

@@ -35,7 +35,7 @@ from nanotorch._core.bytecode import (
     parameters,
     without_wrapper,
 )
-from nanotorch._core.graph import Node
+from nanotorch._core.graph import Edge, Node
 from nanotorch._core.op_runtime import RUNTIME, unpack_input, unpack_out
 from nanotorch._core.options import OPTIONS, Options
 from nanotorch._core.out import Out
@@ -94,6 +94,22 @@ class OpNode(Node):
         if name.startswith("_saved_"):
             return self.op.saved_value(self, name.removeprefix("_saved_"))
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
+class FoldedNode(OpNode):
+    """A node that stands for several until somebody looks: then it turns into the last of them."""
+
+    folded = True
+
+    @property
+    def next_functions(self) -> tuple[Edge, ...]:
+        return self.unfolded().next_functions
+
+    def unfolded(self) -> Node:
+        with completing:
+            if self.folded:
+                self.op.unfold(self)  # type: ignore[misc]
+        return self
 
 
 class Op(Options):
@@ -298,10 +314,22 @@ def build(o: Op) -> Callable[..., Any]:
     return function
 
 
+def new_node(name: str, like: Node) -> Any:
+    """A node of the operation of that name, made at the place where ``like`` was."""
+    o = OPS[name]
+    with completing:
+        if "NewNode" not in o.namespace:
+            complete(o)
+    node = o.namespace["NewNode"]()
+    node._site = like._site
+    return node
+
+
 def complete(o: Op) -> None:
     """Make the op's node class, before its first call."""
     base = {"op": o, "together": bool(o.variadic), "multi": o.multi or bool(o.results)}
-    kind = inplace_kind = node_class(o.node_name, OpNode, keeps_values=o.keeps_values, **base)
+    of = FoldedNode if o.unfold else OpNode
+    kind = inplace_kind = node_class(o.node_name, of, keeps_values=o.keeps_values, **base)
     if o.inplace_node not in (None, o.node_name):
         inplace_kind = node_class(
             o.inplace_node, kind, apply=without_derivative, apply_bare=Node.apply_bare

@@ -15,7 +15,7 @@ from nanotorch._core.detached import DETACHED, is_since
 from nanotorch._core.dtypes import Number
 from nanotorch._core.former import SCALES, former_order
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import NO_EDGE, Node, modified_error, next_sequence
+from nanotorch._core.graph import NO_EDGE, Folded, Node, modified_error, next_sequence
 from nanotorch._core.heap import in_pytorchs_words
 from nanotorch._core.inference import InferenceCell, of_inference, refuse_write
 from nanotorch._core.origins import about_operands, ours
@@ -241,6 +241,8 @@ def in_words(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) 
 def unpack_input(kept: tuple[Tensor, int], node: Node, graph: bool) -> Any:
     """A saved input, if nothing has written to it since, or cut it off from its history."""
     tensor, version = kept
+    if node.folded:
+        raise Folded
     now = tensor._cell[0]
     if is_since(now, version) and hasattr(node, "op"):  # users' functions may go on
         raise RuntimeError(DETACHED)

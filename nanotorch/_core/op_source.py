@@ -10,7 +10,7 @@ For `mul` it reads, in short:
         out = (a new Tensor of r)
         if recording and (some input requires grad):
             e_input, e_other = edge_of(input), edge_of(other)
-            node = NewNode(); node.next_functions = (e_input, e_other)
+            node = NewNode(); node._edges = (e_input, e_other)
             node._saved = (other and its version if e_input leads somewhere, input ...)
             out._edge = (node, 0)
         return out
@@ -303,9 +303,10 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
         f"    if {' or '.join(f'e_{n} is not NO_EDGE' for n in names)}:",
         *(KEPT_DTYPE if "src" in names and not inplace else ()),
         f"        node = {'NewNodeInPlace' if inplace else 'NewNode'}()",
+        *(["        next_sequence()"] if o.unfold else []),  # that of a node that `unfold` makes
         "        node._sequence = next_sequence()",
         *SITE,
-        f"        node.next_functions = ({', '.join('e_' + n for n in names)},)",
+        f"        node._edges = ({', '.join('e_' + n for n in names)},)",
         f"        node._outputs = {out_metadata(o)}",
     ]
     if o.recipe:
@@ -344,7 +345,7 @@ def record_variadic(o: "Op") -> list[str]:
         "        node = NewNode()",
         "        node._sequence = next_sequence()",
         *SITE,
-        "        node.next_functions = edges",
+        "        node._edges = edges",
         f"        node._outputs = {out_metadata(o)}",
         f"        node._saved = ({', '.join(saved(o, inplace=False))},)",
         *("        " + line for line in attach(o, inplace=False)),

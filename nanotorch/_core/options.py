@@ -1,8 +1,10 @@
 """What a declaration may say about an operation beside its formulas."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nanotorch._core.batch_rules import Rule
 
 
@@ -34,6 +36,8 @@ class Options:
         unrounded: operands that beside half precision keep their digits in single, if they are
             Python numbers or have no dimensions.
         refuse_bool: the error for a bool tensor beside an operand of another dtype.
+        unfold: the operation stands for two, as long as nobody looks: what makes their nodes of its
+            own then. Its formulas take arrays only.
         batch: how `vmap` does it for all samples at once, where that does not follow from the rest.
     """
 
@@ -57,6 +61,7 @@ class Options:
     one_step: bool = False
     unrounded: tuple[str, ...] = ()
     refuse_bool: str | None = None
+    unfold: "Callable[[Any], None] | None" = None
     batch: "Rule | None" = None
 
 

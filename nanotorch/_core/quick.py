@@ -6,14 +6,11 @@ get their sums at the end. As soon as somebody could look on, `engine.Sweep` tak
 very state that it would be in by then.
 """
 
-import sys
 from heapq import heappop, heappush, heappushpop
 from typing import Any
 
 from nanotorch._core.engine import Sweep, add, fit
-from nanotorch._core.graph import Edge, FreedValues, accumulate_into, accumulating
-
-references = sys.getrefcount
+from nanotorch._core.graph import Edge, Folded, FreedValues, accumulate_into, accumulating
 
 
 def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
@@ -29,6 +26,7 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
     # What waits: the gradient of a node's one output; a list where there may be several.
     waiting: dict[Any, Any] = {}
     leaves: dict[Any, Any] = {}
+    lent: set[Any] = set()  # the leaves whose gradient others may hold too
     others: list[tuple[int, Any]] = []  # what waits besides `following`: a heap
     node = following
     waiting[node] = start_of(node, number, first) if node.multi else first
@@ -37,12 +35,15 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
         while following is not None and following.plain and not watched:
             node, following = following, None
             g = waiting[node]
-            grads = node.apply(g[0::2], False) if node.multi else node.apply_bare(g)
+            if node.multi:
+                grads, g = node.apply(g[0::2], False), g[0]
+            else:
+                grads = node.apply_bare(g)
             if freed is not None and node.keeps_values:
                 node._saved = freed
-            del waiting[node], g
+            del waiting[node]
             position = -1
-            for target, number in node.next_functions:
+            for target, number in node._edges:
                 position += 1
                 if target is None:
                     continue
@@ -65,10 +66,15 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
                     waiting[target] = new
                 else:
                     if target in leaves:
-                        leaves[target] = leaves[target] + new
+                        held = [leaves[target], target not in lent]
+                        add(held, 0, new, True)
+                        leaves[target] = held[0]
+                        lent.discard(target)
                     else:
                         leaves[target] = new
                         watched = watched or target.is_watched()
+                        if new is g or not node.fresh_gradients:
+                            lent.add(target)
                     continue
                 if following is None:
                     following = target
@@ -79,13 +85,15 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
                     following = heappop(others)[1]
                 else:
                     following = heappushpop(others, (-following._sequence, following))[1]
+    except Folded:
+        watched = True
     except BaseException:
         # Leaves that were done by now have their gradients, as if each had been served at once.
         instead(root, freed, waiting, leaves, node._sequence).catch_up()
         raise
     if following is None and not watched:
-        new = grads = None
-        settle(leaves)
+        del new, grads, g
+        settle(leaves, lent)
     else:
         instead(root, freed, waiting, leaves, node._sequence - (node not in waiting)).run()
 
@@ -103,12 +111,11 @@ def start_of(target: Any, number: int, g: Any) -> list[Any]:
     return held
 
 
-def settle(leaves: dict[Any, Any]) -> None:
+def settle(leaves: dict[Any, Any], lent: set[Any]) -> None:
     """Add the sums to the gradients of the leaves."""
     with accumulating:
         while leaves:
-            leaf = next(iter(leaves))
-            g = leaves.pop(leaf)
+            leaf, g = leaves.popitem()
             variable = leaf.variable
             if variable._requires_grad:  # it did when the graph was made
-                accumulate_into(variable, g, references(g) == 2)
+                accumulate_into(variable, g, leaf not in lent)

@@ -137,7 +137,7 @@ class Tensor(Layout, Exchange, metaclass=Shown):
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for a leaf."""
         edge = self._edge if self._view is None else view_edge(self)
-        return None if edge is None else edge[0]
+        return None if edge is None or edge[0] is None else edge[0].unfolded()
 
     @property
     def output_nr(self) -> int:

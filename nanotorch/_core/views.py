@@ -158,7 +158,7 @@ class AsStridedBackward0(Node):
             self.chain.append((node, number))
             node, number = node.next_functions[0]
         self._sequence = next_sequence()
-        self.next_functions = (edge_of(base),)
+        self._edges = (edge_of(base),)
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
         g = grads[0]
@@ -188,7 +188,7 @@ class CopySlices(Node):
         self._outputs = ((array.shape, array.dtype),)
         edges = list(write.next_functions)
         edges[position] = edge_of(base)
-        self.next_functions = tuple(edges)
+        self._edges = tuple(edges)
         self._sequence = next_sequence()
 
     def name(self) -> str:

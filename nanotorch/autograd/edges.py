@@ -34,7 +34,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         )
     node, number = edge_of(tensor)
     assert node is not None
-    return GradientEdge(node, number)
+    return GradientEdge(node.unfolded(), number)
 
 
 def place_of(target: Tensor | GradientEdge) -> Edge:

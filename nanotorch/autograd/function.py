@@ -246,7 +246,7 @@ class Function(metaclass=FunctionMeta):
         if recording:
             node._sequence, node._site = next_sequence(), here()
             # Before `forward`, which may write to its arguments.
-            node.next_functions = tuple([edge_of(t) for t in inputs])
+            node._edges = tuple([edge_of(t) for t in inputs])
         if before:
             mode.enabled = False
         try:
@@ -289,7 +289,7 @@ class Error(Node):
 
     def __init__(self, edges: tuple[Edge, ...], results: Sequence[Tensor]) -> None:
         self._sequence, self._site = next_sequence(), here()
-        self.next_functions = edges
+        self._edges = edges
         self._outputs = tuple((t._array.shape, t._array.dtype) for t in results)
 
     def name(self) -> str:

@@ -155,7 +155,7 @@ def behind_node(
         return values, None, None
     node = BackwardHookFunctionBackward()
     node._sequence = next_sequence()
-    node.next_functions = tuple(edge_of(t) if t.requires_grad else NO_EDGE for t in tensors)
+    node._edges = tuple(edge_of(t) if t.requires_grad else NO_EDGE for t in tensors)
     node._outputs = tuple((t._array.shape, t._array.dtype) for t in tensors)
     positions: list[int] = []
     passed = list(values)

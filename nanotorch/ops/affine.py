@@ -9,11 +9,15 @@ from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.batch_rules import Call, in_line, one_by_one
 from nanotorch._core.batched import Batch
 from nanotorch._core.dtypes import Number
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.graph import NO_EDGE, Edge
 from nanotorch._core.layout import own_dim
-from nanotorch._core.op import Array, op
+from nanotorch._core.op import Array, new_node, op
 from nanotorch._core.out import SAME, Out
-from nanotorch._core.sums import sum_over
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.saving import observers
+from nanotorch._core.sums import OF_BLAS, sum_over
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.views import make_view
 from nanotorch.ops.arguments import need_tensors, number_in
 from nanotorch.ops.elementwise import check_factor
 from nanotorch.ops.expanding import cannot_expand, expand_to
@@ -242,6 +246,68 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
     return added(scaled(np.multiply.outer(vec1, vec2), alpha), input, beta)
 
 
+def is_layer(input: Tensor, weight: Tensor, bias: Any) -> bool:
+    """Whether `linear` of a matrix can be one operation."""
+    if not isinstance(bias, Tensor) or observers or mode.transforms:
+        return False
+    x, w, b = input._array, weight._array, bias._array
+    kind = x.dtype
+    return (
+        kind in OF_BLAS
+        and kind == w.dtype == b.dtype
+        and w.ndim == 2
+        and w.shape[1] == x.shape[1]
+        and w.shape[:1] == b.shape
+        and x.strides[0] >= x.strides[1]
+        and w.strides[0] > w.strides[1]  # as PyTorch, `addmm` lays out gradients by their operands
+    )
+
+
+def unfold(node: Any) -> None:
+    """Turn the node of a layer into that of `addmm`, behind which stands that of `t`."""
+    bias, input, edge = node._edges
+    after = new_node("addmm", node)
+    if edge is not NO_EDGE:
+        turned, (source, number) = new_node("t", node), edge
+        shape, kind = node._outputs[0] if source is None else source._outputs[number]
+        turned._sequence, turned._outputs = node._sequence - 1, ((shape[::-1], kind),)
+        turned._edges, edge = (edge,), (turned, 0)
+    if isinstance(node._saved, tuple):
+        kept, mat1 = node._saved
+        values = {"mat1": mat1, "mat2": kept and (turned_weight(kept[0], kept[1], edge), kept[1])}
+        values |= {"mat1_strides": (1, 0), "mat2_strides": (0, 1), "alpha": 1, "beta": 1}
+        node._saved = tuple([values[name] for name, _ in after.op.recipe])
+    node._edges, node.__class__ = (bias, input, edge), type(after)
+
+
+def turned_weight(weight: Tensor, version: int, edge: Edge) -> Tensor:
+    """The weight as `addmm` had it, when its memory was at that version."""
+    out = wrap(weight._array.T)
+    before, mode.enabled = mode.enabled, True
+    make_view(out, weight, (t, (), None))
+    mode.enabled = before
+    if out._view is not None:
+        out._view.version = version
+    if edge is not NO_EDGE:
+        out._requires_grad, out._edge = True, edge
+    return out
+
+
+@op(
+    bias=lambda g: g,
+    input=lambda g, weight: product(g, weight),
+    weight=lambda g, input: product(g.T, input),
+    method=False,
+    public=False,
+    node="AddmmBackward0",
+    unfold=unfold,
+)
+def layer(bias: Array, input: Array, weight: Array) -> Array:
+    """``input @ weight.T + bias`` of matrices that `is_layer` accepts."""
+    out = product(input, weight.T)
+    return np.add(out, bias, out)
+
+
 LINEAR_OUT = Out("linear", SAME, strict=True)
 
 
@@ -266,6 +332,8 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any
         need_tensors(input, weight)
     ndim = input.ndim
     if ndim == 2 and bias is not None:
+        if is_layer(input, weight, bias):
+            return layer(bias, input, weight)
         return addmm(bias, input, t(weight))
     if not ndim or not weight.ndim:
         raise RuntimeError(

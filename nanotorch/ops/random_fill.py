@@ -45,7 +45,7 @@ def zero_node(kind: type[ZeroGradient], inputs: Sequence[Tensor], edges: tuple[E
     """A node of that class on the inputs, whose result has the first one's shape and dtype."""
     node = kind()
     node._sequence, node._site = next_sequence(), here()
-    node.next_functions = edges
+    node._edges = edges
     node.shapes = tuple((t._array.shape, t._array.dtype) for t in inputs)
     node._outputs = node.shapes[:1]
     return node

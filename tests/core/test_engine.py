@@ -39,7 +39,7 @@ class Wrong(Node):
 
     def __init__(self, returned: list[np.ndarray], x: torch.Tensor) -> None:
         self.returned = returned
-        self.next_functions = ((x.sum().grad_fn.next_functions[0][0], 0),)
+        self._edges = ((x.sum().grad_fn.next_functions[0][0], 0),)
         self._outputs = (((), np.dtype("float32")),)
         self._sequence = 10**9
 

@@ -238,7 +238,7 @@ def test_a_cycle_would_be_seen() -> None:
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_repeated_graphs_hold_no_memory(way: Callable[[], object]) -> None:
-    assert growth(way, 150) < 12_000  # a graph is larger than 80 bytes
+    assert growth(way, 500) < 20_000  # a graph is larger than 40 bytes
 
 
 def test_steps_of_training_hold_no_memory() -> None:
