@@ -314,7 +314,8 @@ def in_half(result: Any) -> Any:
 RUNTIME: dict[str, Any] = {
     "ABSENT": ABSENT,
     "ndarray": np.ndarray,
-    "generic": np.generic,
+    # Arrays, and gradients without dimensions.
+    "BARE": frozenset((np.ndarray, np.float16, np.float32, np.float64)),
     "asarray": np.asarray,
     "float32": SINGLE,
     "Tensor": Tensor,

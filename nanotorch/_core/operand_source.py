@@ -19,7 +19,7 @@ def bare_arrays(o: "Op", several: bool) -> list[str]:
     """The way for bare arrays, on which formulas call operations; a tensor passes one test."""
     first, *rest = o.inputs
     call = ", ".join(call_arguments(o, "{}"))
-    plain = f"{first}.__class__ is ndarray"
+    plain = f"{first}.__class__ in BARE"
     plain += "".join(f" and not isinstance({n}, Tensor)" for n in rest)
     lines = [
         f"    if {first}.__class__ is not Tensor:",
@@ -27,8 +27,7 @@ def bare_arrays(o: "Op", several: bool) -> list[str]:
     ]
     if not several:
         tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
-        scalar = f"kernel({call}) if isinstance({first}, generic)"  # a gradient without dimensions
-        lines.append(f"        if {tests}: return {scalar} else bare(this_op, {call})")
+        lines.append(f"        if {tests}: return bare(this_op, {call})")
     return lines
 
 

@@ -12,6 +12,7 @@ from nanotorch._core.batch_functions import switch
 from nanotorch._core.batched import Batch, Batched, batched, running, whole_of
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep, sum_to
+from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import Edge, FreedValues, anomaly
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
@@ -113,6 +114,12 @@ def tensor_backward(
     Raises:
         RuntimeError: see `nanotorch.autograd.backward`.
     """
+    if gradient is inputs is None and not (create_graph or anomaly.enabled or mode.transforms):
+        edge = self._edge
+        if edge is not None and self._view is None and not self._array.ndim:  # the usual case
+            freed = None if retain_graph else FreedValues()
+            quick.sweep(edge, ONES[self._array.dtype], freed)
+            return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 

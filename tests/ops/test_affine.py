@@ -1,0 +1,136 @@
+"""A layer is one node, and for whoever looks the two of its composition."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+from nanotorch.nn import functional as F
+from nanotorch.ops.affine import is_layer, layer
+
+Layer = Callable[[Any, Any, Any], Any]
+FLAGS = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1) if a or b or c]
+
+
+def composed(x: Any, weight: Any, bias: Any) -> Any:
+    return torch.addmm(bias, x, weight.t())
+
+
+def operands(flags: tuple[int, ...] = (1, 1, 1)) -> list[Any]:
+    torch.manual_seed(0)
+    shapes = (5, 3), (4, 3), (4,)
+    return [torch.randn(*s, requires_grad=bool(f)) for s, f in zip(shapes, flags, strict=True)]
+
+
+def folded(t: Any) -> bool:
+    return bool(t._edge[0].folded)
+
+
+def told(node: Any, given: list[Any]) -> Any:
+    """A node as it is shown, and all behind it; leaves as the operand they are."""
+    if node is None:
+        return None
+    if hasattr(node, "variable"):
+        return [node.variable is t for t in given]
+    kept = {n: getattr(node, n) for n in dir(node) if n.startswith("_saved_")}
+    for name, value in kept.items():
+        if isinstance(value, torch.Tensor):
+            maker = value.grad_fn
+            kept[name] = value.tolist(), value.stride(), value.is_leaf, maker and maker.name()
+    kept = {name: value for name, value in kept.items() if "strides" not in name}
+    return node.name(), node._outputs, kept, [told(n, given) for n, _ in node.next_functions]
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+def test_it_looks_like_its_composition(flags: tuple[int, ...]) -> None:
+    answers = []
+    for function in (F.linear, composed):
+        given = operands(flags)
+        out = function(*given)
+        assert folded(out) is (function is F.linear)
+        answers.append(told(out.grad_fn, given))
+        assert not folded(out)
+    assert answers[0] == answers[1]
+
+
+def first(out: Any, given: list[Any]) -> list[Any]:
+    (out.tanh() * out).sum().backward()
+    return [t.grad for t in given]
+
+
+def second(out: Any, given: list[Any]) -> list[Any]:
+    grads = torch.autograd.grad(out.tanh().sum(), given, create_graph=True)
+    return [*grads, *torch.autograd.grad(sum((g * g).sum() for g in grads), given)]
+
+
+def hooked(out: Any, given: list[Any]) -> list[Any]:
+    seen: list[Any] = []
+    node = out.grad_fn
+    node.register_hook(lambda gs, _: seen.extend(gs))
+    node.next_functions[2][0].register_hook(lambda gs, arrived: seen.extend([*gs, *arrived]))
+    return seen + first(out, given)
+
+
+def view_written(out: Any, given: list[Any]) -> list[Any]:
+    out[0].mul_(2)
+    return first(out, given)
+
+
+def twice(out: Any, given: list[Any]) -> list[Any]:
+    out.sum().backward(retain_graph=True)
+    return first(out, given)
+
+
+@pytest.mark.parametrize("use", [first, second, hooked, view_written, twice])
+def test_the_same_gradients(use: Any) -> None:
+    answers = []
+    for function in (F.linear, composed):
+        given = operands()
+        answers.append([(t.tolist(), t.stride()) for t in use(function(*given), given)])
+    assert answers[0] == answers[1]
+
+
+def freed(out: Any, given: list[Any]) -> None:
+    out.sum().backward(), out.sum().backward()
+
+
+def changed(which: int) -> Any:
+    def change(out: Any, given: list[Any]) -> None:
+        with torch.no_grad():
+            given[which].add_(1)
+        out.sum().backward()
+
+    return change
+
+
+@pytest.mark.parametrize("use", [freed, changed(0), changed(1)], ids=["freed", "input", "weight"])
+def test_the_same_errors(use: Any) -> None:
+    answers = []
+    for function in (F.linear, composed):
+        given = operands()
+        with pytest.raises(RuntimeError) as caught:
+            use(function(*given), given)
+        answers.append(str(caught.value).split("\n")[0])
+        assert all(t.grad is None for t in given) is (use is not freed)
+    assert answers[0] == answers[1]
+
+
+def test_what_is_no_such_layer() -> None:
+    x, weight, bias = operands()
+    assert is_layer(x, weight, bias)
+    others = {
+        "a number": (x, weight, 1.0),
+        "other dtypes": (x.double(), weight, bias),
+        "integers": (x.long(), weight.long(), bias.long()),
+        "half": (x.half(), weight.half(), bias.half()),
+        "a bias that broadcasts": (x, weight, bias[:1]),
+        "sizes that do not fit": (x[:, :2], weight, bias),
+        "columns": (x.t().contiguous().t(), weight, bias),
+        "a turned weight": (x, weight.t().contiguous().t(), bias),
+    }
+    for name, given in others.items():
+        assert not is_layer(*given), name
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        assert not is_layer(x, weight, bias)
+    assert layer(bias.detach(), x.detach(), weight.detach()).equal(composed(x, weight, bias))
