@@ -6,7 +6,8 @@ mode costs anything while it is off.
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +24,19 @@ PACK_WRITES = (
     "Please open an issue if you need to perform in-place operations on the input to a pack hook."
 )
 
-# One entry for each thread's context of packing, and one for anomaly mode.
+# One entry for each thread's context of packing, and for everyone else who looks on.
 observers: list[object] = []
+
+
+@contextmanager
+def unfolded() -> Iterator[None]:
+    """Make a node for every operation in the block, none that stands for several."""
+    looking = object()
+    observers.append(looking)
+    try:
+        yield
+    finally:
+        observers.remove(looking)
 
 
 class _Hooks(threading.local):

@@ -12,6 +12,7 @@ from typing import Any
 
 import nanotorch as torch
 from nanotorch import nn, optim
+from nanotorch._core.saving import unfolded
 
 from .report import aligned
 from .step import searches
@@ -112,7 +113,8 @@ class OperationProfile:
         self._lost, start = 0.0, time.perf_counter()
         sys.setprofile(self._see)
         try:
-            yield
+            with unfolded():
+                yield
         finally:
             sys.setprofile(None)
             self._steps.append(time.perf_counter() - start - self._lost)
