@@ -82,12 +82,14 @@ def taken(o: "Op", inplace: bool) -> tuple[list[str], list[str]]:
 
 
 def with_number(o: "Op") -> list[str]:
-    """The short way for a float tensor with a Python number."""
+    """The short way for a tensor with a Python number that leaves its dtype as it is."""
     a, b = o.inputs
-    floats = ".char in 'fd'" if o.unrounded else ".kind == 'f'"
+    fits = f"{a}._array.dtype" + (".char in 'fd'" if o.unrounded else ".kind == 'f'")
+    if o.cast != "float":
+        fits = f"({fits} or {b}.__class__ is int and {a}._array.dtype.kind == 'i')"
     return [
         f"elif ({b}.__class__ is float or {b}.__class__ is int) and isinstance({a}, Tensor) "
-        f"and {a}._array.dtype{floats}:",
+        f"and {fits}:",
         f"    a_{a} = {a}._array",
         f"    {b} = constant({b}, a_{a}.dtype)",
         f"    a_{b} = {b}._array",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.batched import NoValues
+from nanotorch._core.copying import address
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.inference import refuse_write
 from nanotorch._core.op import method
@@ -232,6 +233,21 @@ def read(self: Tensor, given: Any) -> Tensor:
 # Writing
 
 
+def is_at(array: np.ndarray, given: Any, part: np.ndarray) -> bool:
+    """Whether a part of an array is what is there, as `x[i] += 1` has it."""
+    if isinstance(given, Tensor):
+        return False
+    try:
+        there = array[(*(given if type(given) is tuple else (given,)), ...)]
+    except IndexError:
+        return False
+    return (
+        there.shape == part.shape
+        and there.strides == part.strides
+        and address(there) == address(part)
+    )
+
+
 def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
     """Write a value where no graph is involved and NumPy does as PyTorch; whether it was done."""
     array, place = self._array, given
@@ -248,7 +264,7 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
         return False
     if isinstance(value, Tensor):
         new: Any = value._array
-        if value._cell is self._cell:
+        if value._cell is self._cell and not is_at(array, given, new):
             return False
         if place is not given and new.dtype != array.dtype:
             return False
