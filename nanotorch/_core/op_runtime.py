@@ -69,9 +69,16 @@ def promote(
     Raises:
         TypeError: for an operand that is neither a tensor nor a number.
     """
-    found = {x._array.dtype if isinstance(x, Tensor) else None for x in operands}
-    if len(found) == 1 and None not in found and not (to_float or o.refuse_bool):
-        return list(operands), [x._array for x in operands]
+    arrays = [x._array for x in operands if isinstance(x, Tensor)]
+    if len(arrays) == len(operands) and not o.refuse_bool:
+        key = tuple([(a.dtype, not a.ndim) for a in arrays])
+        wanted = COMMON.get(key)
+        if wanted is None:
+            wanted = COMMON[key] = dtypes.result_type(arrays).numpy
+        if to_float and wanted.kind != "f":
+            wanted = dtypes.default.numpy
+        if wanted != HALF or not o.unrounded:
+            return list(operands), [a if a.dtype == wanted else a.astype(wanted) for a in arrays]
     held: list[Any] = []
     for x in operands:
         if isinstance(x, Tensor):
@@ -106,6 +113,10 @@ def promote(
         t._array if t._array.dtype == one else t._array.astype(one)
         for t, one in zip(tensors, kinds, strict=True)
     ]
+
+
+# The dtype of a result, by the dtypes of tensors, and which of them have no dimensions.
+COMMON: dict[tuple[tuple[np.dtype, bool], ...], np.dtype] = {}
 
 
 def not_a_tensor(value: Any) -> TypeError:
