@@ -243,6 +243,11 @@ def lacking(name: str, *arguments: str) -> TypeError:
     )
 
 
+def twice(name: str, argument: str) -> TypeError:
+    """The error for one argument given in two ways."""
+    return TypeError(f"{name}() got multiple values for argument '{argument}'")
+
+
 def surplus(name: str, least: int, most: int, given: int) -> TypeError:
     """The error for more arguments by place than a function takes."""
     takes = f"{most}" if least == most else f"from {least} to {most}"

@@ -1,6 +1,7 @@
 """The order of arguments that PyTorch had before 2020, as in ``x.add_(-lr, gradient)``.
 
-It still takes it, and so do these here: numbers come before the tensors that they scale.
+It still takes it, and so do these here: numbers come before the tensors that they scale. They
+may be tensors without dimensions.
 """
 
 from collections.abc import Sequence
@@ -53,7 +54,13 @@ def former_order(
     if scales[0] == "beta" and not method:
         order = ["beta", first, *scales[1:], *others]
     found = dict(zip(order, values, strict=False))
-    kinds = {"other": (Tensor, *NUMBERS), **dict.fromkeys(scales, NUMBERS)}
+    kinds: dict[str, tuple[type, ...]] = dict.fromkeys(scales, NUMBERS)
+    if "other" in tensors:
+        kinds |= dict.fromkeys(tensors, (Tensor, *NUMBERS))
+    for key in scales:
+        value = found.get(key)
+        if isinstance(value, Tensor) and not value.ndim and not value.requires_grad:
+            found[key] = value.item()
     if (
         scaled
         or len(values) > len(order)

@@ -62,6 +62,7 @@ def taken(o: "Op", inplace: bool) -> tuple[list[str], list[str]]:
             *(with_number(o) if len(inputs) == 2 and o.numbers else ()),
             *(no_tensors(o) if not inplace else ()),
             "else:",
+            *("    " + line for line in first_tensor(o)),
             f"    ({names}), ({held}) = "
             f"promote(this_op, ({names}), {o.cast == 'float'}, {inplace})",
         ]
@@ -79,6 +80,13 @@ def taken(o: "Op", inplace: bool) -> tuple[list[str], list[str]]:
             f"if t_{n} is not float32 and t_{n}.kind != 'f': a_{n} = a_{n}.astype(default.numpy)",
         ]
     return [], take
+
+
+def first_tensor(o: "Op") -> list[str]:
+    """Refuse a Python number in the first place, where only the second may be one."""
+    first = o.inputs[0]
+    refusal = f"if not isinstance({first}, (Tensor, ndarray)): raise not_a_tensor({first})"
+    return [refusal] if o.numbers == "other" else []
 
 
 def with_number(o: "Op") -> list[str]:

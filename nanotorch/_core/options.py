@@ -21,7 +21,7 @@ class Options:
         expanded: for the in-place form: how PyTorch warns of memory that several elements share,
             by the name of the function; "" where it says nothing. None: that is refused.
         in_order: the result lies in memory in the order of its dimensions, however the input does.
-        numbers: whether an operand may be a Python number.
+        numbers: whether an operand may be a Python number; "other": whether the second may.
         dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
         view: the result shares the input's memory; with ``multi``, each of several results does.
         aux: names of outputs after the first that have no gradient.
@@ -49,7 +49,7 @@ class Options:
     overlap: bool | None = None
     expanded: str | None = None
     in_order: bool = False
-    numbers: bool = True
+    numbers: bool | str = True
     dunder: str | None = None
     view: bool = False
     multi: bool = False

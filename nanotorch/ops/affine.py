@@ -232,6 +232,7 @@ def addbmm(
     vec1=lambda g, vec2, alpha: scaled(mv(g, vec2), alpha),
     vec2=lambda g, vec1, alpha: scaled(mv(t(g), vec1), alpha),
     cast="promote",
+    numbers=False,
     inplace=True,
     batch=one_by_one,
     wide=True,

@@ -47,37 +47,37 @@ def tied(input: Array, to: Array, zeros: bool = True) -> Array:
 # Comparisons broadcast and bring their operands to a common dtype; their result is bool.
 
 
-@op(cast="promote")
+@op(cast="promote", numbers="other")
 def eq(input: Array, other: Array) -> Array:
     """``input == other``."""
     return np.equal(input, other)
 
 
-@op(cast="promote")
+@op(cast="promote", numbers="other")
 def ne(input: Array, other: Array) -> Array:
     """``input != other``."""
     return np.not_equal(input, other)
 
 
-@op(cast="promote")
+@op(cast="promote", numbers="other")
 def lt(input: Array, other: Array) -> Array:
     """``input < other``."""
     return np.less(input, other)
 
 
-@op(cast="promote")
+@op(cast="promote", numbers="other")
 def le(input: Array, other: Array) -> Array:
     """``input <= other``."""
     return np.less_equal(input, other)
 
 
-@op(cast="promote")
+@op(cast="promote", numbers="other")
 def gt(input: Array, other: Array) -> Array:
     """``input > other``."""
     return np.greater(input, other)
 
 
-@op(cast="promote")
+@op(cast="promote", numbers="other")
 def ge(input: Array, other: Array) -> Array:
     """``input >= other``."""
     return np.greater_equal(input, other)

@@ -83,6 +83,10 @@ def to(
         TypeError: for anything else.
     """
     rest = list(target)
+    if rest and (dtype is not None or device is not None):
+        first = rest[0]
+        if device is not None or rest[1:] or isinstance(first, Tensor) or is_dtype(first):
+            raise combination("to", target, FORMS)
     if rest and isinstance(rest[0], Tensor):
         dtype = rest.pop(0).dtype
     elif rest and is_dtype(rest[0]):

@@ -80,7 +80,7 @@ def all_sizes(args: Any, kwargs: Any) -> Any:
     """The shape as several numbers, one sequence, or ``size``."""
     rest = {**kwargs}
     size = rest.pop("size", None)
-    return shape_of("rand", args if size is None else (size,)), (), rest
+    return shape_of("rand", args, size), (), rest
 
 
 def last_size(args: Any, kwargs: Any) -> Any:

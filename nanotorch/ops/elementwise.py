@@ -99,6 +99,7 @@ def check_factor(name: str, factor: Number, kind: np.dtype) -> None:
 @op(
     input=lambda g, alpha: -g if alpha == 1 else g * -alpha,
     cast="promote",
+    numbers="other",
     refuse_bool=NO_BOOL,
     node="RsubBackward1",
     method=False,
@@ -114,6 +115,7 @@ def rsub_number(input: Array, other: Array, *, alpha: float = 1) -> Array:
     input=lambda g, alpha: -g if alpha == 1 else g * -alpha,
     other=lambda g: g,
     cast="promote",
+    numbers=False,
     refuse_bool=NO_BOOL,
     node="RsubBackward0",
     method=False,

@@ -98,7 +98,7 @@ def expand(self: Any, *sizes: Any, size: Sequence[int] | None = None) -> Any:
     Raises:
         RuntimeError: if a size differs where it is not 1.
     """
-    return expand_to(self, ints("expand", "size", sizes if size is None else (size,)))
+    return expand_to(self, ints("expand", "size", sizes, size))
 
 
 @method(public=False)
@@ -181,7 +181,7 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Sequence[int] | None = None) ->
     Raises:
         RuntimeError: if ``size`` cannot be expanded to the tensor's shape.
     """
-    wanted = ints("sum_to_size", "size", sizes if size is None else (size,))
+    wanted = ints("sum_to_size", "size", sizes, size)
     shape = self._array.shape
     fits = all(n in (1, s) for n, s in zip(reversed(wanted), reversed(shape), strict=False))
     if len(wanted) > len(shape) or not fits:
@@ -229,13 +229,13 @@ def repeat(self: Tensor, *times: Any, repeats: Sequence[int] | None = None) -> T
     Raises:
         RuntimeError: for fewer numbers than dimensions.
     """
-    return repeat_by(self, ints("repeat", "repeats", times if repeats is None else (repeats,)))
+    return repeat_by(self, ints("repeat", "repeats", times, repeats))
 
 
 @method
 def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tensor:
     """As `repeat`, with 1 for dimensions that fewer numbers leave out."""
-    numbers = ints("tile", "dims", times if dims is None else (dims,))
+    numbers = ints("tile", "dims", times, dims)
     return repeat_by(input, (1,) * (input.ndim - len(numbers)) + numbers)
 
 
@@ -324,7 +324,7 @@ def flip_along(input: Array, dims: tuple[int, ...]) -> Array:
 @method
 def flip(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tensor:
     """In reverse along the given dimensions; a copy."""
-    return flip_along(input, ints("flip", "dims", order if dims is None else (dims,)))
+    return flip_along(input, ints("flip", "dims", order, dims))
 
 
 @method(name="__reversed__", public=False)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import lacking, twice
 from nanotorch._core.batch_functions import along, under_vmap
 from nanotorch._core.batch_rules import dimensions, in_rows
 from nanotorch._core.layout import normal_dim
@@ -15,7 +16,7 @@ from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.elementwise import maximum, minimum
-from nanotorch.ops.reduction import NOT_GIVEN, Dims, normal_dims, spread, sum_along
+from nanotorch.ops.reduction import NOT_GIVEN, NOT_KEPT, Dims, normal_dims, spread, sum_along
 from nanotorch.ops.shape import reshape
 
 maximum_of_all: Callable[..., Any] = np.maximum.reduce
@@ -216,7 +217,7 @@ def min_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
 
 
 @method
-def max(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = False, *, other: Any = None) -> Any:
+def max(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, other: Any = None) -> Any:
     """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it.
 
     Args:
@@ -225,16 +226,21 @@ def max(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = False, *, other: Any =
     Raises:
         RuntimeError, IndexError: where there is no element.
     """
-    second = dim if isinstance(dim, Tensor) else other
-    if second is not None:
-        return maximum(input, second)
+    if isinstance(dim, Tensor) and other is None:
+        other, dim = dim, NOT_GIVEN
+    if other is not None:
+        if dim is not NOT_GIVEN or keepdim is not NOT_KEPT:
+            raise twice("max", "other")
+        return maximum(input, other)
     if dim is NOT_GIVEN:
+        if keepdim is not NOT_KEPT:
+            raise lacking("max", "dim")
         return max_all(input)
     return max_result(max_along(input, normal_dim(dim, input.ndim), keepdim))
 
 
 @method
-def min(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = False, *, other: Any = None) -> Any:
+def min(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, other: Any = None) -> Any:
     """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it.
 
     Args:
@@ -243,10 +249,15 @@ def min(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = False, *, other: Any =
     Raises:
         RuntimeError, IndexError: where there is no element.
     """
-    second = dim if isinstance(dim, Tensor) else other
-    if second is not None:
-        return minimum(input, second)
+    if isinstance(dim, Tensor) and other is None:
+        other, dim = dim, NOT_GIVEN
+    if other is not None:
+        if dim is not NOT_GIVEN or keepdim is not NOT_KEPT:
+            raise twice("min", "other")
+        return minimum(input, other)
     if dim is NOT_GIVEN:
+        if keepdim is not NOT_KEPT:
+            raise lacking("min", "dim")
         return min_all(input)
     return min_result(min_along(input, normal_dim(dim, input.ndim), keepdim))
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import twice
 from nanotorch._core.batch_functions import looped, under_vmap
 from nanotorch._core.batch_rules import dimensions
 from nanotorch._core.layout import normal_dim
@@ -235,7 +236,10 @@ def scatter(
     Raises:
         RuntimeError: for an index out of range or too large.
     """
-    src = value if src is None else src
+    if value is not None:
+        if src is not None:
+            raise twice("scatter", "src")
+        src = value
     if reduce is not None:
         return scatter_combined(input, dim, index, as_source(src, input._array.dtype), reduce)
     scattering = scatter_number if isinstance(src, (bool, int, float)) else scatter_tensor
@@ -248,7 +252,10 @@ def scatter_(
     reduce: str | None = None,
 ) -> Tensor:  # fmt: skip
     """In-place `scatter`."""
-    src = value if src is None else src
+    if value is not None:
+        if src is not None:
+            raise twice("scatter_", "src")
+        src = value
     if reduce is not None:
         source = as_source(src, self._array.dtype)
         return scatter_combined_in_place(self, dim, index, source, reduce)

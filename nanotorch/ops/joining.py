@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import as_int, as_ints, named
+from nanotorch._core.arguments import as_int, as_ints, named, twice
 from nanotorch._core.batch_rules import joined
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, Arrays, method, op, public
@@ -363,8 +363,10 @@ def tensor_split(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
     options = (indices_or_sections, indices, sections)
-    given = next((v for v in options if v is not None), None)
-    where = given.tolist() if isinstance(given, Tensor) else given
+    given = [v for v in options if v is not None] or [None]
+    if len(given) > 1:
+        raise twice("tensor_split", "indices_or_sections")
+    where = given[0].tolist() if isinstance(given[0], Tensor) else given[0]
     dim = normal_dim(dim, input.ndim)
     n = input._array.shape[dim]
     if isinstance(where, int):

@@ -60,7 +60,7 @@ def rand(
     Raises:
         NotImplementedError: for a dtype that is not a floating-point one.
     """
-    shape = shape_of("rand", sizes if size is None else (size,))
+    shape = shape_of("rand", sizes, size)
     return leaf(stream(generator).uniform(shape, numpy_dtype(dtype)), requires_grad, device, layout)
 
 
@@ -77,7 +77,7 @@ def randn(
     pin_memory: bool = False,
 ) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1; the arguments are those of `rand`."""
-    shape = shape_of("randn", sizes if size is None else (size,))
+    shape = shape_of("randn", sizes, size)
     return leaf(stream(generator).normal(shape, numpy_dtype(dtype)), requires_grad, device, layout)
 
 

@@ -44,9 +44,9 @@ def check_steps(start: float, end: float, step: float) -> None:
 @public
 def arange(
     *bounds: Any,
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
+    start: Any = ABSENT,
+    end: Any = ABSENT,
+    step: Any = ABSENT,
     dtype: DType | None = None,
     device: Any = None,
     layout: Any = None,
@@ -63,14 +63,14 @@ def arange(
         TypeError: for what are no numbers.
         NotImplementedError: for bool.
     """
-    if not bounds and end is None:
-        raise combination("arange", (), ARANGE)
-    if len(bounds) == 1 and end is not None:
-        start = bounds[0]
-    elif len(bounds) == 1:
-        end = bounds[0]
-    elif bounds:
-        start, end, step = (*bounds, step)[:3]
+    by_name = (("start", start), ("end", end), ("step", step))
+    named = {key: value for key, value in by_name if value is not ABSENT}
+    places = ("end",) if len(bounds) == 1 and not named else ("start", "end", "step")
+    given = named | dict(zip(places, bounds, strict=False))
+    twice_or_more = len(given) < len(named) + len(bounds)
+    if twice_or_more or "end" not in given or ("step" in given and "start" not in given):
+        raise combination("arange", bounds, ARANGE, **named)
+    start, end, step = given.get("start", 0), given["end"], given.get("step", 1)
     place = ("arange", "end", 1) if len(bounds) == 1 else None
     start, end, step = as_number(start), as_number(end, place), as_number(step)
     whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_ints, by_own_names
+from nanotorch._core.arguments import as_ints, by_own_names, lacking
 from nanotorch._core.batch_rules import dimensions, in_rows, leading
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
@@ -107,13 +107,14 @@ def sum_along(
 
 
 NOT_GIVEN: Any = object()
+NOT_KEPT: Any = 0  # the default of `keepdim`: false, but not the False that a call may give
 
 
 @method
 def sum(
     input: Any,
     dim: Dims = NOT_GIVEN,
-    keepdim: bool = False,
+    keepdim: bool = NOT_KEPT,
     *,
     dtype: DType | None = None,
     **named: Any,
@@ -131,6 +132,8 @@ def sum(
     if named:
         return by_own_names(sum, named, input=input, dim=dim, keepdim=keepdim, dtype=dtype)
     if dim is NOT_GIVEN:
+        if keepdim is not NOT_KEPT:
+            raise lacking("sum", "dim")
         return sum_all(input, dtype)
     return sum_along(input, normal_dims(dim, input.ndim), keepdim, dtype)
 
@@ -202,7 +205,7 @@ def mean_along(
 def mean(
     input: Any,
     dim: Dims = NOT_GIVEN,
-    keepdim: bool = False,
+    keepdim: bool = NOT_KEPT,
     *,
     dtype: DType | None = None,
     **named: Any,
@@ -215,6 +218,8 @@ def mean(
     if named:
         return by_own_names(mean, named, input=input, dim=dim, keepdim=keepdim, dtype=dtype)
     if dim is NOT_GIVEN:
+        if keepdim is not NOT_KEPT:
+            raise lacking("mean", "dim")
         return mean_all(input, dtype)
     return mean_along(input, normal_dims(dim, input.ndim), keepdim, dtype)
 
@@ -381,12 +386,15 @@ def without_diagonal(input: Array) -> Array:
 
 @method
 def prod(
-    input: Any, dim: int = NOT_GIVEN, keepdim: bool = False, *, dtype: DType | None = None
+    input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, dtype: DType | None = None
 ) -> Any:
     """The product of all elements, or along one dimension; integers give int64."""
     if dim is NOT_GIVEN:
+        if keepdim is not NOT_KEPT:
+            raise lacking("prod", "dim")
         return prod_all(input, dtype)
-    return prod_along(input, normal_dims(dim, input.ndim), keepdim, dtype)
+    along = normal_dim(dim, input.ndim)
+    return prod_along(input, (along,) if input.ndim else (), keepdim, dtype)
 
 
 @op(

@@ -243,6 +243,7 @@ def with_sign_of_divisor(input: Array, other: Array) -> Array:
     input=lambda g: g,
     other=lambda g, input, other: -g * rounded_divide(input, other, "trunc"),
     cast="promote",
+    numbers=False,
     inplace=True,
     method=False,
     public=False,
@@ -258,6 +259,7 @@ def fmod_tensor(input: Array, other: Array) -> Array:
 @op(
     input=lambda g: g,
     cast="promote",
+    numbers="other",
     inplace=True,
     method=False,
     public=False,

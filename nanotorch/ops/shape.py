@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from nanotorch._core.arguments import as_ints, by_own_names
+from nanotorch._core.arguments import as_ints, by_own_names, refused, twice
 from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.batch_rules import Call, dimensions, new_dimension, shifted
 from nanotorch._core.batched import Batch, Batched, batched
@@ -17,12 +17,18 @@ from nanotorch.ops.memory import alias, check_width, contiguous
 WHOLE: Any = slice(None)
 
 
-def ints(name: str, argument: str, given: tuple[Any, ...]) -> tuple[int, ...]:
-    """Numbers given as one sequence or one by one.
+def ints(name: str, argument: str, given: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+    """Numbers given as one sequence or one by one, or as one sequence by the argument's name.
 
     Raises:
-        TypeError: if there is none, or one is not an integer.
+        TypeError: if there is none, they come in both ways, or one is not an integer.
     """
+    if named is not None:
+        if given:
+            raise twice(name, argument)
+        if not isinstance(named, (tuple, list)):
+            raise refused(named, "tuple of ints", (name, argument, 0))
+        given = (named,)
     if not given:
         raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
     if len(given) == 1:
@@ -128,7 +134,7 @@ def view(self: Tensor, *shape: Any, size: Sequence[int] | None = None) -> Tensor
         out = wrap(self._array.view(shape[0].numpy))
         out._cell = self._cell
         return out
-    return view_in(self, ints("view", "size", shape if size is None else (size,)))
+    return view_in(self, ints("view", "size", shape, size))
 
 
 def of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
@@ -146,7 +152,7 @@ def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
     Raises:
         RuntimeError: if the sizes do not fit.
     """
-    size = ints("reshape", "shape", given if shape is None else (shape,))
+    size = ints("reshape", "shape", given, shape)
     if not isinstance(input, Tensor):
         return input.reshape(size)
     array = input._array
@@ -394,4 +400,4 @@ def permute(input: Any, *order: Any, dims: Sequence[int] | None = None) -> Any:
     Raises:
         RuntimeError: unless each dimension is named once.
     """
-    return permute_to(input, ints("permute", "dims", order if dims is None else (dims,)))
+    return permute_to(input, ints("permute", "dims", order, dims))

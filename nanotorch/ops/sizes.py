@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from nanotorch._core.arguments import as_ints, refused
+from nanotorch._core.arguments import as_ints, refused, twice
 
 
 def shape_of(
@@ -21,7 +21,7 @@ def shape_of(
     """
     if keyword is not None:
         if size:
-            raise TypeError(f"{name}() got multiple values for argument 'size'")
+            raise twice(name, "size")
         if not isinstance(keyword, (tuple, list)):
             raise refused(keyword, "tuple of ints", (name, "size", 0))
         size = (keyword,)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import as_int
+from nanotorch._core.arguments import as_int, lacking
 from nanotorch._core.batch_functions import along, under_vmap
 from nanotorch._core.batch_rules import one_by_one
 from nanotorch._core.layout import normal_dim
@@ -17,7 +17,7 @@ from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arrangement import arranged_like
 from nanotorch.ops.extremum import CHOSEN, chosen, put_along, require_elements, shares
-from nanotorch.ops.reduction import NOT_GIVEN, spread
+from nanotorch.ops.reduction import NOT_GIVEN, NOT_KEPT, spread
 
 sort_result, topk_result, kthvalue_result, mode_result, median_result, nanmedian_result = (
     named_tuple(name, "values", "indices")
@@ -261,7 +261,7 @@ def nanmedian_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array
 
 
 @method
-def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = False) -> Any:
+def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
     """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it.
 
     Of an even number it is the smaller of the two in the middle; nan if there is a nan.
@@ -270,14 +270,18 @@ def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = False) -> Any:
         IndexError: along a dimension without elements.
     """
     if dim is NOT_GIVEN:
+        if keepdim is not NOT_KEPT:
+            raise lacking("median", "dim")
         return median_all(input)
     return median_result(median_along(input, normal_dim(dim, input.ndim), keepdim))
 
 
 @method
-def nanmedian(input: Any, dim: int = NOT_GIVEN, keepdim: bool = False) -> Any:
+def nanmedian(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
     """`median` of the elements that are not nan."""
     if dim is NOT_GIVEN:
+        if keepdim is not NOT_KEPT:
+            raise lacking("nanmedian", "dim")
         return nanmedian_all(input)
     return nanmedian_result(nanmedian_along(input, normal_dim(dim, input.ndim), keepdim))
 

@@ -65,12 +65,58 @@ def test_names_of_arguments(path: str) -> None:
         "torch.sum(x, 0, axis=0)", "x.sum(0, axis=1)", "x.sum(0, True, keepdims=True)",
         "x.sum(dim=0, axis=0)", "x.sum(named=1)", "torch.mean(a=x, x=x)",
         "x.squeeze(0, axis=0)", "x.squeeze(0, dim=0)", "torch.squeeze(x, dim=0, axis=0)",
+        "x.sum(0, False, keepdims=True)", "torch.max(x, x, other=x)", "torch.min(x, 0, other=x)",
+        "torch.arange(5, start=1)", "torch.arange(1, 5, start=2)", "torch.arange(1, 2, 3, 4)",
+        "torch.arange(end=3, step=2)", "x.view(2, 2, size=(4,))", "x.reshape((4,), shape=(4,))",
+        "x.permute(0, 1, dims=(1, 0))", "x.expand(2, 2, size=(2, 2))", "x.tile(2, dims=(2,))",
+        "x.flip(0, dims=(0,))", "x.repeat(1, 1, repeats=(2, 2))", "x.sum_to_size(2, size=(2,))",
+        "torch.tensor_split(x, 2, sections=2)", "x.to(torch.float64, dtype=torch.float64)",
+        "x.to('cpu', device='cpu')", "torch.scatter(x, 0, x.long(), x, value=1.0)",
     ],
 )  # fmt: skip
 def test_what_is_given_twice_or_unknown(call: str) -> None:
     """PyTorch refuses it with a TypeError, too."""
     with pytest.raises(TypeError, match="argument"):
         eval(call, {"torch": torch, "x": torch.ones(2, 2)})
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "max", "min", "median", "nanmedian"])
+def test_no_dimensions_are_kept_where_none_is_given(name: str) -> None:
+    """Neither by the name of PyTorch nor by NumPy's, nor where it says that none is to be kept."""
+    x = torch.ones(2, 2)
+    for kept in ({"keepdim": True}, {"keepdim": False}, {"keepdims": True}):
+        for call in (getattr(torch, name), getattr(torch.Tensor, name)):
+            with pytest.raises(TypeError, match=rf'^{name}\(\) missing 1 .*: "dim"$'):
+                call(x, **kept)
+
+
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge", "fmod", "rsub", "addr"])
+def test_a_number_in_the_place_of_the_first_tensor(name: str) -> None:
+    """Only the second operand may be a number."""
+    x = torch.ones(2)
+    with pytest.raises(TypeError, match=rf"^{name}\(\): argument 'input' \(position 1\) must be T"):
+        getattr(torch, name)(2, *([x, x] if name == "addr" else [x]))
+
+
+@pytest.mark.filterwarnings("ignore:This overload")
+def test_numbers_before_tensors_may_be_tensors_without_dimensions() -> None:
+    """And the first operand a number, in the order that arguments had formerly."""
+    x, m = torch.tensor([1.0, 2.0]), torch.ones(2, 2)
+    three = torch.tensor(3.0)
+    assert torch.add(x, three, x).tolist() == [4.0, 8.0]
+    assert torch.sub(x, torch.tensor(3), x).tolist() == [-2.0, -4.0]
+    assert torch.add(2, 2, x).tolist() == [4.0, 6.0]
+    assert torch.add(2, 2, 3.0).tolist() == 8.0
+    assert torch.addcmul(x, three, x, x).tolist() == [4.0, 14.0]
+    assert torch.addcdiv(x, three, x, x).tolist() == [4.0, 5.0]
+    assert torch.addmm(three, m, m, m).tolist() == [[5.0, 5.0]] * 2
+    for refused in (three.detach().requires_grad_(), torch.ones(1)):
+        with pytest.raises(TypeError, match="takes 2 positional arguments but 3 were given"):
+            torch.add(x, refused, x)
+    with pytest.raises(RuntimeError, match="Boolean alpha only supported for Boolean results"):
+        torch.add(x, torch.tensor(True), x)
+    with pytest.raises(TypeError, match="takes 3 positional arguments but 4 were given"):
+        torch.addcmul(2, 2, x, x)
 
 
 def test_missing_arguments_are_named() -> None:
