@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import exported, refused
+from nanotorch._core.arguments import exported, lacking, refused
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.layout import strides_of
 from nanotorch._core.origins import wrote
 from nanotorch._core.overlap import is_dense, refuse_overlap
+from nanotorch._core.random import InMemoryOrder
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import check_memory
 from nanotorch._core.warned import warn
@@ -65,6 +66,9 @@ class Out(NamedTuple):
         overlap: which memory of an input is refused: "part" of it, "any" or "no"; several words for
             several inputs, the last for the rest.
         expanded: memory that several elements share is written to all the same.
+        drawn: the numbers are random, drawn in the order of the memory.
+        second: the error for a dtype of results after the first, if it is another.
+        along: only results along a given dimension are written.
     """
 
     name: str
@@ -81,6 +85,9 @@ class Out(NamedTuple):
     elementwise: bool = False
     overlap: str = "no"
     expanded: bool = False
+    drawn: bool = False
+    second: str = ""
+    along: bool = False
 
     def fill(self, function: Function, out: Any, args: Sequence[Any], named: dict[str, Any]) -> Any:
         """Call the function and write its results to ``out``, which is returned.
@@ -95,6 +102,8 @@ class Out(NamedTuple):
         for one in outs:
             if not isinstance(one, Tensor):
                 raise refused(out, "Tensor", (self.name, "out", 0))
+        if self.along and len(args) < 2 and "dim" not in named:
+            raise lacking(self.name, "dim")
         inputs = tensors_in((*args, *named.values()))
         before = mode.enabled
         if before and self.recorded:
@@ -105,6 +114,8 @@ class Out(NamedTuple):
             self.check_asked(named["dtype"], outs[0].dtype)
         elif self.dtype:
             named["dtype"] = outs[0].dtype
+        if self.drawn and not outs[0]._array.flags.c_contiguous:
+            named["generator"] = InMemoryOrder(named.get("generator"), outs[0]._array)
         if before:
             mode.enabled = False
         try:
@@ -120,8 +131,9 @@ class Out(NamedTuple):
         else:
             if len(results) != len(outs):
                 raise TypeError(f"expected tuple of {len(results)} elements but got {len(outs)}")
-            for one, result in zip(outs, results, strict=True):
-                self.check(one, result._array, inputs, single)
+            for number, (one, result) in enumerate(zip(outs, results, strict=True)):
+                rule = self._replace(refusal=self.second) if number and self.second else self
+                rule.check(one, result._array, inputs, single)
             for one, result in zip(outs, results, strict=True):
                 self.write(one, result._array, inputs)
         asked = bool(named.get("requires_grad"))

@@ -7,6 +7,8 @@ draws in the order of its memory (`memory_order`), and normals one by one (`Gene
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -259,3 +261,46 @@ class Generator(Twister):
             sums: Array = np.cumsum(row, dtype=total)
             into[:] = np.searchsorted(sums / sums[-1], self.uniform64(num_samples))
         return picked.reshape(*weights.shape[:-1], num_samples)
+
+
+class InMemoryOrder:
+    """A stream that draws as for filling an array in place that is not contiguous.
+
+    Args:
+        generator: to draw from; None for the default one.
+        array: what has the shape and the layout of the results.
+    """
+
+    def __init__(self, generator: Any, array: Array) -> None:
+        self.generator, self.array = generator, array
+
+    def laid(self, draw: Callable[..., Array], shape: Shape, dtype: DTypeLike) -> Array:
+        """Numbers in the order of the memory, where they are for the array's shape."""
+        if shape != self.array.shape:
+            return draw(shape, dtype)
+        out = np.empty_like(self.array, dtype)
+        target = memory_order(out)
+        target[...] = draw(target.shape, dtype)
+        return out
+
+    def uniform(self, shape: Shape, dtype: DTypeLike) -> Array:
+        """See `Generator.uniform`."""
+        return self.laid(self.generator.uniform, shape, dtype)
+
+    def normal(self, shape: Shape, dtype: DTypeLike, mean: float = 0.0, std: float = 1.0) -> Array:
+        """See `Generator.normal`."""
+        one_by_one = shape == self.array.shape
+        draw = partial(self.generator.normal, mean=mean, std=std, contiguous=not one_by_one)
+        return self.laid(draw, shape, dtype)
+
+    def integers(self, low: int, high: int | None, shape: Shape, dtype: DTypeLike) -> Array:
+        """See `Generator.integers`."""
+        return self.laid(partial(self.generator.integers, low, high), shape, dtype)
+
+    def bernoulli(self, p: float | Array, shape: Shape, dtype: DTypeLike) -> Array:
+        """See `Generator.bernoulli`."""
+        if isinstance(p, np.ndarray) and shape == self.array.shape:
+            held = np.empty_like(self.array, p.dtype)
+            held[...] = p
+            p = memory_order(held)
+        return self.laid(partial(self.generator.bernoulli, p), shape, dtype)

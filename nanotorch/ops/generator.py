@@ -51,10 +51,13 @@ default_generator = Generator()
 default_generator.seed()
 
 
-def stream(generator: Any) -> random.Generator:
+def stream(generator: Any) -> Any:
     """The generator to draw from: the given one or, for None, the default."""
     if generator is None:
         return default_generator
+    if isinstance(generator, random.InMemoryOrder):
+        generator.generator = stream(generator.generator)
+        return generator
     if not isinstance(generator, random.Generator):
         place = place_of(generator)
         raise refused(generator, "torch.Generator", place and (*place[:2], 0))

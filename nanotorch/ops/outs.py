@@ -149,6 +149,22 @@ OVERLAPPING = {
 OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}
 # What writes to memory that several elements share.
 EXPANDED = ("empty", "eye", "full", "ones", "threshold", "zeros")
+ALONG = ("median", "nanmedian", "prod", "sum")
+INDICES = (
+    "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{out}Tensor "
+    "instead (while checking arguments for median)"
+)
+# The errors for other dtypes of results after the first.
+SECOND = {
+    "frexp": "torch.frexp() expects exponent to have int dtype but got {out_c}",
+    "histogram": "torch.histogram: input tensor and bin_edges tensor should have the same dtype, "
+    "but got input {result_c} and bin_edges {out_c} for dimension 0",
+    "kthvalue": "output indices must be of scalar type Long",
+    "median": INDICES,
+    "mode": "expected scalar type 'Long' but got '{out}' for indices output",
+    "nanmedian": INDICES,
+}
+DRAWN = ("bernoulli", "normal", "rand", "randint", "randn")
 # What says nothing, or something else, of another shape.
 RESIZED = dict.fromkeys(("addbmm", "bernoulli", "log_sigmoid", *CREATING), "")
 RESIZED["arange"] = (
@@ -164,6 +180,7 @@ def rules() -> Iterator[tuple[str, Out]]:
     def rule(name: str, refusal: str = CONVERTED, **how: Any) -> tuple[str, Out]:
         how |= {"recorded": name not in UNRECORDED, "overlap": OVERLAP.get(name, "no")}
         how |= {"resized": RESIZED.get(name, OF_ANY_SHAPE), "expanded": name in EXPANDED}
+        how |= {"drawn": name in DRAWN, "along": name in ALONG, "second": SECOND.get(name, "")}
         return name, Out(KNOWN_AS.get(name, name), refusal, **how)
 
     for name in ELEMENTWISE:

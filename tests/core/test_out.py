@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
+from nanotorch._core.tensor import wrap
+from nanotorch.ops.outs import rules
 from tests.answers import Situation, assert_same, golden, told
 from tests.core.casebook import situations
+from tests.ops.keywords import found, prepared
+from tests.ops.samples import TABLE
 
 FILES = ("out", "out_functions", "out_layout", "out_memory")
 SITUATIONS = {name: ask for file in FILES for name, ask in situations(file).items()}
@@ -42,3 +46,102 @@ def test_memory_that_numpy_shares_does_not_grow_behind_it() -> None:
     assert base.shape == (2,)
     assert array.tolist() == [0, 1]
     assert torch.empty(0).resize_(2, 3).shape == (2, 3)
+
+
+WRITING = {name for name, _ in rules()}
+LAYOUTS: dict[str, Any] = {
+    "columns": lambda: torch.zeros(5, 4).t(),
+    "steps": lambda: torch.zeros(4, 10)[:, ::2],
+    "inner": lambda: torch.zeros(6, 7)[1:5, 1:6],
+    "larger": lambda: torch.zeros(7, 6).t(),
+}
+MEANS: Any = torch.arange(20.0).view(5, 4).t()
+DRAWN: dict[str, Any] = {
+    "torch.rand(4, 5, out=out)": lambda out: out.uniform_(),
+    "torch.randn(4, 5, out=out)": lambda out: out.normal_(),
+    "torch.randint(2, 9, (4, 5), out=out)": lambda out: out.random_(2, 9),
+    "torch.normal(1.0, 2.0, (4, 5), out=out)": lambda out: out.normal_(1, 2),
+    "torch.normal(means, 1.0, out=out)": lambda out: out.normal_().add_(MEANS),
+    "torch.normal(0.0, means, out=out)": lambda out: out.normal_().mul_(MEANS),
+    "torch.normal(means, means, out=out)": lambda out: out.normal_().mul_(MEANS).add_(MEANS),
+    "torch.bernoulli(means / 20, out=out)": lambda out: out.bernoulli_(MEANS / 20),
+}
+# Drawn, or called otherwise.
+ELSEWHERE = ("bernoulli", "empty", "lu_solve", "lu_unpack", "multinomial", "normal")
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_random_numbers_are_drawn_in_the_order_of_the_memory(layout: str) -> None:
+    """As for filling what lies there in place, once it has the shape."""
+    for call, fill in DRAWN.items():
+        out = LAYOUTS[layout]()
+        torch.manual_seed(3)
+        eval(call, {"torch": torch, "out": out, "means": MEANS})
+        after = torch.rand(1)
+        expected = LAYOUTS[layout]()
+        if expected.shape != (4, 5):
+            expected.resize_(4, 5)
+        torch.manual_seed(3)
+        fill(expected)
+        assert out.tolist() == expected.tolist(), call
+        assert after == torch.rand(1)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "median", "nanmedian"])
+def test_nothing_is_written_without_a_dimension(name: str) -> None:
+    with pytest.raises(TypeError, match=f'^{name}.* missing 1 .*: "dim"$'):
+        getattr(torch, name)(torch.ones(2, 2), out=torch.zeros(()))
+    if name in ("sum", "prod"):
+        for named in ({"dim": 0}, {"axis": 0}):
+            out = torch.zeros(2)
+            assert getattr(torch, name)(torch.ones(2, 2), **named, out=out) is out
+
+
+def test_indices_of_another_dtype() -> None:
+    """The text is about the result that does not fit."""
+    x, values, wrong = torch.ones(2, 3), torch.zeros(0), torch.zeros(0)
+    calls: list[tuple[Any, str]] = [
+        (lambda out: torch.median(x, 0, out=out), "'indices' to have scalar type Long; but got"),
+        (lambda out: torch.mode(x, 0, out=out), "expected scalar type 'Long' but got 'Float' for"),
+        (lambda out: torch.kthvalue(x, 1, out=out), "output indices must be of scalar type Long"),
+        (lambda out: torch.frexp(x, out=out), "expects exponent to have int dtype but got float"),
+    ]
+    for call, text in calls:
+        with pytest.raises(RuntimeError, match=text):
+            call((values, wrong))
+
+
+def placed(result: Any, layout: str) -> tuple[Any, Any]:
+    """Memory of sevens, and a view of it with the shape and dtype of a result."""
+    shape = result.shape
+    if layout == "columns":
+        base = result.new_full(shape[::-1], 7)
+        return base, base.permute(*range(len(shape))[::-1])
+    base = result.new_full((*shape[:-1], 2 * shape[-1] + 1), 7)
+    return base, base[..., 1::2]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("layout", ["columns", "steps"])
+def test_every_function_writes_to_views_and_nothing_else(layout: str) -> None:
+    """What it answers otherwise."""
+    count = 0
+    for name, row in TABLE.items():
+        function: Any = found(torch, name)
+        takes = name in WRITING and function is not None and name not in ELSEWHERE
+        sample = next((s for s in row.samples if takes and not s.fails), None)
+        if sample is None:
+            continue
+        args, named = prepared(torch, name, sample, wrap)
+        with torch.no_grad():
+            result = function(*args, **named)
+            if not isinstance(result, torch.Tensor) or not result.ndim:
+                continue
+            base, out = placed(result, layout)
+            assert function(*args, **named | {"out": out}) is out, name
+        assert torch.equal(torch.nan_to_num(out), torch.nan_to_num(result)), name
+        out.fill_(7)
+        assert (base == base.new_full((), 7)).all(), name
+        count += 1
+    assert count > 150
