@@ -269,13 +269,17 @@ def refused_element(values: Any, position: int, place: Place | None) -> TypeErro
     if place is None:
         return TypeError(f"expected tuple of ints, but found {kind} at pos {position}")
     if position:
-        return TypeError(
-            f"{told((*place[:2], 0))} failed to unpack the object at pos {position + 1} "
-            f'with error "type must be tuple of ints,but got {kind}"'
-        )
+        return unpacked(values, position, place, f"type must be tuple of ints,but got {kind}")
     return TypeError(
         f"{told(place)} must be tuple of ints, but found element of type {kind} at pos 0"
     )
+
+
+def unpacked(values: Any, position: int, place: Place | None, why: str) -> TypeError:
+    """The error for an element of a sequence that cannot be an integer of the argument."""
+    place = place or place_of(values)
+    head = f"{told((*place[:2], 0))} failed" if place else "failed"
+    return TypeError(f'{head} to unpack the object at pos {position + 1} with error "{why}"')
 
 
 def combination(name: str, given: Sequence[Any], forms: Sequence[str], **named: Any) -> TypeError:
@@ -299,40 +303,53 @@ def integer(value: Any) -> int | None:
         return None
 
 
+LARGE = 2**63  # no index and no size reaches it
+OVERFLOW = "Overflow when unpacking long long"
+
+
 def as_int(value: Any) -> int:
     """An argument that is an integer: Python's, NumPy's, or a 0-d tensor's.
 
     Raises:
         TypeError: for anything else, bools included.
+        ValueError: for one that 64 bits do not hold.
     """
-    if value.__class__ is int:
-        return value
-    number = None if getattr(value, "ndim", 0) else integer(value)
-    if number is None:
-        raise refused(value, "int")
-    return number
+    number = value
+    if value.__class__ is not int:
+        number = None if getattr(value, "ndim", 0) else integer(value)
+        if number is None:
+            raise refused(value, "int")
+    if -LARGE <= number < LARGE:
+        return number
+    raise ValueError(OVERFLOW)
 
 
 def as_ints(value: Any, place: Place | None = None) -> tuple[int, ...]:
     """An argument that is a sequence of integers, or one integer.
 
     Args:
-        place: whose argument it is; default: see `place_of`.
+        place: whose argument it is, one that may come as several; default: see `place_of`.
 
     Raises:
-        TypeError: for anything else; PyTorch lets bools pass behind the first element.
+        TypeError: for anything else; PyTorch lets bools pass behind the first element. Also for
+            one of several that 64 bits do not hold.
+        ValueError: for a single one.
     """
-    if value.__class__ is int:
+    if value.__class__ is int and -LARGE <= value < LARGE:
         return (value,)
     if not isinstance(value, (tuple, list)):
         number = integer(value)
         if number is None:
             raise refused(value, "tuple of ints", place)
-        return (number,)
+        if place is None or -LARGE <= number < LARGE:
+            return (as_int(number),)
+        value = (number,)
     numbers = []
     for position, n in enumerate(value):
         number = n if n.__class__ is int or (n.__class__ is bool and position) else integer(n)
         if number is None:
             raise refused_element(value, position, place)
+        if not -LARGE <= number < LARGE:
+            raise unpacked(value, position, place, OVERFLOW)
         numbers.append(int(number))
     return tuple(numbers)

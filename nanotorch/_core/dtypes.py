@@ -206,16 +206,29 @@ def array_of_number(value: Number, kind: np.dtype) -> np.ndarray:
     return np.array(value).astype(kind)
 
 
+def unpromoted(*names: str) -> RuntimeError:
+    """The error for an integer that only an unsigned type holds, beside another dtype."""
+    return RuntimeError(
+        "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+        + " and ".join(names)
+    )
+
+
 def result_type(arrays: Iterable[Any]) -> dtype:
     """The dtype of an operation on these operands (ndarrays or Python numbers).
 
     Arrays with dimensions come first, 0-d arrays second, Python numbers last; a later rank
     changes the result only if its category (bool < int < float) is higher.
+
+    Raises:
+        RuntimeError: for bools beside an integer that only an unsigned type holds.
     """
     ranks: list[dtype | None] = [None, None, None]
+    unsigned = False
     for a in arrays:
         if isinstance(a, (bool, int, float, np.generic)):
             rank, kind = 2, of_number(a)
+            unsigned |= isinstance(a, int) and a >= 2**63
         else:
             rank, kind = (0 if a.ndim else 1), of_array(a)
         held = ranks[rank]
@@ -223,6 +236,8 @@ def result_type(arrays: Iterable[Any]) -> dtype:
     result: dtype | None = None
     for held in ranks:
         if held is not None and (result is None or held.category > result.category):
+            if unsigned and held is ranks[2] is int64 and result is bool_:
+                raise unpromoted("Bool", "UInt64")
             result = held if result is None else promote_types(result, held)
     return result if result is not None else default.dtype
 

@@ -22,6 +22,7 @@ def normal_dim(dim: int, ndim: int) -> int:
         dim = as_int(dim)
     count = ndim or 1
     if not -count <= dim < count:
+        as_int(dim)
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], "
             f"but got {dim})"

@@ -141,13 +141,11 @@ def of_numbers(a: Number, b: Number) -> np.dtype:
         dtypes.refuse_beyond(value)
     large = [isinstance(value, int) and value >= 2**63 for value in (a, b)]
     if any(large) and not isinstance(a, float) and not isinstance(b, float):
-        names = [
-            "UInt64" if unsigned else dtypes.of_number(value).char
-            for value, unsigned in zip((a, b), large, strict=True)
-        ]
-        raise RuntimeError(
-            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{names[0]} and {names[1]}"
+        raise dtypes.unpromoted(
+            *(
+                "UInt64" if unsigned else dtypes.of_number(value).char
+                for value, unsigned in zip((a, b), large, strict=True)
+            )
         )
     return dtypes.of_number(b if large[0] else a).numpy
 

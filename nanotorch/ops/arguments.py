@@ -65,7 +65,11 @@ def as_number(value: Any, place: Place | None = None, wanted: str = "Number") ->
     Raises:
         TypeError: for anything else.
     """
+    if value.__class__ is float:
+        return value
     if isinstance(value, (bool, int, float)):
+        if wanted == "Number":
+            refuse_beyond(value)
         return value
     if isinstance(value, np.generic) or (isinstance(value, Tensor) and value._array.ndim == 0):
         return value.item()
@@ -83,7 +87,7 @@ def number_in(value: Number, kind: np.dtype) -> Any:
     if kind.kind == "f":
         fits = abs(value) <= LARGEST[kind] or not math.isfinite(value)
     elif kind.kind == "b":
-        fits = True
+        fits = as_number(value) is value
     else:
         low, high = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
         if isinstance(value, float):

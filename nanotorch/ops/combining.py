@@ -133,7 +133,7 @@ def block_diag(*tensors: Any) -> Any:
     return block_diagonal(given) if given else wrap(np.zeros((1, 0), np.float32))
 
 
-def triangle_indices(name: str, find: Any, side: str) -> Any:
+def triangle_indices(name: str, side: str) -> Any:
     """`tril_indices` or `triu_indices`."""
 
     @within_memory
@@ -146,13 +146,25 @@ def triangle_indices(name: str, find: Any, side: str) -> Any:
         device: Any = None,
         layout: Any = None,
     ) -> Tensor:
-        for called, size in (("row", as_int(row)), ("col", as_int(col))):
+        row, col, offset = as_int(row), as_int(col), as_int(offset)
+        for called, size in (("row", row), ("col", col)):
             if size < 0:
                 raise RuntimeError(f"{called} must be non-negative, got{size}")
         kind = dtypes.int64 if dtype is None else dtype
         if kind.is_floating_point or kind is dtypes.bool_:
             raise NotImplementedError(f"\"{name}\" not implemented for '{kind.char}'")
-        indices = np.stack(find(row, offset, col)).astype(kind.numpy)
+        offset = min(max(offset, -row), col)
+        # No more than the rows that have elements: as many as there are may not be counted.
+        if side == "lower":
+            rows = np.arange(max(0, -offset), row if col else 0)
+            first, last = np.zeros_like(rows), np.minimum(rows + (offset + 1), col)
+        else:
+            rows = np.arange(min(row, col - offset))
+            first, last = np.maximum(rows + offset, 0), np.full_like(rows, col)
+        counts = last - first
+        ends = np.cumsum(counts)
+        columns = np.arange(counts.sum()) + np.repeat(last - ends, counts)
+        indices = np.stack([np.repeat(rows, counts), columns]).astype(kind.numpy)
         return leaf(indices, False, device, layout)
 
     named(maker, name).__doc__ = f"""The indices of a matrix's {side} triangle, ``(2, number)``.
@@ -167,8 +179,8 @@ def triangle_indices(name: str, find: Any, side: str) -> Any:
     return public(maker)
 
 
-tril_indices = triangle_indices("tril_indices", np.tril_indices, "lower")
-triu_indices = triangle_indices("triu_indices", np.triu_indices, "upper")
+tril_indices = triangle_indices("tril_indices", "lower")
+triu_indices = triangle_indices("triu_indices", "upper")
 
 
 # Distances

@@ -34,7 +34,7 @@ def per_dim(name: str, value: Any, dims: int, count: int) -> Ints:
     Raises:
         RuntimeError: for another count.
     """
-    given = (value,) * dims if value.__class__ is int else as_ints(value)
+    given = as_ints(value) * (dims if value.__class__ is int else 1)
     if len(given) == 1:
         return given * count
     if len(given) != count:

@@ -269,7 +269,7 @@ def split_equally(input: Array, split_size: int, dim: int) -> list[Array]:
     """Parts of one size; the last may be smaller."""
     if not input.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    if split_size < 0:
+    if as_int(split_size) < 0:
         raise RuntimeError(
             f"split expects split_size be non-negative, but got split_size={split_size}"
         )
@@ -370,7 +370,7 @@ def tensor_split(
     dim = normal_dim(dim, input.ndim)
     n = input._array.shape[dim]
     if isinstance(where, int):
-        if where <= 0:
+        if as_int(where) <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {where}")
         small, larger = divmod(n, where)
         cuts = [i * small + min(i, larger) for i in range(1, where)]

@@ -17,15 +17,21 @@ POSITIONS = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5}
 AXES = {2: "HW", 3: "THW"}
 
 
+FITTING = 2**31  # windows over several dimensions are counted in 32 bits
+
+
 def per_dim(name: str, what: str, value: Any, dims: int, form: str = "") -> Ints:
     """One number for each dimension, of one for all or one for each.
 
     Args:
         form: what PyTorch says of another count, if not the usual.
     """
-    if value.__class__ is int:
+    if value.__class__ is int and -FITTING <= value < FITTING:
         return (value,) * dims
-    given = as_ints(value, (name, what, POSITIONS[what]))
+    several = (name, what, POSITIONS[what])
+    given = as_ints(value, several if isinstance(value, (tuple, list)) else None)
+    if dims > 1 and not all(-FITTING <= n < FITTING for n in given):
+        raise RuntimeError("value cannot be converted to type int without overflow")
     if len(given) not in (1, dims):
         choice = "" if name == "avg_pool3d" else "either "
         omitted = "omitted, " if what == "stride" else ""

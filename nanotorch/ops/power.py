@@ -42,7 +42,8 @@ def pow_number(input: Array, exponent: float) -> Array:
         return np.power(input, number_in(exponent, input.dtype))
     special = NUMBER_POWERS.get(exponent)
     if special is None:
-        return np.power(input, number_in(exponent, input.dtype))
+        convert = number_in if input.dtype == HALF else dtypes.array_of_number
+        return np.power(input, convert(exponent, input.dtype))
     if input.dtype == HALF:
         return special(input.astype(SINGLE)).astype(HALF)
     return special(input)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import combination, integer, refused
+from nanotorch._core.arguments import as_int, combination, integer, refused
 from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.copying import order_of
 from nanotorch._core.dtypes import dtype as DType
@@ -160,13 +160,8 @@ def randperm(
     Raises:
         RuntimeError: if ``n`` is negative or too large for ``dtype``.
     """
-    if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise TypeError(
-            f"randperm(): argument 'n' (position 1) must be int, not {type(n).__name__}"
-        )
-    order = stream(generator).permutation(
-        n.__index__(), numpy_dtype(int64 if dtype is None else dtype)
-    )
+    kind = numpy_dtype(int64 if dtype is None else dtype)
+    order = stream(generator).permutation(as_int(n), kind)
     return leaf(order, requires_grad, device, layout)
 
 

@@ -306,7 +306,7 @@ def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> 
     if input.dtype.kind in "fb":
         kind = dtypes.of_array(input).char
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind}'")
-    if minlength < 0:
+    if as_int(minlength) < 0:
         raise RuntimeError("minlength should be >= 0")
     if input.ndim != 1 or (input.size and input.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import as_int
+from nanotorch._core.arguments import LARGE, OVERFLOW, as_int
 from nanotorch._core.batch_rules import leading, new_dimension
 from nanotorch._core.copying import address, whole_memory
 from nanotorch._core.layout import normal_dim
@@ -111,7 +111,10 @@ def slice_backward(
 )
 def part(input: Array, items: tuple[int | slice, ...]) -> Array:
     """What several selections and slices lead to, in one step where none of them is recorded."""
-    out = input[(*items, ...)]
+    try:
+        out = input[(*items, ...)]
+    except OverflowError:
+        raise ValueError(OVERFLOW) from None
     return out if out.size else nothing_at(input, items)
 
 
@@ -168,7 +171,9 @@ def diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 
 def diagonal_of(input: Array, offset: int, dim1: int, dim2: int) -> Array:
     """A diagonal, to which one may write if one may write to ``input``."""
-    out = input.diagonal(as_int(offset), *diagonal_dims(dim1, dim2, input.ndim))
+    offset, dims = as_int(offset), diagonal_dims(dim1, dim2, input.ndim)
+    offset = min(max(offset, -input.shape[dims[0]]), input.shape[dims[1]])
+    out = input.diagonal(offset, *dims)
     if input.flags.writeable:
         out.flags.writeable = True
     return out
@@ -244,7 +249,7 @@ def triangle(name: str, keep: Any, input: Array, diagonal: int) -> Array:
     """The elements of the last two dimensions on one side of a diagonal, zeros on the other."""
     if input.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-    return keep(input, as_int(diagonal))
+    return keep(input, min(max(as_int(diagonal), -input.shape[-2]), input.shape[-1]))
 
 
 @op(input=lambda g, diagonal: tril(g, diagonal), inplace=True, in_order=True, batch=leading)
@@ -276,7 +281,7 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
         RuntimeError: for windows larger than the dimension.
     """
     source = input if input.ndim else input.reshape(1)
-    dim = normal_dim(dimension, input.ndim)
+    dim, size, step = normal_dim(dimension, input.ndim), as_int(size), as_int(step)
     length = source.shape[dim]
     if size < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
@@ -292,7 +297,7 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
     shape[dim] = (length - size) // step + 1
     shape.append(size)
     strides.append(strides[dim])
-    strides[dim] *= step
+    strides[dim] = min(strides[dim] * step, LARGE - 1)  # of one window it leads nowhere
     # Not NumPy's `as_strided`, whose views do not tell whose memory they share.
     if source.__class__ is np.ndarray and source.flags.c_contiguous:
         return np.ndarray(shape, source.dtype, source, 0, strides)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.arguments import as_int
 from nanotorch._core.batched import NoValues
 from nanotorch._core.copying import address
 from nanotorch._core.grad_mode import mode
@@ -271,6 +272,8 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
         if mode.enabled and (self.requires_grad or value.requires_grad):
             return False
     elif isinstance(value, (bool, int, float)):
+        if value.__class__ is int:
+            as_int(value)
         new = number_in(value, array.dtype)
         if mode.enabled and self.requires_grad:
             return False
@@ -279,7 +282,7 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
     refuse_write(self._cell)
     try:
         array[place] = new
-    except (IndexError, ValueError, TypeError, NoValues):
+    except (IndexError, ValueError, TypeError, OverflowError, NoValues):
         return False
     wrote(self._cell, "index assignment")
     if watch.on:

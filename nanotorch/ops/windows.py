@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.arguments import LARGE
 from nanotorch._core.op import Array
 
 Ints = tuple[int, ...]
@@ -114,7 +115,7 @@ class Windows:
         if self.flat:
             outer = [item]
         else:
-            outer = [s * t for s, t in zip(steps, self.stride, strict=True)]
+            outer = [min(s * t, LARGE - 1) for s, t in zip(steps, self.stride, strict=True)]
         strides = (*lead, *inner, *outer)
         shape = (*input.shape[:2], *self.kernel, *((self.count,) if self.flat else self.out))
         return np.ndarray(shape, input.dtype, input, 0, strides)

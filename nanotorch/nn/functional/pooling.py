@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nanotorch import ops
+from nanotorch._core.arguments import as_int
 from nanotorch._core.out import SAME, Out, with_out
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import adaptive
@@ -196,7 +197,7 @@ def parts(name: str, message: str, output_size: Any, input: Tensor, dims: int) -
     tensor_given(name, input)
     if output_size is None:
         raise TypeError("object of type 'NoneType' has no len()")
-    given = (output_size,) * dims if isinstance(output_size, int) else tuple(output_size)
+    given = (as_int(output_size),) * dims if isinstance(output_size, int) else tuple(output_size)
     if len(given) != dims:
         raise RuntimeError(message)
     shape = (*(0,) * dims, *input._array.shape)[-dims:]

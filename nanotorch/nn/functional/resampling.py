@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.arguments import as_ints
 from nanotorch._core.heap import within_memory
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.warned import warn
@@ -131,8 +132,8 @@ def sizes(
                     "Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size "
                     "in (o1, o2, ...,oK) format."
                 )
-            return tuple(size), (None,) * dims
-        return (size,) * dims, (None,) * dims  # type: ignore[return-value]
+            return as_ints(size), (None,) * dims
+        return as_ints((size,) * dims), (None,) * dims
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     if isinstance(scale_factor, (tuple, list)):
