@@ -16,7 +16,7 @@ from nanotorch.func.arguments import (
     with_aux,
 )
 from nanotorch.func.batching import vmap
-from nanotorch.func.gradients import JVP, VJP, Linear
+from nanotorch.func.gradients import JVP, VJP, Linear, jvp
 from nanotorch.func.levels import Level
 from nanotorch.func.tree import Spec, flatten, unflatten
 from nanotorch.ops.drawing import ERROR
@@ -81,8 +81,8 @@ def jacfwd(
     Where there are fewer inputs than outputs it is faster than `jacrev`.
 
     Args:
-        randomness: "error" for a function that draws no random numbers. Default. Any other draws
-            them once, for all columns.
+        randomness: "error" for a function that draws no random numbers. Default. "same" draws them
+            once, for all columns, "different" for each column.
         func, argnums, has_aux: see `jacrev`.
 
     Raises:
@@ -93,6 +93,8 @@ def jacfwd(
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         need_smooth(flatten(chosen(args, argnums))[0])
+        if randomness == "different":
+            return drawn_apart(func, args, kwargs, argnums, has_aux)
         before = default_generator._mark()
         level, outputs, specs, aux = run(func, args, kwargs, argnums, has_aux, JVP)
         if randomness == "error" and default_generator._mark() != before:
@@ -110,6 +112,45 @@ def jacfwd(
         return assembled(level, blocks, specs, has_aux, aux)
 
     return wrapper
+
+
+def drawn_apart(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: Numbers,
+    has_aux: bool,
+) -> Any:
+    """The Jacobian of a function that is run for every column, with random numbers of its own."""
+    inputs, inner = flatten(chosen(args, argnums))
+    sizes = [t.numel() for t in inputs]
+
+    def column(*units: Tensor) -> Any:
+        def of_chosen(given: Any) -> Any:
+            return func(*replaced(args, argnums, given), **kwargs)
+
+        tangents = (unflatten(list(units), inner),)
+        _, *rest = jvp(of_chosen, (chosen(args, argnums),), tangents, has_aux=has_aux)
+        return tuple(rest)
+
+    parts = [
+        unit.reshape(-1, *t.shape).to(t.dtype)
+        for unit, t in zip(ops.eye(sum(sizes)).split(sizes, 1), inputs, strict=True)
+    ]
+    columns, *aux = vmap(column, 0, (-1, 0)[: 1 + has_aux], "different")(*parts)
+    outputs, outer = flatten(columns)
+    blocks = [
+        [
+            part.reshape(*part.shape[:-1], *t.shape)
+            for part, t in zip(output.split(sizes, -1), inputs, strict=True)
+        ]
+        for output in outputs
+    ]
+    jacobian = unflatten([unflatten(row, inner) for row in blocks], outer)
+    if not has_aux:
+        return jacobian
+    first, spec = flatten(aux[0])
+    return jacobian, unflatten([t[0] for t in first], spec)
 
 
 def hessian(func: Callable[..., Any], argnums: Numbers = 0) -> Callable[..., Any]:
