@@ -7,6 +7,10 @@ from nanotorch.names.lookup import told
 from nanotorch.names.scope import why_not
 
 
+class OutOfScopeError(NotImplementedError, AttributeError):
+    """The error for the use of such a dtype, which `hasattr` takes for an absent attribute."""
+
+
 class AbsentDtype(dtype):
     """A dtype that no tensor has, and whose use is an error."""
 
@@ -26,7 +30,7 @@ class AbsentDtype(dtype):
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError(f"{self!r} is {told(why_not('', self.name) or '')}")
+        raise OutOfScopeError(f"{self!r} is {told(why_not('', self.name) or '')}")
 
     char = numpy
 

@@ -22,7 +22,7 @@ from nanotorch._core.copying import order_of
 from nanotorch._core.device import require_cpu
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.heap import allocated, refuse_size
+from nanotorch._core.heap import allocated
 from nanotorch._core.inference import InferenceCell
 from nanotorch._core.layout import strided
 from nanotorch._core.op import method, public
@@ -275,12 +275,9 @@ def like(name: str, make: Any) -> Any:
         kind = array.dtype if dtype is None else numpy_dtype(dtype)
         try:
             order = "C" if memory_format is contiguous_format else order_of(array)
-            return leaf(make(array, kind, order), requires_grad, device, layout)
+            return leaf(allocated(make, array, kind, order), requires_grad, device, layout)
         except NoValues:
             return like_all(maker, input, dtype=dtype, requires_grad=requires_grad)
-        except (MemoryError, ValueError) as error:
-            refuse_size(error)
-            raise
 
     named(
         maker, name
@@ -311,14 +308,10 @@ def full_like(
     kind = array.dtype if dtype is None else numpy_dtype(dtype)
     value = number_in(as_number(fill_value), kind)
     try:
-        return leaf(
-            np.full_like(array, value, kind, order_of(array)), requires_grad, device, layout
-        )
+        made = allocated(np.full_like, array, value, kind, order_of(array))
     except NoValues:
         return like_all(full_like, input, value, dtype=dtype, requires_grad=requires_grad)
-    except (MemoryError, ValueError) as error:
-        refuse_size(error)
-        raise
+    return leaf(made, requires_grad, device, layout)
 
 
 @public

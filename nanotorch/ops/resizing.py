@@ -66,7 +66,7 @@ def give_shape(
     return relaid_in_place(self, strided_view(self, there, own), own, there)
 
 
-def arrays_of(tensor: Tensor) -> list[np.ndarray]:
+def arrays_held(tensor: Tensor) -> list[np.ndarray]:
     """The arrays by which a tensor knows its memory."""
     view = tensor._view
     return [tensor._array, *(a for a, _ in tensor._past), *(() if view is None else (view.shaped,))]
@@ -88,8 +88,8 @@ def sharers(tensor: Tensor) -> list[Tensor]:
         if Tensor in type(t).__mro__ and owner_of(vars(t).get("_array", array[:0])) is owner
     ]
     del array
-    slots = Counter(id(a) for t in tensors for a in arrays_of(t))
-    arrays = {id(a): a for a in (owner, *(a for t in tensors for a in arrays_of(t)))}
+    slots = Counter(id(a) for t in tensors for a in arrays_held(t))
+    arrays = {id(a): a for a in (owner, *(a for t in tensors for a in arrays_held(t)))}
     slots[id(owner)] += 1 + sum(a.base is owner for a in arrays.values())
     # Each is held by `arrays` and by the call, too.
     if any(sys.getrefcount(arrays[key]) > slots[key] + 2 for key in arrays):
@@ -106,7 +106,7 @@ def lengthen(tensor: Tensor, together: list[Tensor], count: int) -> None:
     moved = {
         id(a): np.ndarray(a.shape, a.dtype, memory, address(a) - address(old), a.strides)
         for t in together
-        for a in arrays_of(t)
+        for a in arrays_held(t)
     }
     for t in together:
         t._past = tuple([(moved[id(a)], step) for a, step in t._past])

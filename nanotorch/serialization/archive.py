@@ -103,28 +103,36 @@ def unpacked(file: BinaryIO, path: str) -> Any:
     if str(zlib.crc32(text.encode(errors="replace"))) != metadata.get(CHECKSUM):
         raise RuntimeError(f"{path}: the description of its contents was changed after saving")
     try:
-        return rebuilt(json.loads(text), arrays, path)
+        told = json.loads(text)
+        reason = misfit(told, arrays)
+        value = None if reason else rebuilt(told, arrays)
     except Exception as error:  # of any kind: a forger may write what he likes
-        if isinstance(error, RuntimeError) and str(error).startswith(path):
-            raise
         raise RuntimeError(
             f"{path}: the description of its contents makes no sense "
             f"({type(error).__name__}: {error})"
         ) from error
+    if reason:
+        raise RuntimeError(f"{path}: {reason}")
+    return value
 
 
-def rebuilt(told: Any, arrays: dict[str, np.ndarray], path: str) -> Any:
-    """The object from the parsed description and the arrays."""
+def misfit(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
+    """Why the parsed description does not belong to the arrays, if it does not."""
     if told["format"] != FORMAT:
-        raise RuntimeError(
-            f"{path}: written in format {told['format']} by a later version of nanotorch; this "
-            f"one reads format {FORMAT}"
+        return (
+            f"written in format {told['format']} by a later version of nanotorch; this one reads "
+            f"format {FORMAT}"
         )
     for name, expected in told["crc32"].items():
         if name not in arrays:
-            raise RuntimeError(f"{path}: the tensor {name!r} is missing")
+            return f"the tensor {name!r} is missing"
         if checksum(arrays[name]) != expected:
-            raise RuntimeError(f"{path}: the tensor {name!r} was changed after saving")
+            return f"the tensor {name!r} was changed after saving"
+    return None
+
+
+def rebuilt(told: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """The object from the parsed description and the arrays."""
     names = list(told["crc32"])
     placed = laid_out([arrays[n] for n in names], [told["layouts"][n] for n in names])
     return Decoder(dict(zip(names, placed, strict=True))).decode(told["structure"])

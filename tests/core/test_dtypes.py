@@ -75,3 +75,8 @@ def test_python_types_stand_for_dtypes() -> None:
     assert torch.zeros_like(torch.ones(2), dtype=float).dtype is torch.float64
     with pytest.raises(TypeError, match=r"'dtype' must be torch.dtype, not str"):
         torch.zeros(2, dtype="float32")
+
+
+def test_dtypes_that_numpy_lacks_are_none_of_numpys() -> None:
+    assert not hasattr(torch.bfloat16, "numpy")
+    assert not hasattr(torch.uint16, "char")
