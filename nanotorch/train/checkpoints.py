@@ -14,6 +14,7 @@ from nanotorch.serialization.files import remove_unfinished
 from .callbacks import DIVERGED, sign_of
 from .checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from .loop import Callback, Loop
+from .problems import quoted
 from .run_directory import misfit
 from .settings import Checkpoint
 
@@ -230,7 +231,9 @@ def own_state(path: Path, identity: str) -> Any:
     if not 0 <= state["seconds"] < math.inf:
         raise CheckpointError(path, f"is of a run that has taken {state['seconds']} seconds")
     if state["run"] != identity:
-        raise CheckpointError(path, f"is of another run, {state['run']}, not {identity}")
+        raise CheckpointError(
+            path, f"is of another run, {quoted(state['run'])}, not {quoted(identity)}"
+        )
     return state
 
 

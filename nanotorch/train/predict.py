@@ -180,6 +180,9 @@ def table_samples(
     preprocessing = trained.preprocessing
     if not preprocessing.columns:  # made up, or of arrays: the columns are the features
         columns = [Column(name) for name in preprocessing.features]
+        if not columns:
+            message = "is a table, and the model's features have no names; give it an array"
+            raise ConfigError([Problem(Place(source=str(path)), "", message)])
         preprocessing = replace(preprocessing, columns=columns)
     table = read_csv(path, preprocessing.delimiter, preprocessing.header, configured=False)
     rows = preprocessing.rows(table)
