@@ -228,6 +228,8 @@ def own_state(path: Path, identity: str) -> Any:
     lengths = files["metrics"], *files["events"].values()
     if min(loop["step"], loop["epoch"], loop["position"] or 0, *lengths) < 0:
         raise CheckpointError(path, "is of a step before the first")
+    if step_of(path) not in (-1, loop["step"]):
+        raise CheckpointError(path, f"is of step {loop['step']}")
     if not 0 <= state["seconds"] < math.inf:
         raise CheckpointError(path, f"is of a run that has taken {state['seconds']} seconds")
     if state["run"] != identity:

@@ -240,6 +240,12 @@ def test_a_state_with_something_else_in_a_place_is_refused(place: str, whole: Pa
     assert codes_of_forgeries(whole, keys, [MISSING, "x"]) == [2, 2]
 
 
+def test_a_checkpoint_of_another_step_than_its_name_says_is_refused(whole: Path) -> None:
+    """What was measured since would be there twice."""
+    write_example(Path())
+    assert codes_of_forgeries(whole, ("loop", "step"), [0, 1, 6, 8]) == [2] * 4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(8))
 def test_whatever_is_in_a_place_of_a_state_there_is_an_answer(share: int, whole: Path) -> None:
