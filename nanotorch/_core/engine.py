@@ -283,7 +283,7 @@ class Sweep:
             while ready.heap:
                 node = ready.pop()
                 held = waiting.pop(node, None)
-                if held is None and node.runs_on_nothing:
+                if held is None and (node.runs_on_nothing or node.keeps_values):
                     held = [None, False] * len(node._outputs)
                 if not plain or node._hooks is not None:
                     visit(node, held or [None, False] * len(node._outputs))

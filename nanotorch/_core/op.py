@@ -67,6 +67,9 @@ class OpNode(Node):
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
         if all(g is None for g in grads):
+            for name, kind in self.op.recipe:  # which must be as they were, used or not
+                if self.op.is_freed(name, kind):
+                    self.op.saved_value(self, name)
             return (None,) * len(self.next_functions)
         if self.op.multi:
             g: Any = self._materialize(grads, graph)

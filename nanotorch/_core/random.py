@@ -199,7 +199,8 @@ class Generator(Twister):
             checks.floating(p.dtype, "bernoulli_tensor_cpu_p_")
             checks.require(
                 bool(((p >= 0) & (p <= 1)).all()),
-                "Expected p_in >= 0 && p_in <= 1 to be true, but got false.",
+                "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
+                "message be improved?  If so, please report an enhancement request to PyTorch.)",
             )
             drawn: Array = self.uniform64(size) if p.itemsize == 8 else self.uniform32(size)
         else:

@@ -110,12 +110,8 @@ def check_masks(shape: tuple[int, ...], key: Key) -> None:
         dim += entry.ndim
 
 
-def explain(shape: tuple[int, ...], key: Key) -> Exception:
-    """Why an array of ``shape`` has nothing at ``key``, in PyTorch's words."""
-    try:
-        check_masks(shape, key)
-    except IndexError as error:
-        return error
+def explain(shape: tuple[int, ...], key: Key) -> IndexError:
+    """Why an array of ``shape`` that fits the masks has nothing at ``key``, in PyTorch's words."""
     dims, indices = [], []
     dim = 0
     for entry in key:
@@ -147,6 +143,20 @@ def explain(shape: tuple[int, ...], key: Key) -> Exception:
     )
 
 
+def place_of(shape: tuple[int, ...], key: Key) -> tuple[int, ...]:
+    """The shape of what is at ``key`` in an array of ``shape``, were all its indices in range.
+
+    Raises:
+        IndexError: if masks or shapes do not fit, or a dimension without elements has an index.
+    """
+    check_masks(shape, key)
+    first = [e if e is WHOLE or e.dtype.kind == "b" else np.zeros_like(e) for e in key]
+    try:
+        return np.broadcast_to(False, shape)[tuple(first)].shape
+    except IndexError:
+        raise explain(shape, key) from None
+
+
 # Read
 
 
@@ -164,7 +174,10 @@ def picked(input: Array, key: Key) -> Array:
         check_masks(input.shape, key)
         found = input[key]
     except IndexError:
-        raise explain(input.shape, key) from None
+        place = place_of(input.shape, key)
+        if 0 not in place:  # in nothing any index will do
+            raise explain(input.shape, key) from None
+        return np.empty(place, input.dtype)
     return np.asarray(found, order="C") if plain else laid_out(found, input, key)
 
 
@@ -257,6 +270,7 @@ def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
     """Write ``values`` into ``input``, or add them, at an index.
 
     Raises:
+        IndexError: for an index out of range.
         RuntimeError: for values of another dtype, or of a shape that does not fit.
     """
     key = at.unchanged()
@@ -271,32 +285,34 @@ def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
             shape = input[key].shape
             input += added_at(input.shape, key, np.broadcast_to(values, shape))
         else:
-            if values.ndim > 1 and values.shape[0] == 1:
+            if values.ndim > 1 and (values.shape[0] == 1 or not values.size):
                 # NumPy drops leading dimensions of size 1, PyTorch those of one value for a mask.
                 masked = only is not None and only.dtype.kind in "bu" and values.size == 1
-                place = picked(input, key).shape
+                place = place_of(input.shape, key)
                 values = values.reshape(()) if masked else np.broadcast_to(values, place)
             input[key] = values
     except (ValueError, IndexError, TypeError):
-        raise cannot_put(values.shape, picked(input, key).shape) from None
+        place = place_of(input.shape, key)
+        check_fit(values, place)
+        if 0 not in place:  # nothing can be written to any place
+            raise explain(input.shape, key) from None
     return input
 
 
-def cannot_put(values: tuple[int, ...], place: tuple[int, ...]) -> RuntimeError:
-    """The error for values of a shape that does not fit."""
-    return RuntimeError(
-        f"shape mismatch: value tensor of shape {list(values)} cannot be broadcast to indexing "
-        f"result of shape {list(place)}"
-    )
+def check_fit(values: Array, place: tuple[int, ...]) -> None:
+    """Refuse values of a shape that does not broadcast to that of their place."""
+    try:
+        np.broadcast_to(values, place)
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(place)}"
+        ) from None
 
 
 def check_dtypes(input: Array, at: Index, values: Array, accumulate: bool) -> None:
     """Refuse values of another dtype, unless it is one value for a mask."""
-    place = picked(input, at.key).shape
-    try:
-        np.broadcast_to(values, place)
-    except ValueError:
-        raise cannot_put(values.shape, place) from None
+    check_fit(values, place_of(input.shape, at.key))
     only = at.only
     if only is None or only.dtype.kind not in "bu" or values.size != 1 or accumulate:
         raise RuntimeError(

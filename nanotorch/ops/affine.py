@@ -45,6 +45,11 @@ def scaled(value: Any, factor: Number) -> Any:
     return value * factor
 
 
+def share(product: Array, alpha: Number) -> Array:
+    """``alpha * product``; as BLAS has it, 0 times anything is 0."""
+    return np.zeros_like(product) if alpha == 0 else scaled(product, alpha)
+
+
 def added(out: Array, input: Array, beta: Number) -> Array:
     """``out + beta * input``, in the memory of ``out``; 0 times anything is 0 here.
 
@@ -127,7 +132,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
         check_mm("addmm", mat1, mat2)
     out = product(mat1, mat2)
     if alpha != 1:
-        out = scaled(out, alpha)
+        out = share(out, alpha)
     return added(out, input, beta)
 
 
@@ -157,7 +162,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Numb
             f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and "
             f"{names[2]}"
         )
-    return added(scaled(product(mat, vec, "addmv_impl_cpu"), alpha), input, beta)
+    return added(share(product(mat, vec, "addmv_impl_cpu"), alpha), input, beta)
 
 
 @op(
@@ -224,7 +229,7 @@ def addbmm(
         raise RuntimeError(f"Incompatible matrix sizes for bmm ({sizes[0]} and {sizes[1]})")
     check_bmm(batch1, batch2, "addmm_impl_cpu_")
     total = sum_over(product(batch1, batch2), (0,)).astype(input.dtype, copy=False)
-    return added(scaled(total, alpha), input, beta)
+    return added(share(total, alpha), input, beta)
 
 
 @op(

@@ -187,10 +187,9 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
 
 def powers(x: Any, N: int) -> Any:
     """Powers from 0 to ``N - 1`` along a new last dimension."""
-    column = unsqueeze(x, -1)
     parts = [ones((*x.shape, 1), dtype=x.dtype)]
     if N > 1:
-        parts.append(cumprod(column.expand(*x.shape, N - 1), -1))
+        parts.append(cumprod(unsqueeze(x, -1).expand(*x.shape, N - 1), -1))
     return cat(parts, -1)
 
 

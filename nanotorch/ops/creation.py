@@ -27,7 +27,7 @@ from nanotorch._core.inference import InferenceCell
 from nanotorch._core.layout import strided
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
-from nanotorch._core.warned import warn
+from nanotorch._core.warned import warn, warn_once
 from nanotorch.ops.arguments import as_number, need_tensors, number_in
 from nanotorch.ops.buffers import from_dlpack, frombuffer, memory_of
 from nanotorch.ops.memory import contiguous_format, preserve_format
@@ -37,6 +37,10 @@ from nanotorch.ops.values import array_of, shared
 COPY_WARNING = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
     "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
+)
+UNSPECIFIED = (
+    "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. "
+    "Pass requires_grad=False explicitly to get the old behavior and silence this warning."
 )
 OPTIONS = (
     "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, "
@@ -128,7 +132,7 @@ def asarray(
     dtype: DType | None = None,
     device: Any = None,
     copy: bool | None = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """``obj`` as a tensor: what `as_tensor` takes, or an object that shares its memory.
 
@@ -136,11 +140,15 @@ def asarray(
         obj: beside others, one with DLPack's ``__dlpack__`` or Python's buffer protocol.
         dtype: for a buffer, what its bytes are read as.
         copy: True: on memory of its own; False: on that of ``obj``.
-        requires_grad: whether operations on it are recorded.
+        requires_grad: whether operations on it are recorded, also if it is ``obj`` itself; by
+            default as those on ``obj``.
 
     Raises:
         ValueError: if there should be no copy and must be one; for bytes that do not fit.
         TypeError, RuntimeError: as `tensor`.
+
+    Warns:
+        UserWarning: where that default is True, once.
     """
     if not isinstance(obj, (Tensor, np.ndarray, np.generic)):
         memory = memory_of(obj)
@@ -158,10 +166,16 @@ def asarray(
                 f"can't alias tensor with dtype '{own.char}' into dtype '{out.dtype.char}'."
             )
     out = out.clone() if copy else out
-    if not requires_grad:
-        return out
+    if requires_grad is None:
+        requires_grad = isinstance(obj, Tensor) and obj.requires_grad
+        if requires_grad:
+            warn_once(UNSPECIFIED)
     require_flag(requires_grad)
-    return out._set_requires_grad()
+    if requires_grad:
+        require_float(out._array)
+    elif out.grad_fn is not None:
+        return out.detach()
+    return out._set_requires_grad(requires_grad)
 
 
 @public

@@ -386,6 +386,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         )
     if along and not input.ndim:
         raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
+    if len(along) == 1 and 0 in input.shape:  # nothing can be shifted along any dimension
+        along = ()
     return roll_by(input, steps, tuple([normal_dim(d, input.ndim) for d in along]))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import lacking, twice
+from nanotorch._core.arguments import as_ints, lacking, twice
 from nanotorch._core.batch_functions import along, under_vmap
 from nanotorch._core.batch_rules import dimensions, in_rows
 from nanotorch._core.layout import normal_dim
@@ -47,7 +47,7 @@ def shares(g: Any, at: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
     """Nothing is the greatest of no elements."""
     for d in dim:
-        if input.shape[d] == 0:
+        if input.shape[normal_dim(d, input.ndim)] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
@@ -78,9 +78,11 @@ def amin_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
 
 
 def some_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
-    """The dimensions to reduce; all of them only where there is an element."""
-    if isinstance(dim, (tuple, list)) and not dim:
+    """The dimensions to reduce, if they have elements; all of them only where there is one."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return whole(name, input)
+    if 0 in input.shape:
+        require_elements(name, input, as_ints(dim))
     return normal_dims(dim, input.ndim)
 
 

@@ -42,9 +42,9 @@ def cholesky_slope(g: Any, L: Any) -> Any:
 
 
 def lower_factor(A: Array) -> Array:
-    """NumPy's `cholesky`, to which a matrix with nan is as good as any other."""
+    """NumPy's `cholesky`, to which nan, and infinities beside the diagonal, are like any number."""
     out = np.linalg.cholesky(A)
-    if np.isnan(out).any():
+    if np.isnan(out).any() or not np.isfinite(np.tril(A, -1)).all():
         raise np.linalg.LinAlgError
     return out
 

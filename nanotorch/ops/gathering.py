@@ -25,11 +25,14 @@ def check_index(name: str, array: Array, index: Array, dim: int, src: Array | No
     """The dimension, counted from the front.
 
     Raises:
-        RuntimeError: if ``index`` is no index, or larger than the arrays it is used with.
+        RuntimeError: if ``index`` is no index, or larger than the arrays it is used with; for a
+            ``src`` of another dtype than theirs.
     """
     dim = normal_dim(dim, array.ndim)
     if index.dtype.kind != "i" or index.itemsize < 4:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if src is not None and src.dtype != array.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not index.size:
         return dim
     called = "input" if name == "gather" else "self"
@@ -128,20 +131,14 @@ def added(out: Array, dim: int, index: Array, src: Array) -> Array:
     return out
 
 
-def same_dtype(array: Array, src: Array) -> None:
-    """Refuse values of another dtype."""
-    if array.dtype != src.dtype:
-        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-
-
 def put_along(input: Array, dim: int, index: Array, src: Array | None, value: Any) -> Array:
-    """Write ``src``, or ``value`` without one, into ``input`` along ``dim``."""
+    """Write ``src``, or the number ``value`` without one, into ``input`` along ``dim``."""
     dim = check_index("scatter", input, index, dim, src)
-    if src is not None:
-        same_dtype(input, src)
     if index.size:
         target = input if input.ndim else input.reshape(1)
-        if src is not None:
+        if src is None:
+            value = number_in(value, input.dtype)
+        else:
             value = np.atleast_1d(part(np.atleast_1d(src), np.atleast_1d(index).shape))
         target[at(np.atleast_1d(index), dim)] = value
     return input
@@ -177,13 +174,13 @@ def scatter_tensor_in_place(input: Array, dim: int, index: Array, src: Array) ->
 @op(**SCATTER_NUMBER, method=False, public=False, batch=dimensions)
 def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """``input`` with a number along ``dim``, where ``index`` says."""
-    return put_along(np.array(input, order="C"), dim, index, None, number_in(value, input.dtype))
+    return put_along(np.array(input, order="C"), dim, index, None, value)
 
 
 @writer(**SCATTER_NUMBER, overlap=False, batch=dimensions)
 def scatter_number_in_place(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """In-place `scatter_number`."""
-    return put_along(input, dim, index, None, number_in(value, input.dtype))
+    return put_along(input, dim, index, None, value)
 
 
 def combine_along(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
@@ -217,9 +214,11 @@ def scatter_combined_in_place(
     return combine_along(input, dim, index, src, reduce)
 
 
-def as_source(src: Any, kind: np.dtype) -> Tensor:
-    """A tensor as it is, a number as one of the given type without dimensions."""
-    return src if isinstance(src, Tensor) else wrap(np.array(number_in(src, kind)))
+def as_source(src: Any, kind: np.dtype, index: Tensor) -> Tensor:
+    """A tensor as it is, a number as one of the given type without dimensions, if it is used."""
+    if isinstance(src, Tensor):
+        return src
+    return wrap(np.array(number_in(src if index._array.size else 0, kind)))
 
 
 @method
@@ -241,7 +240,9 @@ def scatter(
             raise twice("scatter", "src")
         src = value
     if reduce is not None:
-        return scatter_combined(input, dim, index, as_source(src, input._array.dtype), reduce)
+        return scatter_combined(
+            input, dim, index, as_source(src, input._array.dtype, index), reduce
+        )
     scattering = scatter_number if isinstance(src, (bool, int, float)) else scatter_tensor
     return scattering(input, dim, index, src)
 
@@ -257,7 +258,7 @@ def scatter_(
             raise twice("scatter_", "src")
         src = value
     if reduce is not None:
-        source = as_source(src, self._array.dtype)
+        source = as_source(src, self._array.dtype, index)
         return scatter_combined_in_place(self, dim, index, source, reduce)
     number = isinstance(src, (bool, int, float))
     scattering = scatter_number_in_place if number else scatter_tensor_in_place
@@ -267,7 +268,6 @@ def scatter_(
 def add_along(input: Array, dim: int, index: Array, src: Array) -> Array:
     """Add ``src`` into ``input`` along ``dim``, after a check."""
     check_index("scatter", input, index, dim, src)
-    same_dtype(input, src)
     index = index.reshape(index.shape or (1,))  # a single one may take the first of several
     return added(input, dim, index, src.reshape(src.shape or (1,)))
 

@@ -55,19 +55,21 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
     try:
         picked = source.take(wanted, dim)
     except IndexError:
-        raise cannot_select(source.shape[dim], wanted, dim) from None
-    if (wanted < 0).any():
-        raise cannot_select(source.shape[dim], wanted, dim)
+        raise cannot_select(source.shape, wanted, dim) from None
+    # NumPy counts from the end too, and takes any place in nothing.
+    if (wanted < 0).any() or (not picked.size and (wanted >= source.shape[dim]).any()):
+        raise cannot_select(source.shape, wanted, dim)
     return picked if input.ndim else picked.reshape(())
 
 
-def cannot_select(size: int, index: Array, dim: int) -> Exception:
+def cannot_select(shape: tuple[int, ...], index: Array, dim: int) -> Exception:
     """The error for an index out of range."""
+    size, some = shape[dim], 0 not in shape
+    if len(shape) == 1 or (some and dim != 1):
+        return IndexError("index out of range in self")
+    # PyTorch has a kernel of its own for the second dimension, and for nothing, with other words.
     if not size:
         return RuntimeError("index_select(): self indexing axis dim should be positive")
-    if dim != 1:
-        return IndexError("index out of range in self")
-    # PyTorch has a faster kernel for the second dimension, with a message of its own.
     first = index[(index < 0) | (index >= size)][0]
     return RuntimeError(f"INDICES element is out of DATA bounds, id={first} axis_dim={size}")
 
@@ -223,7 +225,7 @@ def check_index_copy(input: Array, dim: int, index: Array, source: Array) -> int
             f"({source.shape[dim]})"
         )
     size = input.shape[dim] if input.ndim else 1
-    if ((index < 0) | (index >= size)).any():
+    if ((index < 0) | (index >= size)).any() and (input.size or not size):
         raise outside("index_copy_(): ", index, dim, input.shape, 0)
     return dim
 
@@ -250,7 +252,8 @@ def index_copied(input: Array, dim: int, index: Array, source: Array) -> Array:
     """Write ``source`` into ``input`` along ``dim``, after a check."""
     dim = check_index_copy(input, dim, index, source)
     target = input if input.ndim else input.reshape(1)
-    target[(*(WHOLE,) * dim, index.reshape(-1))] = source
+    if target.size:  # in nothing any place will do
+        target[(*(WHOLE,) * dim, index.reshape(-1))] = source
     return input
 
 
@@ -285,7 +288,8 @@ def index_filled(input: Array, dim: int, index: Array, value: Any) -> Array:
     try:
         target[(*(WHOLE,) * dim, index)] = value
     except IndexError:
-        raise outside("", index, dim, input.shape) from None
+        if target.size or not target.shape[dim]:
+            raise outside("", index, dim, input.shape) from None
     return input
 
 

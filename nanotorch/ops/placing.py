@@ -22,7 +22,7 @@ from nanotorch.ops.memory import (
     strided_view,
 )
 from nanotorch.ops.shape import reshape
-from nanotorch.ops.slicing import diagonal, select, slice_along
+from nanotorch.ops.slicing import NO_SLICE, diagonal, select, slice_along
 
 WHOLE = slice(None)
 KERNELS: Any = {"select": select, "slice": slice_along, "diagonal": diagonal}
@@ -107,6 +107,8 @@ def slice_scatter(
     Raises:
         RuntimeError: if ``src`` has another shape than that part, or ``step`` is not positive.
     """
+    if not input.ndim:
+        raise IndexError(NO_SLICE)
     dim = normal_dim(dim, input.ndim)
     if step <= 0:
         raise RuntimeError("slice step must be positive")

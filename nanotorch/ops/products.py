@@ -175,11 +175,11 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 )
 def cross_along(input: Array, other: Array, dim: int) -> Array:
     """The cross products of vectors of three elements along one dimension."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     if input.dtype != other.dtype:
         names = dtypes.of_array(input).char, dtypes.of_array(other).char
         raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)
     parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
     return np.stack(parts, dim)

@@ -11,7 +11,6 @@ from nanotorch.ops.gathering import (
     check_index,
     gather,
     part,
-    same_dtype,
     scatter_add,
     scatter_number,
 )
@@ -112,7 +111,6 @@ def scatter_reduce(
         RuntimeError: for an index out of range, or another word.
     """
     dim = check_index("scatter", input, index, dim, src)
-    same_dtype(input, src)
     if reduce not in REDUCTIONS:
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"

@@ -356,10 +356,27 @@ def others(input: Array) -> Array:
     return before * after
 
 
-def others_slope(g: Any, input: Any) -> Any:
-    """The gradient of `others`: each of its n results is a product along a row of n - 1."""
-    shares = unsqueeze(g, -1) * others(rows_without_one(input))
-    return sum_along(without_diagonal(shares), (input.ndim - 1,), False)
+@op(
+    shares=lambda g, input: others_slope(g, input),
+    input=lambda g, shares, input: others_curvature(g, shares, input),
+    method=False,
+    public=False,
+    wide=True,
+)
+def others_slope(shares: Array, input: Array) -> Array:
+    """The gradient of `others`, each of whose n results is a product along a row of n - 1."""
+    last = (input.ndim - 1,)
+    if input.all():  # as PyTorch differentiates its division, nan where an element is infinite
+        rests = multiply_all(input, -1, None, None, True) / input
+        return sum_over(shares / input, last, True) * rests - shares * (rests / input)
+    products = shares[..., None] * others(rows_without_one(input))
+    return sum_over(without_diagonal(products), last)
+
+
+def others_curvature(g: Any, shares: Any, input: Any) -> Any:
+    """The gradient of `others_slope` by ``input``: a row of n - 1 by one of its elements."""
+    parts = others_slope(without_diagonal(rows_without_one(g)), rows_without_one(input))
+    return sum_along(without_diagonal(unsqueeze(shares, -1) * parts), (input.ndim - 1,), False)
 
 
 @op(

@@ -33,7 +33,7 @@ from nanotorch.ops.reduction import (
 )
 from nanotorch.ops.scalar import over, times
 from nanotorch.ops.shape import reshape, transpose, unsqueeze
-from nanotorch.ops.slicing import narrow, select, triu
+from nanotorch.ops.slicing import NO_SLICE, narrow, select, triu
 
 # Products
 
@@ -176,8 +176,6 @@ def cummin(input: Any, dim: int) -> Any:
 
 def scaled_sums(weights: Array, exponents: Array, scale: Array, dim: int) -> Array:
     """``exp(scale)`` times the running sums of ``weights * exp(exponents)``, without overflow."""
-    if not weights.ndim:
-        return weights * np.exp(exponents + scale)
     parts = []
     for sign in (1, -1):
         logs = np.log(np.maximum(sign * weights, 0)) + exponents
@@ -201,8 +199,6 @@ def running_logarithm(logs: Array, dim: int) -> Array:
 )
 def weighted_backwards(weights: Array, input: Array, sums: Array, dim: int) -> Array:
     """``h_i = sum of weights_j exp(input_i - sums_j)`` over all j from i on."""
-    if not weights.ndim:
-        return scaled_sums(weights, -sums, input, dim)
     weights, sums, input = (np.flip(a, dim) for a in (weights, sums, input))
     return np.flip(scaled_sums(weights, -sums, input, dim), dim).copy()
 
@@ -223,7 +219,7 @@ def weighted_forwards(weights: Array, input: Array, sums: Array, dim: int) -> Ar
 
 @op(
     input=lambda g, input, out, dim: (
-        weighted_backwards(g, input, out, dim) if 0 not in input.shape else g
+        weighted_backwards(g, input, out, dim) if input.ndim and 0 not in input.shape else g
     ),
     method=False,
     public=False,
@@ -339,7 +335,7 @@ def trapz(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     """The integral up to each place but the first: see `trapezoid`."""
     if not y.ndim:
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError(NO_SLICE)
     refuse_bools("cumulative_trapezoid", y, x)
     dim = normal_dim(dim, y.ndim)
     left, right = neighbours(y, dim)

@@ -12,6 +12,7 @@ from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor
 
 WHOLE: Any = slice(None)
+NO_SLICE = "slice() cannot be applied to a 0-dim tensor."
 
 
 def nothing_at(input: Array, items: tuple[Any, ...]) -> Array:

@@ -25,7 +25,7 @@ from nanotorch.ops.inplace import copy_, fill_
 from nanotorch.ops.masking import masked_fill_
 from nanotorch.ops.memory import alias
 from nanotorch.ops.shape import reshape, unsqueeze, view
-from nanotorch.ops.slicing import part, select, slice_along
+from nanotorch.ops.slicing import NO_SLICE, part, select, slice_along
 from nanotorch.ops.values import array_of
 
 NOT_AN_INDEX = (
@@ -42,7 +42,6 @@ NO_DIMENSIONS = (
     "to convert a 0-dim tensor to a number"
 )
 OUT_OF_BOUNDS = "index {} is out of bounds for dimension {} with size {}"
-NO_SLICE = "slice() cannot be applied to a 0-dim tensor."
 SEQUENCES = (tuple, list, range, str, bytes)
 
 # Flags become indices into a new dimension of size 1.
