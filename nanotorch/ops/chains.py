@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, wrap
@@ -98,7 +99,7 @@ def check_chain(tensors: Sequence[Any]) -> None:
     """Refuse what cannot be multiplied in a row.
 
     Raises:
-        RuntimeError: for fewer than two, or shapes that do not fit.
+        RuntimeError: for fewer than two, several dtypes, or shapes that do not fit.
     """
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
@@ -111,6 +112,12 @@ def check_chain(tensors: Sequence[Any]) -> None:
             )
         if k not in (0, last) and tensor.ndim != 2:
             raise RuntimeError(f"multi_dot(): tensor {k} must be 2D but got {tensor.ndim}D")
+        if tensor.dtype != tensors[0].dtype:
+            a, b = (dtypes.C_NAMES[t.dtype.name] for t in (tensors[0], tensor))
+            raise RuntimeError(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{a} and tensor {k} {b}"
+            )
     for k in range(last):
         a, b = tensors[k], tensors[k + 1]
         if a.shape[-1] != b.shape[0]:

@@ -161,10 +161,17 @@ def check_sides(A: Any, B: Any, driver: str) -> None:
         raise RuntimeError(f"{head}parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     if A.ndim < 2:
         raise RuntimeError(f"{head}input must have at least 2 dimensions.")
+    if not B.ndim:
+        raise RuntimeError(f"{head}other must have at least 1 dimension.")
     if A.dtype != B.dtype:
         raise RuntimeError(
             f"{head}Expected input and other to have the same dtype, but got input's dtype "
             f"{A.dtype.char} and other's dtype {B.dtype.char}"
+        )
+    if A.ndim - B.ndim not in (0, 1):
+        raise RuntimeError(
+            f"{head}input.dim() must be greater or equal to other.dim() and (input.dim() - "
+            "other.dim()) <= 1"
         )
     if A.shape[-2] != B.shape[-1 if is_vector(tuple(A.shape), tuple(B.shape)) else -2]:
         sides = "-1" if B.ndim == 1 else "-2"

@@ -215,14 +215,14 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     axes = given_tensors(tensors)
     if not axes:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if any(axis.dtype != axes[0].dtype for axis in axes):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     for axis in axes:
         if axis.ndim > 1:
             raise RuntimeError(
                 "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
                 + str(axis)[7:-1]
             )
-        if axis.dtype != axes[0].dtype:
-            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if indexing is None:
         warn_once(NO_INDEXING)
         indexing = "ij"

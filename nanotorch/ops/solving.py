@@ -177,14 +177,18 @@ def is_vector(A: tuple[int, ...], B: tuple[int, ...]) -> bool:
     return len(B) == 1 or (len(A) - 1 == len(B) and A[:-1] == B)
 
 
-def check_system(name: str, A: Array, B: Array, left: bool) -> None:
-    """Refuse right-hand sides that do not fit the matrices."""
+def check_pair(name: str, A: Array, B: Array, letter: str = "A") -> None:
+    """Refuse right-hand sides of another dtype than the matrices."""
     a, b = dtypes.of_array(A).char, dtypes.of_array(B).char
     if a != b:
         raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {a} and B of "
-            f"type {b} instead"
+            f"{name}: Expected {letter} and B to have the same dtype, but found {letter} of type "
+            f"{a} and B of type {b} instead"
         )
+
+
+def check_system(name: str, A: Array, B: Array, left: bool) -> None:
+    """Refuse right-hand sides that do not fit the matrices."""
     if A.shape[-2] != (B.shape[-2] if left else B.shape[-1]):
         raise RuntimeError(
             f"{name}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
@@ -222,6 +226,7 @@ def solved_of_all(call: Call) -> Any:
 def solved(input: Array, other: Array, left: bool) -> Array:
     """The kernel of `solve`."""
     check_floats("linalg.solve", input)
+    check_pair("linalg.solve", input, other)
     check_matrices("linalg.solve", input)
     vector = is_vector(input.shape, other.shape)
     if not vector and other.ndim < 2:
@@ -302,6 +307,7 @@ def solved_triangle(input: Array, other: Array, upper: bool, left: bool, unit: b
     """The kernel of `solve_triangular`."""
     check_matrices("linalg.solve_triangular", input)
     check_matrices("linalg.solve_triangular", other, "B", square=False)
+    check_pair("linalg.solve_triangular", input, other)
     check_system("linalg.solve_triangular", input, other, left)
     A = np.triu(input, int(unit)) if upper else np.tril(input, -int(unit))
     if unit:

@@ -15,7 +15,13 @@ from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.slicing import slice_along, tril, triu
-from nanotorch.ops.solving import check_matrices, inverse_with_info, solve_triangular, tr
+from nanotorch.ops.solving import (
+    check_matrices,
+    check_pair,
+    inverse_with_info,
+    solve_triangular,
+    tr,
+)
 
 PANEL = 16  # columns that are eliminated before the rest of the matrix follows
 
@@ -265,6 +271,9 @@ def linalg_lu_solve(
         left: False for ``X A = B``.
         adjoint: whether the transpose of A is meant.
     """
+    check_pair("linalg.lu_solve", LU._array, B._array, "LU")
+    check_matrices("linalg.lu_solve", LU._array, "LU")
+    check_matrices("linalg.lu_solve", B._array, "B", square=False)
     if not left:
         return tr(linalg_lu_solve(LU, pivots, tr(B), adjoint=not adjoint)).clone()
     if LU.shape[-2] != B.shape[-2]:

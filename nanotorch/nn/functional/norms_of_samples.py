@@ -72,7 +72,7 @@ def by_channels(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 def refuse_single(input: Tensor) -> None:
     """Refuse (N, C, ...) with one value for each channel, which has no variance."""
     shape = input.shape
-    if shape and shape[0] * math.prod(shape[2:]) == 1:
+    if shape[0] * math.prod(shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.size()}"
         )
