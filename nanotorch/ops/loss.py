@@ -181,12 +181,17 @@ def bce_with_logits(
 # Negative log likelihood
 
 
-def check_classes(input: Array, target: Array, ignore_index: int) -> None:
-    """Refuse targets that are no class numbers."""
+def check_kind(target: Array) -> None:
+    """Refuse targets of a dtype that class numbers do not have."""
     if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(
             "expected target dtype to be Long or Byte, but got " + dtypes.of_array(target).char
         )
+
+
+def check_classes(input: Array, target: Array, ignore_index: int) -> None:
+    """Refuse targets that are no class numbers."""
+    check_kind(target)
     wrong = (target != ignore_index) & ((target < 0) | (target >= input.shape[1]))
     if wrong.any():
         raise IndexError(f"Target {target[wrong].flat[0]} is out of bounds.")

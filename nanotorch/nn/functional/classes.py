@@ -78,10 +78,6 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
     samples = classes[0] if classes else 0
     if len(scores) == 1 and len(classes) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if len(scores) == 1 and classes and samples != 1:
-        raise ValueError(
-            f"For 1D input, 1D target must have size 1, but got target size: {samples}"
-        )
     if len(scores) != 1 and scores[0] != samples:
         raise ValueError(
             f"Expected input batch_size ({scores[0]}) to match target batch_size ({samples})."
@@ -89,7 +85,14 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
         )
     if len(scores) == 2 and len(classes) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if len(scores) > 2 and classes[1:] != scores[2:]:
+    misfit = len(scores) > 2 and classes[1:] != scores[2:]
+    if len(scores) == 4 or not misfit:  # PyTorch takes other classes of places for pictures
+        kernels.check_kind(target._array)
+    if len(scores) == 1 and classes and samples != 1:
+        raise ValueError(
+            f"For 1D input, 1D target must have size 1, but got target size: {samples}"
+        )
+    if misfit:
         expected = [scores[0], *scores[2:]]
         raise RuntimeError(
             f"Expected target size {expected}, got {list(classes)}"
