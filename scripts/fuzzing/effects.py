@@ -1,18 +1,15 @@
 """Statements with effects: writes in place, flags, hooks, backward passes."""
 
-from fuzzing.grammar import BINARY_INPLACE, UNARY_INPLACE, chosen, index, view_of
+from fuzzing.grammar import BINARY_INPLACE, UNARY_INPLACE, apt, chosen, index, view_of
 from fuzzing.scene import Scene
 
 
-def target(g: Scene) -> str:
-    """A tensor to be written to, sometimes a view made on the spot."""
-    x = g.any("f" if g.chance(0.9) else "")
-    return view_of(g, x) if g.chance(0.25) else x
-
-
 def write_unary(g: Scene) -> str:
+    """A call in place of a tensor, sometimes of a view made on the spot."""
+    x = g.any("f" if g.chance(0.9) else "")
     few = ["zero_", "neg_", "exp_", "sqrt_", "relu_", "tanh_", "sigmoid_", "abs_"]
-    return f"{target(g)}.{g.pick(UNARY_INPLACE if g.chance(0.4) else few)}()"
+    name = apt(g, x, UNARY_INPLACE if g.chance(0.4) else few)
+    return f"{view_of(g, x) if g.chance(0.25) else x}.{name}()"
 
 
 def write_binary(g: Scene) -> str:
@@ -24,7 +21,7 @@ def write_binary(g: Scene) -> str:
         if y in g.machine.tensors():
             y = f"{y}.clone()"
     names = BINARY_INPLACE if g.chance(0.3) else ["add_", "mul_", "sub_", "div_", "copy_"]
-    name = g.pick(names)
+    name = apt(g, x, names)
     if name in ("add_", "sub_") and g.chance(0.2):
         return f"{where}.{name}({y}, alpha={g.number()})"
     return f"{where}.{name}({y})"
@@ -33,7 +30,7 @@ def write_binary(g: Scene) -> str:
 def augmented(g: Scene) -> str:
     x = g.any("f" if g.chance(0.9) else "")
     y = g.number() if g.chance(0.35) else g.fitting(x)
-    symbol = g.pick(["+", "-", "*", "/", "+", "*", "**", "%", "&", "|"])
+    symbol = apt(g, x, ["+", "-", "*", "/", "+", "*", "**", "%", "&", "|"])
     where = f"{x}[{index(g, x)}]" if g.chance(0.3) else x
     if where != x and y in g.machine.tensors():
         y = f"{y}.clone()"  # what comes of reading the memory that is written to is not defined

@@ -65,7 +65,7 @@ def apart(g: Scene, call: str, target: str) -> str:
 def method(g: Scene) -> str:
     x = g.any("f" if g.chance(0.85) else "")
     call = fill(g, x, g.text(["along", "plain"]))
-    if call.startswith("kth") and len(g.tensor(x).unique()) < g.tensor(x).numel():
+    if call.startswith("kth") and len(g.tensor(x).data.unique()) < g.tensor(x).numel():
         raise LookupError  # which of equal elements it points to depends on how it searches
     return f"{g.new()} = {x}.{call}"
 
@@ -75,7 +75,7 @@ def function(g: Scene) -> str:
     if g.tensor(x).element_size() == 2:
         raise LookupError  # PyTorch lacks some of them for float16
     call = fill(g, x, "functions")
-    if "_mean" in call and not g.tensor(x).isfinite().all():
+    if "_mean" in call and not g.tensor(x).data.isfinite().all():
         raise LookupError  # the order in which it meets infinities decides between them and nan
     return f"{g.new()} = torch.{call}"
 
@@ -86,7 +86,7 @@ def network(g: Scene) -> str:
     given = [t for n, t in g.machine.tensors().items() if re.search(rf"\b{n}\b", call)]
     if any(not t.numel() or t.element_size() == 2 for t in given):
         raise LookupError  # PyTorch has ways of its own with no elements, and not all for float16
-    if "attention" in call and not all(t.isfinite().all() for t in given):
+    if "attention" in call and not all(t.data.isfinite().all() for t in given):
         raise LookupError  # its kernels differ in what they make of numbers that are not finite
     return f"{g.new()} = torch.nn.functional.{call}"
 
@@ -123,11 +123,9 @@ def transform(g: Scene) -> str:
     if not g.tensor(x).numel() or g.tensor(x)._is_view():
         raise LookupError  # PyTorch cannot stack nothing, and views may hide what they come from
     call = re.sub(rf"\b{x}\b", f"{x}.clone()", fill(g, x, "transforms"))
-    if "hessian" in call and "norm" in call and not g.tensor(x).all():
+    if "hessian" in call and "norm" in call and not g.tensor(x).data.all():
         raise LookupError  # at zero PyTorch's has one second derivative forwards, none backwards
-    # The layout of what transforms give is not promised.
-    order = "memory_format=torch.contiguous_format"
-    return f"{g.new()} = (torch.{call} * 1).clone({order})"
+    return f"{g.new()} = torch.{call} * 1"
 
 
 def custom(g: Scene) -> str:

@@ -17,14 +17,22 @@ def callable_as(o: Op) -> str | None:
     return {1: "unary", 2: "binary" if o.cast else None}.get(len(o.inputs))
 
 
-# The first two differ for matrices of another form or nan; no nan changes the last one's gradient.
-ODD = ("trace", "cholesky_inverse", "sgn")
+# They differ for matrices of another form or nan.
+ODD = ("trace", "cholesky_inverse")
 UNARY = [o.name for o in OPS.values() if callable_as(o) == "unary" and o.name not in ODD]
 BINARY = [o.name for o in OPS.values() if callable_as(o) == "binary"] + ["div", "pow", "remainder"]
 UNARY_INPLACE = [f"{name}_" for name in UNARY if OPS[name].inplace]
 BINARY_INPLACE = [f"{o.name}_" for o in OPS.values() if callable_as(o) == "binary" and o.inplace]
 BINARY_INPLACE.remove("floor_divide_")  # who of those before it may be asked for a gradient differs
 SYMBOLS = ["+", "-", "*", "*", "/", "+", "**", "//", "%", "<", ">=", "==", "!=", "&", "|", "^"]
+OF_INTEGERS = ("bitwise_", "gcd", "lcm", "&", "|", "^")
+
+
+def apt(g: Scene, x: str, names: list[str]) -> str:
+    """One of the operations; for a floating-point tensor seldom one of integers alone."""
+    if g.kind(g.tensor(x)) == "f" and not g.chance(0.03):
+        names = [name for name in names if not name.startswith(OF_INTEGERS)]
+    return g.text(names)
 
 
 def leaf(g: Scene) -> str:
@@ -36,8 +44,7 @@ def unary(g: Scene) -> str:
     names = (
         UNARY if g.chance(0.5) else ["neg", "exp", "sin", "sqrt", "relu", "tanh", "abs", "clone"]
     )
-    name = g.pick(names)
-    return f"{g.new()} = {x}.{name}()"
+    return f"{g.new()} = {x}.{apt(g, x, names)}()"
 
 
 def binary(g: Scene) -> str:
@@ -46,10 +53,10 @@ def binary(g: Scene) -> str:
     form = g.rng.random()
     if form < 0.6:
         a, b = (x, y) if g.chance(0.8) else (y, x)
-        return f"{g.new()} = {a} {g.pick(SYMBOLS)} {b}"
+        return f"{g.new()} = {a} {apt(g, x, SYMBOLS)} {b}"
     if form < 0.7:
         return f"{g.new()} = {x}.{g.pick(['add', 'sub'])}({y}, alpha={g.number()})"
-    return f"{g.new()} = {x}.{g.pick(BINARY)}({y})"
+    return f"{g.new()} = {x}.{apt(g, x, BINARY)}({y})"
 
 
 def ternary(g: Scene) -> str:
