@@ -8,7 +8,7 @@ import numpy as np
 from nanotorch._core.op import Array, op
 from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.comparison import zero_where
-from nanotorch.ops.elementwise import exp, log, log1p
+from nanotorch.ops.elementwise import exp, log
 from nanotorch.ops.erf import BETWEEN_P, BETWEEN_Q, FAR_P, FAR_Q, erf, ratio
 from nanotorch.ops.power import square
 from nanotorch.ops.special import (
@@ -104,7 +104,7 @@ def ndtri(input: Array) -> Array:
 
 
 @op(
-    input=lambda g, input, other: zero_where(g * log1p(other), (input == 0) & (other <= -1)),
+    input=lambda g, input, other: zero_where(xlog1py(g, other), (input == 0) & (other <= -1)),
     other=lambda g, input, other: g * (input / (other + 1)),
     cast="float",
     method=False,

@@ -127,7 +127,7 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
     ),
     (
         r"RuntimeError: size mismatch \(got input: \[\d+\], target: \[1\]\)",
-        None,
+        r"(RuntimeError: one of the variables .*)?",
         "PyTorch cannot differentiate the loss of a single sample twice",
     ),
     (

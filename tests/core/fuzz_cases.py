@@ -921,6 +921,10 @@ CASES: dict[str, tuple[str, ...]] = {
         "t5.mul_(2)",
         "t6.backward()",
     ),
+    "nothing times the logarithm of less than nothing": (
+        "t2 = torch.special.xlog1py(t1, t0 * 1)",
+        "t2.backward(torch.zeros_like(t2), create_graph=True)",
+    ),
     "texts of refusals": (
         "t2 = torch.zeros(2, 0).amax((0, -1))",
         "t2 = torch.zeros(2, 0).amin(-1)",
