@@ -169,7 +169,7 @@ def picked(input: Array, key: Key) -> Array:
     indices = [entry for entry in key if entry is not WHOLE]
     plain = input.flags.c_contiguous and all(i.flags.c_contiguous for i in indices)
     try:
-        if plain and len(indices) == 1 and indices[0].dtype.kind != "b":
+        if plain and len(indices) == 1 and indices[0].dtype.kind != "b" and input.size:
             return input.take(indices[0], len(key) - 1)
         check_masks(input.shape, key)
         found = input[key]

@@ -865,6 +865,7 @@ CASES: dict[str, tuple[str, ...]] = {
         "t4.index_fill_(1, torch.tensor([5]), 1.0)",
         "t4.index_copy_(1, torch.tensor([5]), t4.clone())",
         "t5 = torch.zeros(1, 0)[0, torch.tensor([0])]",
+        "t5 = torch.zeros(0, 0)[:, torch.tensor([-1])]",
         "t5 = torch.zeros(2, 0)",
         "t5[0, torch.tensor([], dtype=torch.int64)] = t5.clone()",
         "t5[torch.tensor([0, 5]), None] = t5.clone()",
