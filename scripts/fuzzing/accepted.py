@@ -170,6 +170,11 @@ OF_STATES: list[tuple[str, str, str]] = [
         "whether the gradient of a product of one element depends on it, PyTorch asks its value",
     ),
     (
+        r"func\.jvp[^Z]*\b{t}\b.*create_graph=True",
+        r"state t\d+ requires_grad: False but True",
+        "derivatives forwards are two passes backwards here, of which the second has a history",
+    ),
+    (
         r"\b{t} = torch\.nn\.functional\.rms_norm\(",
         r"state t\d+ grad_fn: CloneBackward0 but MulBackward0",
         "PyTorch lays a product as its first operand and then brings it in order",

@@ -53,6 +53,7 @@ LATE = (
     "derivative for aten::",
     "not implemented for",
     "does not match input dtype",
+    "a view of a leaf Variable that requires grad",  # after a user's function has run
 )
 
 

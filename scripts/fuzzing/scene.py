@@ -82,16 +82,17 @@ class Scene:
     def fitting(self, name: str) -> str:
         """A tensor that can be broadcast to the shape of this name's; sometimes any.
 
-        None that lies in the same memory otherwise than in order: what comes of writing there is
-        not defined.
+        None that lies in the same memory, unless both lie in order, so that an overlap is refused:
+        what comes of writing there is not defined.
         """
         target = self.tensor(name)
         shape, memory = target.shape, target.untyped_storage().data_ptr()
+        in_order = target.is_contiguous()
         names = [
             other
             for other, t in self.machine.tensors().items()
             if t.dim() <= len(shape)
-            and (t.untyped_storage().data_ptr() != memory or t.is_contiguous())
+            and (t.untyped_storage().data_ptr() != memory or (in_order and t.is_contiguous()))
             # PyTorch gives integers a history here, which no pass can use.
             and (self.kind(self.tensor(name)) == "f" or not t.requires_grad)
             and all(a in (b, 1) for a, b in zip(t.shape[::-1], shape[::-1], strict=False))
@@ -102,7 +103,7 @@ class Scene:
             return str(self.pick(names))
         other = self.any()
         t = self.tensor(other)
-        apart = t.untyped_storage().data_ptr() != memory or t.is_contiguous()
+        apart = t.untyped_storage().data_ptr() != memory or (in_order and t.is_contiguous())
         return other if apart else f"{other}.clone()"
 
     def number(self) -> str:
