@@ -15,7 +15,7 @@ from nanotorch._core.layout import strides_of
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import refuse_history
+from nanotorch._core.views import edge_of, refuse_history
 from nanotorch._core.warned import warn
 from nanotorch.ops.accumulation import added_at, by_dimension
 from nanotorch.ops.arrangement import arranged, slowest_first
@@ -407,5 +407,7 @@ def put_into(self: Tensor, at: Index, values: Tensor, accumulate: bool = False) 
         if mode.enabled:
             refuse_history(self)
         for t in sharing:
+            if mode.enabled:
+                edge_of(t)  # a history is brought up to date even for a write that is refused
             refuse_overlap(self, t, same_too=True)
     return put_at_in_place(self, at, values, accumulate)

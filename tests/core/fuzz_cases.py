@@ -922,6 +922,14 @@ CASES: dict[str, tuple[str, ...]] = {
         "t5.mul_(2)",
         "t6.backward()",
     ),
+    "a history is looked up before memory": (
+        "t2 = torch.tensor(3.0)",
+        "t3 = t2.swapaxes(0, -1)",
+        "t3.reshape((-1,)).copy_(t0.sum())",
+        "t2[t2 > 0] = t3",
+        "t3[...] = -1",
+        "t2.sum().backward()",
+    ),
     "nothing times the logarithm of less than nothing": (
         "t2 = torch.special.xlog1py(t1, t0 * 1)",
         "t2.backward(torch.zeros_like(t2), create_graph=True)",
