@@ -10,6 +10,8 @@ from pathlib import Path
 from fuzzing.grammar import view_of
 from fuzzing.scene import Scene
 
+# What LAPACK makes of numbers that are not finite differs from one library to the next.
+LAPACK = re.compile(r"linalg\.(det|inv|solve|matrix_power|cholesky)|det\(|inverse\(|matrix_power")
 FAMILIES = Path(__file__).with_name("templates.txt").read_text("utf-8").split("# ")[1:]
 TEMPLATES = {name: words.split() for name, _, words in (f.partition("\n") for f in FAMILIES)}
 
@@ -65,6 +67,8 @@ def apart(g: Scene, call: str, target: str) -> str:
 def method(g: Scene) -> str:
     x = g.any("f" if g.chance(0.85) else "")
     call = fill(g, x, g.text(["along", "plain"]))
+    if LAPACK.search(call) and not g.tensor(x).data.isfinite().all():
+        raise LookupError
     if call.startswith("kth") and len(g.tensor(x).data.unique()) < g.tensor(x).numel():
         raise LookupError  # which of equal elements it points to depends on how it searches
     return f"{g.new()} = {x}.{call}"
@@ -75,6 +79,9 @@ def function(g: Scene) -> str:
     if g.tensor(x).element_size() == 2:
         raise LookupError  # PyTorch lacks some of them for float16
     call = fill(g, x, "functions")
+    given = [t for n, t in g.machine.tensors().items() if re.search(rf"\b{n}\b", call)]
+    if LAPACK.search(call) and not all(t.data.isfinite().all() for t in given):
+        raise LookupError
     if "_mean" in call and not g.tensor(x).data.isfinite().all():
         raise LookupError  # the order in which it meets infinities decides between them and nan
     return f"{g.new()} = torch.{call}"
