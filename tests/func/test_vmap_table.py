@@ -26,6 +26,7 @@ from tests.func.vmap_cases import (
     weights,
 )
 from tests.ops.cases import Case
+from tests.several import each, in_parts
 from tests.tolerances import rounding
 
 ROWS = rows_of_table()
@@ -137,10 +138,13 @@ def leaving_nothing() -> Iterator[None]:
 
 @pytest.mark.filterwarnings("ignore")
 @AT_FIRST
-@pytest.mark.parametrize("name", ROWS)
-def test_all_samples_at_once_are_one_after_the_other(name: str, count: int | None) -> None:
-    with leaving_nothing():
-        check_row(name, count)
+@in_parts(ROWS, 25)
+def test_all_samples_at_once_are_one_after_the_other(names: list[str], count: int | None) -> None:
+    def check_and_leave_nothing(name: str) -> None:
+        with leaving_nothing():
+            check_row(name, count)
+
+    each(names, check_and_leave_nothing)
 
 
 def test_samples_that_stay_are_seen() -> None:
@@ -174,11 +178,14 @@ def check_gradients(name: str, count: int | None) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @AT_FIRST
-@pytest.mark.parametrize("name", ROWS)
+@in_parts(ROWS, 25)
 def test_gradients_of_all_weights_at_once_are_one_after_the_other(
-    name: str, count: int | None
+    names: list[str], count: int | None
 ) -> None:
-    check_gradients(name, count)
+    def gradients(name: str) -> None:
+        check_gradients(name, count)
+
+    each(names, gradients)
 
 
 def test_a_wrong_rule_of_an_adjoint_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,22 +3,23 @@
 import json
 from typing import Any
 
-import pytest
-
 import nanotorch as torch
 from tests.ops.programs import GOLDEN, Answer, answer, same, texts
+from tests.several import each, in_parts
 
 
 def as_pytorch(*names: str) -> Any:
-    """A test for every program of these files: the answer is PyTorch's."""
-    pairs = []
+    """A test of the programs in these files: the answers are PyTorch's."""
+    known: dict[str, Answer] = {}
     for name in names:
-        known = json.loads((GOLDEN / f"programs_{name}.json").read_text("utf-8"))
-        pairs += [pytest.param(text, known.get(text), id=text) for text in texts(name)]
+        known |= json.loads((GOLDEN / f"programs_{name}.json").read_text("utf-8"))
 
-    @pytest.mark.parametrize(("program", "expected"), pairs)
-    def test(program: str, expected: Answer | None) -> None:
-        told = answer(torch, torch.nn.functional.linear, program)
+    def check(program: str) -> None:
+        told, expected = answer(torch, torch.nn.functional.linear, program), known[program]
         assert same(told, expected), f"{told}\nis not\n{expected}"
+
+    @in_parts([text for name in names for text in texts(name)], 50)
+    def test(names: list[str]) -> None:
+        each(names, check)
 
     return test

@@ -123,25 +123,11 @@ def cases() -> Iterator[Case]:
 
 
 def by_row(some: Iterable[Case]) -> dict[str, list[Case]]:
-    """The samples of each row, for tests of rows: to start a test takes longer than a sample."""
+    """The samples of each row."""
     found: dict[str, list[Case]] = {}
     for case in some:
         found.setdefault(case.name, []).append(case)
     return found
-
-
-def each(samples: Iterable[Case], check: Callable[[Case], None]) -> None:
-    """Check every sample with the same seed; fail with the errors of all that fail."""
-    errors = []
-    for case in samples:
-        torch.manual_seed(0)
-        try:
-            check(case)
-        except Exception as error:
-            error.add_note(f"in {case}")
-            errors.append(error)
-    if errors:
-        raise ExceptionGroup(f"{len(errors)} samples fail", errors)
 
 
 def load() -> dict[str, Answer]:

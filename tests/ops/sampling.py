@@ -7,7 +7,7 @@ nanotorch to compare with them; both draw the same numbers from the same descrip
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -91,8 +91,12 @@ class Sample:
     fails: bool | None = False
     smooth: bool = True
 
-    def inputs(self) -> list[Input]:
-        return [leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Input)]
+    def inputs(self) -> tuple[Input, ...]:
+        return self._inputs
+
+    @cached_property
+    def _inputs(self) -> tuple[Input, ...]:
+        return tuple([x for x in leaves((self.args, self.kwargs)) if isinstance(x, Input)])
 
     def __str__(self) -> str:
         parts = [text(a) for a in self.args]

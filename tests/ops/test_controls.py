@@ -9,8 +9,9 @@ import pytest
 from nanotorch._core.op import OPS, Array, op
 from nanotorch._core.tensor import Tensor
 from tests.ops import checks
-from tests.ops.cases import Answer, Case, each, load
+from tests.ops.cases import Answer, Case, load
 from tests.ops.sampling import Row, rows, s, x
+from tests.several import each
 
 GOLDEN = load()
 # The samples whose answers PyTorch gave: the first of `exp` and of `mul`, of shape (3, 4).
@@ -255,6 +256,11 @@ def test_errors_that_differ() -> None:
 def test_each_sample_is_checked_and_told() -> None:
     wrong = exponential(input=lambda g, out: g)
     right = product(input=lambda g, other: g * other, other=lambda g, input: g * input)
-    with pytest.raises(ExceptionGroup, match="2 samples fail") as raised:
-        each([wrong, right, wrong], lambda case: checks.check_first(case, None))
-    assert [error.__notes__ for error in raised.value.exceptions] == [[f"in {wrong}"]] * 2
+
+    def differences(case: Case) -> None:
+        checks.check_first(case, None)
+
+    with pytest.raises(ExceptionGroup, match="2 checks fail") as raised:
+        each([wrong, right, wrong], checks.check_modes, differences)
+    told = [error.__notes__ for error in raised.value.exceptions]
+    assert told == [[f"differences: {wrong}"]] * 2

@@ -15,8 +15,9 @@ import nanotorch as torch
 from nanotorch._core.tensor import wrap
 from nanotorch.utils.data import DataLoader, default_collate, default_convert
 from tests.ops import test_table
-from tests.ops.cases import Case, by_row, each
+from tests.ops.cases import Case, by_row
 from tests.ops.sampling import Call
+from tests.several import each, in_parts
 
 PACKAGE = Path(torch.__file__).parent
 WORKING = by_row(test_table.WORKING)
@@ -199,9 +200,9 @@ def check_dtypes(case: Case) -> None:
         assert ours.dtype == expected.dtype
 
 
-@pytest.mark.parametrize("samples", WORKING.values(), ids=WORKING)
-def test_operations_decide_by_dtypes_that_are_equal(samples: list[Case]) -> None:
-    each(samples, check_dtypes)
+@in_parts(WORKING, 50)
+def test_operations_decide_by_dtypes_that_are_equal(names: list[str]) -> None:
+    each([case for name in names for case in WORKING[name]], check_dtypes)
 
 
 # Code that compares identities

@@ -11,6 +11,7 @@ from nanotorch._core.tensor import wrap
 from tests.ops.cases import GOLDEN
 from tests.ops.keywords import by_name, found, prepared, spellings
 from tests.ops.samples import TABLE
+from tests.several import each, in_parts
 
 ANSWERS = json.loads((GOLDEN / "keywords.json").read_text("utf-8"))
 # Functions that are more than PyTorch's, or less.
@@ -27,9 +28,7 @@ def shown(function: Any, own: Any, named: dict[str, Any]) -> str | None:
         return None
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("path", ANSWERS)
-def test_names_of_arguments(path: str) -> None:
+def check_names(path: str) -> None:
     """Each argument by each of its names, where PyTorch takes it, and nowhere else."""
     function = found(torch, path)
     assert function is not None
@@ -46,11 +45,20 @@ def test_names_of_arguments(path: str) -> None:
         own, named = arguments()
         expected = shown(function, own, named)
         assert expected is not None
+        args, kwargs = prepared(torch, path, row.samples[number], wrap)
+        if not set(names) & set(kwargs):  # else the option stands in the place of an argument
+            assert shown(function, args, kwargs) == expected
         for position, _ in enumerate(spellings(named)):
             own, named = arguments()
             spelled = list(spellings(named))[position]
             answer = expected if others or path in MORE else None
             assert shown(function, own, spelled) == answer, spelled.keys()
+
+
+@pytest.mark.filterwarnings("ignore")
+@in_parts(ANSWERS, 50)
+def test_names_of_arguments(names: list[str]) -> None:
+    each(names, check_names)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import nanotorch as torch
 from nanotorch._core.tensor import wrap
-from tests.ops.cases import Case, by_row, cases, each
+from tests.ops.cases import Case, by_row, cases
 from tests.ops.strides import asked, lies, told
+from tests.several import each, in_parts
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "strides.json").read_text("utf-8"))
 FIRST = (
@@ -66,19 +66,22 @@ def check_strides(case: Case) -> None:
     assert answer(case) == GOLDEN[case.key]
 
 
-@pytest.mark.parametrize("name", [name for name in ROWS if name not in EXCEPTIONS])
-def test_as_pytorch(name: str) -> None:
-    each(ROWS[name], check_strides)
+@in_parts([name for name in ROWS if name not in EXCEPTIONS], 50)
+def test_as_pytorch(names: list[str]) -> None:
+    each([case for name in names for case in ROWS[name]], check_strides)
 
 
-@pytest.mark.parametrize("name", EXCEPTIONS)
-def test_exceptions_are_exceptions(name: str) -> None:
-    """Each is one still; those for the order of the inputs are none where all lie in order."""
+def check_exception(name: str) -> None:
+    """It is one still; those for the order of the inputs are none where all lie in order."""
     differing = [c for c in ROWS[name] if answer(c) != GOLDEN[c.key]]
     assert differing
     if EXCEPTIONS[name] in (FIRST, BY_STEPS):
         for case in differing:
             assert answer(case).get("in order") == GOLDEN[case.key].get("in order")
+
+
+def test_exceptions_are_exceptions() -> None:
+    each(EXCEPTIONS, check_exception)
 
 
 def test_strides_are_seen() -> None:

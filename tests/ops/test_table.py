@@ -1,9 +1,13 @@
 """Every sample of every operation: PyTorch's answers, and what holds for any operation."""
 
+import functools
+from collections.abc import Callable
+
 import pytest
 
 from tests.ops import checks
-from tests.ops.cases import Answer, Case, by_row, cases, each, load
+from tests.ops.cases import Answer, Case, by_row, cases, load
+from tests.several import each
 
 GOLDEN = load()
 ALL = list(cases())
@@ -35,53 +39,58 @@ LAID_OUT = [case for case in WORKING if case.row.layouts]
 TWICE = [case for case in DIFFERENTIATED if case.row.second]
 
 
-def over(some: list[Case]) -> pytest.MarkDecorator:
-    rows = by_row(some)
-    return pytest.mark.parametrize("samples", rows.values(), ids=rows)
+def value(case: Case) -> None:
+    checks.check_values(case, GOLDEN[case.key])
 
 
-@over(COMPARED)
-def test_value(samples: list[Case]) -> None:
-    each(samples, lambda case: checks.check_values(case, GOLDEN[case.key]))
+def error(case: Case) -> None:
+    checks.check_error(case, GOLDEN[case.key])
 
 
-@over(FAILING)
-def test_error(samples: list[Case]) -> None:
-    each(samples, lambda case: checks.check_error(case, GOLDEN[case.key]))
+def first_gradient(case: Case) -> None:
+    checks.check_first(case, answer_to(case))
 
 
-@over(DIFFERENTIATED)
-def test_first_gradient(samples: list[Case]) -> None:
-    each(samples, lambda case: checks.check_first(case, answer_to(case)))
+def second_gradient(case: Case) -> None:
+    checks.check_second(case, answer_to(case))
 
 
-@over(TWICE)
-def test_second_gradient(samples: list[Case]) -> None:
-    each(samples, lambda case: checks.check_second(case, answer_to(case)))
-
-
-@over(DIFFERENTIATED)
-def test_bare_and_recorded(samples: list[Case]) -> None:
-    each(samples, checks.check_modes)
-
-
-@over(LAID_OUT)
-def test_layouts(samples: list[Case]) -> None:
+def layouts(case: Case) -> None:
     """Each sample in one layout, the next one in the next."""
-    each(samples, lambda case: checks.check_layouts(case, [checks.LAYOUTS[case.number % 3]]))
+    checks.check_layouts(case, [checks.LAYOUTS[case.number % 3]])
+
+
+def of(some: list[Case], check: Callable[[Case], None]) -> Callable[[Case], None]:
+    """The check for these samples, which passes all others."""
+    keys = {case.key for case in some}
+
+    @functools.wraps(check)
+    def checked(case: Case) -> None:
+        if case.key in keys:
+            check(case)
+
+    return checked
+
+
+CHECKS = [
+    of(COMPARED, value),
+    of(FAILING, error),
+    of(DIFFERENTIATED, first_gradient),
+    of(TWICE, second_gradient),
+    of(DIFFERENTIATED, checks.check_modes),
+    of(LAID_OUT, layouts),
+    of(DIFFERENTIATED, checks.check_memory),
+    of(DIFFERENTIATED, checks.check_release),
+]
+ROWS = by_row(ALL)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_row(name: str) -> None:
+    each(ROWS[name], *CHECKS)
 
 
 @pytest.mark.slow
-@over(LAID_OUT)
-def test_all_layouts(samples: list[Case]) -> None:
-    each(samples, checks.check_layouts)
-
-
-@over(DIFFERENTIATED)
-def test_memory(samples: list[Case]) -> None:
-    each(samples, checks.check_memory)
-
-
-@over(DIFFERENTIATED)
-def test_release(samples: list[Case]) -> None:
-    each(samples, checks.check_release)
+@pytest.mark.parametrize("name", by_row(LAID_OUT))
+def test_all_layouts(name: str) -> None:
+    each(ROWS[name], of(LAID_OUT, checks.check_layouts))

@@ -1,0 +1,33 @@
+"""Many small checks in one test, since to start a test takes longer than most of them."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import pytest
+
+import nanotorch as torch
+
+T = TypeVar("T")
+
+
+def each(things: Iterable[T], *checks: Callable[[T], Any]) -> None:
+    """Make every check of everything, with the same seed; fail with the errors of all that fail."""
+    errors: list[BaseException] = []
+    for thing in things:
+        for check in checks:
+            torch.manual_seed(0)
+            try:
+                check(thing)
+            except (Exception, pytest.fail.Exception) as error:
+                error.add_note(f"{check.__name__}: {thing}")
+                errors.append(error)
+    if errors:
+        raise BaseExceptionGroup(f"{len(errors)} checks fail", errors)
+
+
+def in_parts(names: Iterable[str], size: int) -> pytest.MarkDecorator:
+    """A test for ``size`` of the names at a time, called by the first and the last."""
+    left = list(names)
+    parts = [left[k : k + size] for k in range(0, len(left), size)]
+    ids = [f"{part[0]} to {part[-1]}" for part in parts]
+    return pytest.mark.parametrize("names", parts, ids=ids)
