@@ -82,6 +82,8 @@ def import_statements(
 ) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
     """Yield the import statements under `node`, with whether a function surrounds them."""
     for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            continue
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child, inside
         elif is_type_checking(child):
@@ -89,7 +91,7 @@ def import_statements(
             for other in child.orelse:
                 yield from import_statements(ast.Module([other], []), inside)
         else:
-            function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
             yield from import_statements(child, inside or function)
 
 

@@ -132,6 +132,7 @@ def test_a_file_that_may_not_grow_leaves_the_last_good_checkpoint() -> None:
     assert done.returncode == 1
     assert re.fullmatch(r"error: \[Errno 27\] File too large: 'runs/x/[^']+'\n", done.stderr)
     (directory,) = Path("runs/x").iterdir()
+    assert json.loads((directory / "run.json").read_text("utf-8"))["status"] == "failed"
     steps = kept(directory, "step")
     assert resume(directory, ["train.steps=800", "log.every=50"]).status == "finished"
     assert steps

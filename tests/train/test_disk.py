@@ -68,7 +68,8 @@ def test_a_full_disk_is_one_line(size: str, tensorboard: str) -> None:
 
 
 @posix
-@pytest.mark.parametrize("tensorboard", ["false", pytest.param("true", marks=pytest.mark.slow)])
+@pytest.mark.slow  # tests/train/test_checkpoints.py has one that leaves checkpoints as well
+@pytest.mark.parametrize("tensorboard", ["false", "true"])
 def test_a_file_that_may_not_grow_is_one_line(tensorboard: str) -> None:
     write_example(Path(), CLASSIFICATION.replace("steps: 5", "steps: 2000"))
     command = [*SCRIPT, "--config", "x.yaml", f"log.tensorboard={tensorboard}"]

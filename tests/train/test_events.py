@@ -155,7 +155,7 @@ def test_what_came_after_is_cut_off() -> None:
 @posix
 def test_a_killed_run_is_readable_to_its_last_checkpoint() -> None:
     write_example(Path(), CLASSIFICATION.replace("steps: 5", "steps: 100000"))
-    more = ["log.tensorboard=true", "log.progress=false", "checkpoint.seconds=0.2"]
+    more = ["log.tensorboard=true", "log.progress=false", "checkpoint.seconds=0.05"]
     process = start([*SCRIPT, "--config", "x.yaml", *more], stdout=subprocess.DEVNULL)
     wait_until(lambda: len(list(Path("runs").glob("x/*/checkpoints/step-*"))) >= 2)
     process.send_signal(signal.SIGKILL)

@@ -79,8 +79,8 @@ def test_who_goes_on_is_reminded_of_the_module(capsys: pytest.CaptureFixture[str
 def test_the_runs_of_a_sweep_import_as_well(capsys: pytest.CaptureFixture[str]) -> None:
     write_example(Path(), TEXT)
     Path("my_layers.py").write_text(MODULE, "utf-8")
-    assert sweep.main(["--config", "x.yaml", "seed=0,1", "--import", "my_layers"]) == 0
-    assert "2 of 2 runs finished" in capsys.readouterr().out
+    assert sweep.main(["--config", "x.yaml", "seed=0", "--import", "my_layers"]) == 0
+    assert "1 of 1 runs finished" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ def test_a_run_leaves_its_plots(case: str) -> None:
     assert set(events.Tags()["images"]) == {f"plots/{name}" for name in expected}
 
 
+@pytest.mark.slow
 def test_many_classes_have_regions() -> None:
     layers = "model.layers=[{name: Linear, out_features: 3}]"
     result = result_of(MANY, "data.generator={name: blobs, samples: 60}", layers)

@@ -105,13 +105,16 @@ def as_if_killed(directory: Path, after: Path, before: list[Path]) -> Path:
     return copy
 
 
+@pytest.mark.parametrize("parts", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES)
-def test_from_each_checkpoint_the_end_is_the_same(case: str) -> None:
+def test_from_each_checkpoint_the_end_is_the_same(case: str, parts: int) -> None:
+    """From one in the middle; or from the first, and after each third."""
     text, overrides = CASES[case]
     whole = finished(text, overrides)
     checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
     assert len(checkpoints) >= 5
-    for number in range(0, len(checkpoints), 1 + len(checkpoints) // 2):
+    each = range(0, len(checkpoints), 1 + len(checkpoints) // parts)
+    for number in each[parts == 2 :]:
         copy = as_if_killed(whole.directory, checkpoints[number], checkpoints[:number])
         again = resume(copy)
         assert (again.status, again.results) == (whole.status, pytest.approx(whole.results))
@@ -232,7 +235,7 @@ def test_a_longer_run_has_a_longer_schedule(warmup: int) -> None:
     ("text", "part", "number", "code"),
     [
         (REGRESSION, Fitting, signal.SIGINT, 130),
-        (MINIMIZATION, Minimization, signal.SIGTERM, 143),
+        pytest.param(MINIMIZATION, Minimization, signal.SIGTERM, 143, marks=pytest.mark.slow),
         pytest.param(REGRESSION, Fitting, signal.SIGTERM, 143, marks=pytest.mark.slow),
         pytest.param(MINIMIZATION, Minimization, signal.SIGINT, 130, marks=pytest.mark.slow),
     ],

@@ -64,7 +64,10 @@ MINIMIZED["Adam, and every function there is"] = [
 ]
 MINIMIZED["divergence"] = ["function.iterations=400", "optimizer.lr=50"]
 CASES = SUPERVISED | {name: (MINIMIZATION, overrides) for name, overrides in MINIMIZED.items()}
-LONG = ("bounded gradients", "a schedule and an average", "AdamW with amsgrad", *FUNCTIONS)
+LONG = (
+    "more than there is", "Adam with decay", "AdamW with amsgrad", "Huber's loss",
+    "bounded gradients", "a schedule and an average", *FUNCTIONS,
+)  # fmt: skip
 
 Left = dict[str, Any]
 

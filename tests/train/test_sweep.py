@@ -187,6 +187,7 @@ linux = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="read
 
 
 @linux
+@pytest.mark.slow
 def test_a_killed_run_costs_no_other_one_its_place_in_the_table() -> None:
     process = swept(["seed=0:3"])
     try:

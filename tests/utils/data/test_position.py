@@ -196,8 +196,13 @@ def test_the_rest_of_a_pass_is_the_same(name: str) -> None:
     check(LOADERS[name], stride=1)
 
 
+OFTEN = ("noisy", "generator", "stream", "stateful", "kept stream")
+
+
 @needs_fork
-@pytest.mark.parametrize("name", WORKERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in OFTEN)) for n in WORKERS]
+)
 def test_the_rest_of_a_pass_of_workers_is_the_same(name: str) -> None:
     check(WORKERS[name], stride=5)
 

@@ -265,7 +265,9 @@ def started(tmp_path: Path, call: str) -> tuple[subprocess.Popen[str], list[str]
     return program, program.stdout.readline().split()
 
 
-@pytest.mark.parametrize("options", ["", 'multiprocessing_context="spawn"'])
+@pytest.mark.parametrize(
+    "options", ["", pytest.param('multiprocessing_context="spawn"', marks=pytest.mark.slow)]
+)
 def test_ctrl_c(tmp_path: Path, options: str) -> None:
     """The program ends at once with one traceback, its own."""
     program, pids = started(tmp_path, f"main({options})")
@@ -276,6 +278,10 @@ def test_ctrl_c(tmp_path: Path, options: str) -> None:
     assert err.count("Traceback") == 1
     wait_for_the_end_of(pids)
 
+
+CONTEXTS = pytest.mark.parametrize(
+    "context", ["fork", *(pytest.param(c, marks=pytest.mark.slow) for c in ("spawn", "forkserver"))]
+)
 
 # Ctrl-C at the worst of moments: a worker's process is there and has not been told its job. The
 # thread stands for those of BLAS, to which the system hands what the main thread holds back.
@@ -295,7 +301,7 @@ AT_THE_START = """
 """
 
 
-@pytest.mark.parametrize("context", ["fork", "spawn", "forkserver"])
+@CONTEXTS
 def test_ctrl_c_while_workers_start(tmp_path: Path, context: str) -> None:
     """Workers that are on their way do not end with a traceback of their own."""
     before = textwrap.indent(textwrap.dedent(AT_THE_START), "    ")
@@ -326,7 +332,7 @@ WATCHFUL = """
 """
 
 
-@pytest.mark.parametrize("context", ["fork", "spawn", "forkserver"])
+@CONTEXTS
 def test_a_program_that_is_killed_leaves_no_worker_that_is_busy(
     context: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,7 +346,7 @@ def test_a_program_that_is_killed_leaves_no_worker_that_is_busy(
     program.communicate(timeout=LONG)
 
 
-@pytest.mark.parametrize("context", ["fork", "spawn", "forkserver"])
+@CONTEXTS
 def test_workers_wait_for_a_loader_that_takes_its_time(
     context: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -372,7 +378,7 @@ class Known(Dataset[Any]):
         return 6
 
 
-@pytest.mark.parametrize("context", ["spawn", "forkserver"])
+@pytest.mark.parametrize("context", ["spawn", pytest.param("forkserver", marks=pytest.mark.slow)])
 def test_other_ways_to_start_give_the_same(context: str) -> None:
     passes = []
     for way in ("fork", context):
