@@ -42,7 +42,7 @@ def row(name: str, group: str = "steps", **figures: float) -> dict[str, Any]:
     return measuring.row(name, group, "us", {who: [us, 2 * us] for who, us in figures.items()})
 
 
-LONG = ("chain of 1,000", "MLP 1024-1024-1024-10")
+LONG = ("chain of 1,000", "MLP 784-256-128-10", "MLP 1024-1024-1024-10")
 
 
 @pytest.mark.parametrize(
@@ -201,6 +201,7 @@ def test_a_step_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kernels == {name: op.namespace["kernel"] for name, op in anatomy.OPS.items()}
 
 
+@pytest.mark.slow
 def test_memory_of_a_fresh_process() -> None:
     found = fresh.memory("nanotorch", "funcmin", (1, 3))
     assert set(found) == {"loaded", "1", "3", "peak"}

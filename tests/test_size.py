@@ -14,7 +14,7 @@ def span(node: ast.stmt) -> int:
 
 
 def statements(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Yield all statements, also those inside of others; expressions would take most of the time."""
+    """Yield all statements, inner ones too; to look at expressions would take most of the time."""
     waiting: list[ast.AST] = [*tree.body]
     for node in waiting:  # the list grows while the loop runs
         for part in ("body", "orelse", "finalbody", "handlers", "cases"):

@@ -104,7 +104,7 @@ def training(model: Callable[[], nn.Module]) -> Any:
     return step, state
 
 
-USUAL = ("lstm, dropout", "gru", "rnn", "gru cell", "transformer")
+USUAL = ("lstm, dropout", "gru cell", "transformer")
 
 
 @pytest.mark.parametrize(

@@ -80,12 +80,12 @@ def test_models(model: str) -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("model", ["tanh", "batch norm"])
+@pytest.mark.parametrize("model", ["tanh", pytest.param("batch norm", marks=pytest.mark.slow)])
 def test_losses(model: str, loss: str) -> None:
     compare(lambda: training(model, loss, "momentum"))
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-@pytest.mark.parametrize("model", ["linear", "relu"])
+@pytest.mark.parametrize("model", ["relu", pytest.param("linear", marks=pytest.mark.slow)])
 def test_optimizers(model: str, optimizer: str) -> None:
     compare(lambda: training(model, "mse", optimizer), calls=10)

@@ -5,20 +5,23 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import nanotorch
 from tests.core.fuzz_cases import CASES
 from tests.core.programs import difference, outcome, untold
+from tests.several import each, in_parts
 
 KNOWN: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "golden" / "fuzz.json").read_text("utf-8")
 )
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_as_pytorch(name: str) -> None:
+def check(name: str) -> None:
     assert difference(untold(KNOWN[name]), untold_of(outcome(nanotorch, CASES[name]))) is None
+
+
+@in_parts(CASES, 25)
+def test_as_pytorch(names: list[str]) -> None:
+    each(names, check)
 
 
 def untold_of(state: Any) -> Any:
@@ -28,8 +31,11 @@ def untold_of(state: Any) -> Any:
     return [untold_of(v) for v in state] if isinstance(state, (list, tuple)) else state
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_difference_is_seen(name: str) -> None:
+def test_a_difference_is_seen() -> None:
+    each(CASES, check_control)
+
+
+def check_control(name: str) -> None:
     """Each part of an outcome is compared."""
     expected = untold(KNOWN[name])
     for change in (

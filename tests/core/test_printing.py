@@ -15,6 +15,7 @@ from nanotorch._core.printing import (
     printoptions,
     set_printoptions,
 )
+from tests.several import each
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "printing.json"
 CASES: list[dict[str, Any]] = json.loads(GOLDEN.read_text())
@@ -35,13 +36,16 @@ def array_of(case: dict[str, Any]) -> np.ndarray:
     return array / np.array(2.0, dtype) if dtype.startswith("float") else array
 
 
-@pytest.mark.parametrize("index", range(len(CASES)))
-def test_text_is_that_of_pytorch(index: int) -> None:
-    case = CASES[index]
+def check_text(case: dict[str, Any]) -> None:
+    set_printoptions(profile="default")
     set_printoptions(**case["options"])
     default, suffixes, prefix = case["default_dtype"], case["suffixes"], case["prefix"]
     text = format_tensor(array_of(case), np.dtype(default), suffixes, prefix)
     assert text == case["text"]
+
+
+def test_text_is_that_of_pytorch() -> None:
+    each(CASES, check_text)
 
 
 def test_the_cases_are_of_every_kind() -> None:

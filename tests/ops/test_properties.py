@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import nanotorch as torch
 from nanotorch._core.engine import sum_to
+from tests.several import each
 
 COMMON = settings(max_examples=60, derandomize=True)
 SIZES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=3)
@@ -39,23 +39,28 @@ def filled(shape: tuple[int, ...], seed: int) -> Any:
     return torch.tensor(np.asarray(values), requires_grad=True)
 
 
-@pytest.mark.parametrize("name", BINARY)
 @COMMON
 @given(shapes=PAIRS)
-def test_binary_operations_broadcast_as_numpy(name: str, shapes: Any) -> None:
-    ours, numpys = BINARY[name]
-    a, b = (filled(shape, k) for k, shape in enumerate(shapes.input_shapes))
-    out = ours(a, b)
-    assert out.shape == shapes.result_shape
-    expected = numpys(a.detach().numpy(), b.detach().numpy())
-    assert np.allclose(out.detach().numpy(), expected, rtol=1e-14)
+def test_binary_operations_broadcast_as_numpy(shapes: Any) -> None:
+    def check(name: str) -> None:
+        ours, numpys = BINARY[name]
+        a, b = (filled(shape, k) for k, shape in enumerate(shapes.input_shapes))
+        out = ours(a, b)
+        assert out.shape == shapes.result_shape
+        expected = numpys(a.detach().numpy(), b.detach().numpy())
+        assert np.allclose(out.detach().numpy(), expected, rtol=1e-14)
+
+    each(BINARY, check)
 
 
-@pytest.mark.parametrize("name", DIFFERENTIABLE)
 @COMMON
 @given(shapes=PAIRS)
-def test_gradients_have_the_shapes_of_their_inputs(name: str, shapes: Any) -> None:
+def test_gradients_have_the_shapes_of_their_inputs(shapes: Any) -> None:
     """And are those of inputs that were broadcast beforehand, summed."""
+    each(DIFFERENTIABLE, lambda name: check_gradients(name, shapes))
+
+
+def check_gradients(name: str, shapes: Any) -> None:
     function: Callable[..., Any] = BINARY[name][0]
     leaves = [filled(shape, k) for k, shape in enumerate(shapes.input_shapes)]
     grads = torch.autograd.grad(function(*leaves).sum(), leaves)
@@ -83,10 +88,13 @@ def test_where_broadcasts_three_ways(shapes: Any) -> None:
     assert ga.sum().item() + gb.sum().item() == out.numel()
 
 
-@pytest.mark.parametrize("name", UNARY)
 @COMMON
 @given(shape=SIZES)
-def test_unary_operations_keep_the_shape(name: str, shape: tuple[int, ...]) -> None:
+def test_unary_operations_keep_the_shape(shape: tuple[int, ...]) -> None:
+    each(UNARY, lambda name: check_unary(name, shape))
+
+
+def check_unary(name: str, shape: tuple[int, ...]) -> None:
     a = filled(shape, 0)
     out = getattr(torch, name)(a)
     assert out.shape == a.shape

@@ -25,6 +25,10 @@ WAYS: list[tuple[str, dict[str, Any]]] = [
     ("RMSprop", {"momentum": 0.9, "centered": True}),
     ("Rprop", {"etas": (0.3, 2.0), "step_sizes": (0.01, 0.3)}),
 ]
+SOME_KINDS = pytest.mark.parametrize(
+    "kind",
+    [pytest.param(k, marks=[pytest.mark.slow] * (k not in ("SGD", "Adam", "ASGD"))) for k in KINDS],
+)
 UNCOMPILED = pytest.mark.filterwarnings("ignore:nanotorch.compile runs")
 
 
@@ -87,7 +91,7 @@ def test_options_are_replayed(kind: str, options: dict[str, Any]) -> None:
 
 
 @UNCOMPILED
-@pytest.mark.parametrize("kind", KINDS)
+@SOME_KINDS
 def test_two_steps_in_one(kind: str) -> None:
     compare(scene(kind, times=2), calls=8, compiles=kind != "ASGD")
 
@@ -108,7 +112,7 @@ def test_a_schedule_inside_a_step_is_not_replayed(kind: str) -> None:
     compare(scene(kind, inside=True), compiles=False)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@SOME_KINDS
 def test_rates_are_read_at_every_replay(kind: str) -> None:
     schedulers: list[Any] = []
 

@@ -75,13 +75,13 @@ def test_a_script(name: str, tmp_path: Path) -> None:
     "arguments",
     [
         ["no.py"],
-        ["-m", "pack", "a"],
         ["-m", "pack.one", "-x"],
-        ["-m", "pack.two"],
-        ["-m", "no"],
         ["pack", "a"],
         ["-c", "import sys; print(sys.argv, sys.path[0], __name__); sys.exit(4)", "-m"],
-        ["link.py"],
+        *(
+            pytest.param(arguments, marks=pytest.mark.slow)
+            for arguments in (["-m", "pack", "a"], ["-m", "pack.two"], ["-m", "no"], ["link.py"])
+        ),
     ],
 )
 def test_other_ways_to_run(arguments: list[str], tmp_path: Path) -> None:

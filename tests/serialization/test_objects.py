@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import load_file
@@ -44,8 +44,19 @@ def kinds(value: Any) -> Any:
     return type(value)
 
 
+@settings(max_examples=30)
 @given(PLAIN)
 def test_containers_and_numbers(obj: Any) -> None:
+    check_plain(obj)
+
+
+@pytest.mark.slow
+@given(PLAIN)
+def test_many_containers_and_numbers(obj: Any) -> None:
+    check_plain(obj)
+
+
+def check_plain(obj: Any) -> None:
     loaded = through(obj)
     assert loaded == obj
     assert kinds(loaded) == kinds(obj)

@@ -13,6 +13,7 @@ from nanotorch.train.load import load_config
 from nanotorch.train.problems import ConfigError, Origins
 from nanotorch.train.reading import Component
 from nanotorch.train.schema import SupervisedConfig
+from tests.several import each
 from tests.train.examples import REGRESSION, write_example
 
 ALL = [(registry, name) for registry in (LAYERS, LOSSES, OPTIMIZERS) for name in registry.names]
@@ -50,8 +51,8 @@ def required(registry: Components, name: str) -> dict[str, Any]:
     return given
 
 
-@pytest.mark.parametrize(("registry", "name"), ALL, ids=[name for _, name in ALL])
-def test_every_component_can_be_built_with_its_defaults(registry: Components, name: str) -> None:
+def check_defaults(entry: tuple[Components, str]) -> None:
+    registry, name = entry
     inputs = [[torch.zeros(2, 2, requires_grad=True)]] if registry is OPTIMIZERS else []
     arguments = {key: value for key, value in registry.defaults(name).items() if value is not None}
     component = Component(name, {**arguments, **required(registry, name)})
@@ -60,12 +61,20 @@ def test_every_component_can_be_built_with_its_defaults(registry: Components, na
     assert type(built).__name__ == name
 
 
-@pytest.mark.parametrize(("registry", "name"), ALL, ids=[name for _, name in ALL])
-def test_every_argument_is_configurable_by_a_type(registry: Components, name: str) -> None:
+def check_types(entry: tuple[Components, str]) -> None:
+    registry, name = entry
     hints = registry.hints(name)
     for argument, default in registry.defaults(name).items():
         assert argument in hints, argument
         assert default is None or "mapping" not in described(hints[argument])
+
+
+def test_every_component_can_be_built_with_its_defaults() -> None:
+    each(ALL, check_defaults)
+
+
+def test_every_argument_is_configurable_by_a_type() -> None:
+    each(ALL, check_types)
 
 
 def test_layers_take_one_input() -> None:
