@@ -160,10 +160,11 @@ def run_for(seconds: float, function: Callable[[], Any], times: int) -> None:
 
 # It may also come in a finalizer, from where Python does not pass it on.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("stride", [4, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("warm", [0, 1, 2, 3])
-def test_an_interruption_leaves_nothing_locked(warm: int) -> None:
+def test_an_interruption_leaves_nothing_locked(warm: int, stride: int) -> None:
     """Whenever it comes: in the watched call, the traced one, the compared one, or a replay."""
-    for delay in range(1, 25, 2):
+    for delay in range(1, 25, stride):
         step = torch.compile(training()[0], fullgraph=True)
         for _ in range(warm):
             step()

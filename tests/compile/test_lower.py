@@ -18,9 +18,13 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "maximum": torch.maximum,
     "twice": lambda a, b: (a + b) * b + b,
 }
+OFTEN = ("add", "rsub", "twice")
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n not in OFTEN)) for n in OPERATIONS],
+)
 @pytest.mark.parametrize(
     ("whole", "row"),
     [((32, 1), (1,)), ((5,), (1,)), ((1, 1), (1,)), ((64, 16), (16,)), ((20, 7), (1, 7)),

@@ -1,5 +1,6 @@
 """`out=` as PyTorch has it."""
 
+import gc
 import inspect
 from typing import Any
 
@@ -16,6 +17,13 @@ from tests.ops.samples import TABLE
 FILES = ("out", "out_functions", "out_layout", "out_memory")
 SITUATIONS = {name: ask for file in FILES for name, ask in situations(file).items()}
 ANSWERS = {name: answer for file in FILES for name, answer in golden(file).items()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_objects() -> None:
+    """Who shares memory that grows is searched for among all objects that are not frozen."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

@@ -88,6 +88,11 @@ class Case:
     def differentiable(self) -> bool:
         return any(i.differentiable for i in self.sample.inputs())
 
+    @cached_property
+    def gradients(self) -> dict[str, list[np.ndarray]]:
+        """By floating-point dtype, those that a check has computed, for the others."""
+        return {}
+
     def arrays(self, floating: str = "float64") -> list[np.ndarray]:
         """Fresh arrays of the inputs."""
         return [i.draw(k, floating) for k, i in enumerate(self.sample.inputs())]

@@ -85,6 +85,13 @@ def gradients(call: Call, create_graph: bool) -> list[np.ndarray]:
     return [g.detach()._array for g in grads]
 
 
+def bare_gradients(case: Case, floating: str = "float64") -> list[np.ndarray]:
+    """First gradients of the case's inputs, computed once: most checks compare with them."""
+    if floating not in case.gradients:
+        case.gradients[floating] = gradients(case.call(floating), create_graph=False)
+    return case.gradients[floating]
+
+
 def second_gradients(call: Call) -> list[np.ndarray]:
     """Gradients, for inputs and weights, of the first gradient along the golden directions."""
     outs = outputs_with_grad(call)
@@ -150,9 +157,8 @@ def check_error(case: Case, answer: Answer) -> None:
 def check_first(case: Case, answer: Answer | None) -> None:
     """First gradients are PyTorch's in both floats, and those of central differences."""
     for floating in FLOATS:
-        call = case.call(floating)
-        grads = gradients(call, create_graph=False)
-        for leaf, g in zip(call.leaves, grads, strict=True):
+        grads = bare_gradients(case, floating)
+        for leaf, g in zip(case.call(floating).leaves, grads, strict=True):
             assert g.dtype == leaf._array.dtype, f"gradient of dtype {g.dtype}"
             assert g.shape == leaf.shape, f"gradient of shape {g.shape}"
         if answer is not None and answer.first is not None:
@@ -229,7 +235,7 @@ def check_second(case: Case, answer: Answer | None) -> None:
 def check_modes(case: Case) -> None:
     """Formulas on arrays and formulas on Tensors give the same bits."""
     for floating in FLOATS:
-        bare = gradients(case.call(floating), create_graph=False)
+        bare = bare_gradients(case, floating)
         recorded = gradients(case.call(floating), create_graph=True)
         assert_same_bits(bare, recorded, f"{floating} gradient in the two modes")
 
@@ -253,7 +259,7 @@ def check_layouts(case: Case, chosen: Sequence[str] = LAYOUTS) -> None:
     """Values and gradients do not depend on how the inputs lie in memory."""
     plain = case.call()
     values = [out.detach()._array for out in plain() if isinstance(out, Tensor)]
-    grads = gradients(plain, create_graph=False) if outputs_with_grad(plain) else []
+    grads = bare_gradients(case) if outputs_with_grad(plain) else []
     for layout in chosen:
         arrays = [layouts(a)[layout] for a in case.arrays()]
         call = case.call(arrays=arrays)

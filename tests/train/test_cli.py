@@ -1,8 +1,12 @@
 """The command line, as a user and as a shell script sees it."""
 
+import contextlib
+import functools
+import io
 import json
 import os
 import re
+import runpy
 import shlex
 import signal
 import subprocess
@@ -112,18 +116,27 @@ def test_help_has_examples_that_exist(capsys: pytest.CaptureFixture[str]) -> Non
         assert (ROOT / name).is_file()
 
 
-@pytest.mark.parametrize(
-    "program",
-    ["python -m nanotorch.train", pytest.param("scripts/train.py", marks=pytest.mark.slow)],
-)
+def as_main(script: bool, *arguments: str) -> tuple[int, str]:
+    """What Python does with the script or the module: the exit code and the output."""
+    run = functools.partial(runpy.run_module, "nanotorch.train", alter_sys=True)
+    if script:
+        run = functools.partial(runpy.run_path, SCRIPT[1])
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        patch.setattr(sys, "argv", [SCRIPT[1], *arguments])
+        with pytest.raises(SystemExit) as ended:
+            run(run_name="__main__")
+    return int(str(ended.value.code)), out.getvalue()
+
+
+@pytest.mark.parametrize("program", ["python -m nanotorch.train", "scripts/train.py"])
 def test_help_calls_the_program_as_the_user_did(program: str) -> None:
-    command = [SCRIPT[0], *(SCRIPT[1:] if "script" in program else ["-m", "nanotorch.train"])]
-    done = subprocess.run([*command, "--help"], env=ENVIRONMENT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"usage: {program} [-h]")
+    code, shown = as_main("script" in program, "--help")
+    assert code == 0
+    assert shown.startswith(f"usage: {program} [-h]")
     choice = "(--config FILE | --resume RUN | --list [WORD] | --schema)"
-    assert choice in " ".join(done.stdout.split())  # where lines end is up to Python
-    assert done.stdout.count(f"\n  {program} --config ") == 5
+    assert choice in " ".join(shown.split())  # where lines end is up to Python
+    assert shown.count(f"\n  {program} --config ") == 5
 
 
 def test_a_check_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,12 +158,10 @@ def test_the_configuration_can_be_printed(capsys: pytest.CaptureFixture[str]) ->
 def test_the_script_and_the_module_are_the_same_program() -> None:
     write_example(Path(), MINIMIZATION)
     outputs = []
-    for command in (SCRIPT, [sys.executable, "-m", "nanotorch.train"]):
-        done = subprocess.run(
-            [*command, "--config", "x.yaml"], env=ENVIRONMENT, capture_output=True, text=True
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-        outputs.append(re.sub(r"runs/\S+|\d+\.\d s", "", done.stdout))
+    for script in (True, False):
+        code, shown = as_main(script, "--config", "x.yaml")
+        assert code == 0
+        outputs.append(re.sub(r"runs/\S+|\d+\.\d s", "", shown))
     assert outputs[0] == outputs[1]
     assert "2.0 [-1.  0.]\n2.0 [0. 1.]\n0.0 [0.5 1.5]\n" in outputs[0]
 
