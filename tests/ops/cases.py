@@ -2,10 +2,11 @@
 
 import importlib
 import json
+import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -117,14 +118,18 @@ def function_of(name: str, row: Row) -> Callable[..., Any] | None:
         return None
 
 
-def cases() -> Iterator[Case]:
+@cache
+def cases() -> tuple[Case, ...]:
     """Every sample of every row; `test_complete` asks for the rows that name nothing."""
-    for name, row in TABLE.items():
-        function = function_of(name, row)
-        if function is None:
-            continue
-        for number, sample in enumerate(row.samples):
-            yield Case(name, number, row, sample, function)
+    functions = {name: function_of(name, row) for name, row in TABLE.items()}
+    return tuple(
+        [
+            Case(name, number, TABLE[name], sample, function)
+            for name, function in functions.items()
+            if function is not None
+            for number, sample in enumerate(TABLE[name].samples)
+        ]
+    )
 
 
 def by_row(some: Iterable[Case]) -> dict[str, list[Case]]:
@@ -135,6 +140,7 @@ def by_row(some: Iterable[Case]) -> dict[str, list[Case]]:
     return found
 
 
+@cache
 def load() -> dict[str, Answer]:
     """The golden answers by `Case.key`."""
     index = json.loads((GOLDEN / "ops.json").read_text("utf-8"))
@@ -145,7 +151,7 @@ def load() -> dict[str, Answer]:
         nonlocal position
         arrays = []
         for shape in shapes:
-            size = int(np.prod(shape))
+            size = math.prod(shape)
             arrays.append(flat[position : position + size].reshape(shape))
             position += size
         return arrays

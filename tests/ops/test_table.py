@@ -10,7 +10,7 @@ from tests.ops.cases import Answer, Case, by_row, cases, load
 from tests.several import each
 
 GOLDEN = load()
-ALL = list(cases())
+ALL = cases()
 
 
 def answer_to(case: Case) -> Answer | None:
