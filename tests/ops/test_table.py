@@ -7,7 +7,7 @@ import pytest
 
 from tests.ops import checks
 from tests.ops.cases import Answer, Case, by_row, cases, load
-from tests.several import each
+from tests.several import each, in_parts
 
 GOLDEN = load()
 ALL = cases()
@@ -91,6 +91,6 @@ def test_row(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", by_row(LAID_OUT))
-def test_all_layouts(name: str) -> None:
-    each(ROWS[name], of(LAID_OUT, checks.check_layouts))
+@in_parts(ROWS, 25)
+def test_all_layouts(names: list[str]) -> None:
+    each([case for name in names for case in ROWS[name]], of(LAID_OUT, checks.check_layouts))
