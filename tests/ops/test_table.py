@@ -72,10 +72,9 @@ def of(some: list[Case], check: Callable[[Case], None]) -> Callable[[Case], None
     return checked
 
 
-CHECKS = [
-    of(COMPARED, value),
+NUMBERS = [of(COMPARED, value), of(DIFFERENTIATED, first_gradient)]
+FURTHER = [
     of(FAILING, error),
-    of(DIFFERENTIATED, first_gradient),
     of(TWICE, second_gradient),
     of(DIFFERENTIATED, checks.check_modes),
     of(LAID_OUT, layouts),
@@ -85,9 +84,14 @@ CHECKS = [
 ROWS = by_row(ALL)
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_row(name: str) -> None:
-    each(ROWS[name], *CHECKS)
+@pytest.mark.parametrize("name", by_row(COMPARED + DIFFERENTIATED))
+def test_values_and_gradients(name: str) -> None:
+    each(ROWS[name], *NUMBERS)
+
+
+@in_parts(ROWS, 10)
+def test_what_else_holds(names: list[str]) -> None:
+    each([case for name in names for case in ROWS[name]], *FURTHER)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from nanotorch.train.schema import SupervisedConfig
 from tests.several import each
 from tests.train.examples import REGRESSION, write_example
 
-ALL = [(registry, name) for registry in (LAYERS, LOSSES, OPTIMIZERS) for name in registry.names]
+ALL = {name: registry for registry in (LAYERS, LOSSES, OPTIMIZERS) for name in registry.names}
 
 
 def test_all_plain_optimizers_are_known() -> None:
@@ -51,8 +51,8 @@ def required(registry: Components, name: str) -> dict[str, Any]:
     return given
 
 
-def check_defaults(entry: tuple[Components, str]) -> None:
-    registry, name = entry
+def check_defaults(name: str) -> None:
+    registry = ALL[name]
     inputs = [[torch.zeros(2, 2, requires_grad=True)]] if registry is OPTIMIZERS else []
     arguments = {key: value for key, value in registry.defaults(name).items() if value is not None}
     component = Component(name, {**arguments, **required(registry, name)})
@@ -61,8 +61,8 @@ def check_defaults(entry: tuple[Components, str]) -> None:
     assert type(built).__name__ == name
 
 
-def check_types(entry: tuple[Components, str]) -> None:
-    registry, name = entry
+def check_types(name: str) -> None:
+    registry = ALL[name]
     hints = registry.hints(name)
     for argument, default in registry.defaults(name).items():
         assert argument in hints, argument
