@@ -162,3 +162,18 @@ def test_writing_through_a_view_of_many_steps() -> None:
     (base * torch.arange(12.0).reshape(3, 4)).sum().backward()
     assert v.grad is not None
     assert v.grad.item() == 6.0
+
+
+@pytest.mark.parametrize("index", [(1, 2), 1, slice(1, 3), (slice(None), 2)])
+def test_a_part_changed_in_place_is_written_back(index: Any) -> None:
+    """`x[i] += 1` writes the same elements twice, as in PyTorch, and other parts overlap."""
+    x = torch.arange(12).reshape(3, 4)
+    wanted = x.numpy().copy()
+    wanted[index] += 1
+    before = x._version
+    x[index] += 1
+    assert x.tolist() == wanted.tolist()
+    assert x._version == before + 2
+    rows = torch.arange(16).reshape(4, 4)
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        rows[:3] = rows[1:]
