@@ -28,8 +28,8 @@ def per_dim(name: str, what: str, value: Any, dims: int, form: str = "") -> Ints
     """
     if value.__class__ is int and -FITTING <= value < FITTING:
         return (value,) * dims
-    several = (name, what, POSITIONS[what])
-    given = as_ints(value, several if isinstance(value, (tuple, list)) else None)
+    one = as_int(value) if value.__class__ is int else value
+    given = as_ints(one, (name, what, POSITIONS[what]))
     if dims > 1 and not all(-FITTING <= n < FITTING for n in given):
         raise RuntimeError("value cannot be converted to type int without overflow")
     if len(given) not in (1, dims):
