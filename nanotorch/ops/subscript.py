@@ -239,7 +239,7 @@ def is_at(array: np.ndarray, given: Any, part: np.ndarray) -> bool:
         return False
     try:
         there = array[(*(given if type(given) is tuple else (given,)), ...)]
-    except IndexError:
+    except (IndexError, NoValues):
         return False
     return (
         there.shape == part.shape
