@@ -1,5 +1,6 @@
 """Running products and extrema along a dimension, differences and integrals."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,6 @@ from nanotorch.ops.creation import zeros_like
 from nanotorch.ops.elementwise import sub
 from nanotorch.ops.gathering import gather_backward
 from nanotorch.ops.hidden import inplace_form
-from nanotorch.ops.inplace import blank
 from nanotorch.ops.joining import cat
 from nanotorch.ops.reduction import (
     accumulated,
@@ -40,10 +40,8 @@ from nanotorch.ops.slicing import NO_SLICE, narrow, select, triu
 
 def product_slope(g: Any, input: Any, out: Any, dim: int) -> Any:
     """The gradient of running products."""
-    if not input.ndim:
-        return g * 1.0
-    if 0 in input.shape:
-        return blank(g)
+    if math.prod(input.shape) <= 1:
+        return g
     if not bool((input == 0).any()):
         return reverse_cumsum(g * out, dim) / input
     if not isinstance(input, Tensor):

@@ -961,6 +961,13 @@ CASES: dict[str, tuple[str, ...]] = {
         "t2.scatter_(0, torch.zeros((2, 1), dtype=torch.int64), -1.5, reduce='add')",
         "t4 = torch.zeros(2, 0).roll(1, 5)",
     ),
+    "running products of one number": (
+        "t2 = torch.tensor([float('inf')], requires_grad=True)",
+        "t3, = copies(torch.autograd.grad(t2.cumprod(0).sum(), t2, create_graph=True))",
+        "t4 = (torch.zeros(0, requires_grad=True) - 0.0).cumprod(0).tanh()",
+        "t4.sum().backward(create_graph=True)",
+        "t5, = copies(torch.autograd.grad(t0.sum().cumprod(0), t0, create_graph=True))",
+    ),
     "running sums of exponentials of one number": (
         "t2 = t0.sum()",
         "t3, = copies(torch.autograd.grad(t2.logcumsumexp(0), t2, create_graph=True))",
