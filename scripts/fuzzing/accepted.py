@@ -226,7 +226,7 @@ REFUSALS = [
     r"RuntimeError: (both arguments to linear|self and mat\d must|expand\(CPU|linalg.cross).*",
     r"RuntimeError: (addmv input tensors|dot : |mm: mat1|size mismatch, got).*",
     r"RuntimeError: (only batches of spatial targets|Input dtypes must be the same).*",
-    r"RuntimeError: (inconsistent tensor size|addr: |Expected target size).*",
+    r"RuntimeError: (Autograd not support dtype|inconsistent tensor size|addr: |Expected target size).*",
     r"RuntimeError: (no dimension of size|scatter\(\)|output with shape|renorm|linalg.solve).*",
     r"RuntimeError: (the output given to float_power|pow\(\)|heaviside|expected m1 and m2).*",
     r"RuntimeError: (invalid gradient at|Function \w+ returned an incorrect number) .*",

@@ -3,13 +3,14 @@
 import random
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from fuzzing import accepted, effects, families, grammar
 from fuzzing.grammar import Rule
 from fuzzing.scene import Scene
-from tests.core.programs import Machine, close, difference
+from tests.core.programs import Machine, attempt, close, difference
 from tests.tolerances import PROGRAMS
 
 RULES: dict[Rule, float] = {
@@ -156,9 +157,7 @@ class Both:
             plain: in PyTorch; else in nanotorch.
         """
         for name in re.findall(r"\bt\d+\b", statement):
-            pair = [m.tensors().get(name) for m in (self.theirs, self.ours)]
-            if any(t is None for t in pair):
-                continue
+            pair = [m.tensors()[name] for m in (self.theirs, self.ours) if name in m.tensors()]
             pair = [t.data if t._base is None else t._base.data for t in pair]
             if [t.is_contiguous() for t in pair] == [plain, not plain]:
                 return True
@@ -199,8 +198,12 @@ class Both:
         """Let both go on with the same numbers."""
         ours = self.ours.tensors()
         for name, t in self.theirs.tensors().items():
-            if name in ours:
-                equalise(t, ours[name], self.through)
+            if name not in ours:
+                continue
+            equalise(t, ours[name], self.through)
+            grads = [attempt(partial(getattr, x, "grad")) for x in (t, ours[name])]
+            if all(hasattr(grad, "detach") for grad in grads):
+                equalise(*grads, self.through)
 
 
 def equalise(theirs: Any, ours: Any, through: float) -> None:
