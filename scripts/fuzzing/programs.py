@@ -201,9 +201,9 @@ class Both:
             if name not in ours:
                 continue
             equalise(t, ours[name], self.through)
-            grads = [attempt(partial(getattr, x, "grad")) for x in (t, ours[name])]
-            if all(hasattr(grad, "detach") for grad in grads):
-                equalise(*grads, self.through)
+            grad, own = (attempt(partial(getattr, x, "grad")) for x in (t, ours[name]))
+            if hasattr(grad, "detach") and hasattr(own, "detach"):
+                equalise(grad, own, self.through)
 
 
 def equalise(theirs: Any, ours: Any, through: float) -> None:
