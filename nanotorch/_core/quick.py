@@ -31,6 +31,7 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
     node = following
     waiting[node] = start_of(node, number, first) if node.multi else first
     watched = not node._sequence
+    new: Any = None  # where all edges lead nowhere
     try:
         while following is not None and following.plain and not watched:
             node, following = following, None

@@ -961,6 +961,11 @@ CASES: dict[str, tuple[str, ...]] = {
         "t2.scatter_(0, torch.zeros((2, 1), dtype=torch.int64), -1.5, reduce='add')",
         "t4 = torch.zeros(2, 0).roll(1, 5)",
     ),
+    "a pass that leads nowhere": (
+        "with torch.no_grad(): t2 = t0.movedim(-1, 0)",
+        "t2.sum().backward(retain_graph=True)",
+        "t2.sum().backward()",
+    ),
     "running products of one number": (
         "t2 = torch.tensor([float('inf')], requires_grad=True)",
         "t3, = copies(torch.autograd.grad(t2.cumprod(0).sum(), t2, create_graph=True))",
