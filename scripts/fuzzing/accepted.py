@@ -91,6 +91,11 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         "halves are in single precision when their operands are compared",
     ),
     (
+        r"RuntimeError: torch.histc: range of \[-?nan, -?nan\] is not finite",
+        r"RuntimeError: torch.histc: range of \[nan, nan\] is not finite",
+        "PyTorch tells the sign of a nan",
+    ),
+    (
         r"RuntimeError: addmv input tensors must have the same dtype, .*",
         None,
         "PyTorch cannot differentiate the `addr` of several dtypes",
@@ -227,7 +232,7 @@ REFUSALS = [
     r"RuntimeError: (addmv input tensors|dot : |mm: mat1|size mismatch, got).*",
     r"RuntimeError: (only batches of spatial targets|Input dtypes must be the same).*",
     r"RuntimeError: (inconsistent tensor size|addr: |Expected target size).*",
-    r"RuntimeError: Autograd not support dtype: .*",
+    r"RuntimeError: (Autograd not support dtype|batch1 and batch2 must have).*",
     r"RuntimeError: (no dimension of size|scatter\(\)|output with shape|renorm|linalg.solve).*",
     r"RuntimeError: (the output given to float_power|pow\(\)|heaviside|expected m1 and m2).*",
     r"RuntimeError: (invalid gradient at|Function \w+ returned an incorrect number) .*",
