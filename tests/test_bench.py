@@ -197,7 +197,7 @@ def test_a_step_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     for part in anatomy.PARTS:
         assert f"\n{part}" in text
     assert "2 leaves" in text
-    assert "kernel   addmm" in text
+    assert "kernel   layer" in text
     assert kernels == {name: op.namespace["kernel"] for name, op in anatomy.OPS.items()}
 
 

@@ -366,11 +366,16 @@ def others(input: Array) -> Array:
 def others_slope(shares: Array, input: Array) -> Array:
     """The gradient of `others`, each of whose n results is a product along a row of n - 1."""
     last = (input.ndim - 1,)
-    if input.all():  # as PyTorch differentiates its division, nan where an element is infinite
-        rests = multiply_all(input, -1, None, None, True) / input
-        return sum_over(shares / input, last, True) * rests - shares * (rests / input)
-    products = shares[..., None] * others(rows_without_one(input))
-    return sum_over(without_diagonal(products), last)
+    if not input.all():
+        products = shares[..., None] * others(rows_without_one(input))
+        return sum_over(without_diagonal(products), last)
+    rests, parts = multiply_all(input, -1, None, None, True) / input, shares / input
+    if not np.isfinite(input).all():  # nan, as where PyTorch differentiates its division
+        return sum_over(parts, last, True) * rests - shares * (rests / input)
+    before, after = np.zeros_like(parts), np.zeros_like(parts)
+    np.cumsum(parts[..., :-1], -1, out=before[..., 1:])
+    np.cumsum(parts[..., :0:-1], -1, out=after[..., -2::-1])
+    return (before + after) * rests
 
 
 def others_curvature(g: Any, shares: Any, input: Any) -> Any:
