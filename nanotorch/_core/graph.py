@@ -73,8 +73,15 @@ class FreedValues:
         return RuntimeError(FREED + about_second_pass(node, self.site))
 
 
+# Held while a node that stands for several runs, or turns into one of them.
+folding = threading.RLock()
+
+
 class Folded(Exception):  # noqa: N818 - it is no error, but says which way to go
-    """A node that stands for several cannot run: those are to say why."""
+    """A node that stands for several cannot run: those are to say why.
+
+    Only the quick sweep runs such nodes, and hands over then; the other looks at all nodes first.
+    """
 
 
 class NodeHooks:

@@ -35,7 +35,7 @@ from nanotorch._core.bytecode import (
     parameters,
     without_wrapper,
 )
-from nanotorch._core.graph import Edge, Node
+from nanotorch._core.graph import Edge, Node, folding
 from nanotorch._core.op_runtime import RUNTIME, unpack_input, unpack_out
 from nanotorch._core.options import OPTIONS, Options
 from nanotorch._core.out import Out
@@ -109,7 +109,7 @@ class FoldedNode(OpNode):
         return self.unfolded().next_functions
 
     def unfolded(self) -> Node:
-        with completing:
+        with folding:
             if self.folded:
                 self.op.unfold(self)  # type: ignore[misc]
         return self

@@ -61,6 +61,10 @@ def number(value: Number, kind: np.dtype) -> Array:
 CONSTANTS: dict[tuple[Number | str, np.dtype], Tensor] = {}
 
 
+# The dtype of a result, by the dtypes of tensors, and whether those have no dimensions.
+COMMON: dict[frozenset[tuple[np.dtype, bool]], np.dtype] = {}
+
+
 def promote(
     o: "Op", operands: Sequence[Any], to_float: bool, inplace: bool
 ) -> tuple[list[Tensor], list[Array]]:
@@ -71,7 +75,7 @@ def promote(
     """
     arrays = [x._array for x in operands if isinstance(x, Tensor)]
     if len(arrays) == len(operands) and not o.refuse_bool:
-        key = tuple([(a.dtype, not a.ndim) for a in arrays])
+        key = frozenset([(a.dtype, not a.ndim) for a in arrays])
         wanted = COMMON.get(key)
         if wanted is None:
             wanted = COMMON[key] = dtypes.result_type(arrays).numpy
@@ -113,10 +117,6 @@ def promote(
         t._array if t._array.dtype == one else t._array.astype(one)
         for t, one in zip(tensors, kinds, strict=True)
     ]
-
-
-# The dtype of a result, by the dtypes of tensors, and which of them have no dimensions.
-COMMON: dict[tuple[tuple[np.dtype, bool], ...], np.dtype] = {}
 
 
 def not_a_tensor(value: Any) -> TypeError:

@@ -303,7 +303,8 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
         f"    if {' or '.join(f'e_{n} is not NO_EDGE' for n in names)}:",
         *(KEPT_DTYPE if "src" in names and not inplace else ()),
         f"        node = {'NewNodeInPlace' if inplace else 'NewNode'}()",
-        *(["        next_sequence()"] if o.unfold else []),  # that of a node that `unfold` makes
+        # The number left out is that of a node that `unfold` makes.
+        *(["        next_sequence()"] if o.unfold else []),
         "        node._sequence = next_sequence()",
         *SITE,
         f"        node._edges = ({', '.join('e_' + n for n in names)},)",

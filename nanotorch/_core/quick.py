@@ -10,7 +10,7 @@ from heapq import heappop, heappush, heappushpop
 from typing import Any
 
 from nanotorch._core.engine import Sweep, add, fit
-from nanotorch._core.graph import Edge, Folded, FreedValues, accumulate_into, accumulating
+from nanotorch._core.graph import Edge, Folded, FreedValues, accumulate_into, accumulating, folding
 
 
 def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
@@ -36,15 +36,22 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
         while following is not None and following.plain and not watched:
             node, following = following, None
             g = waiting[node]
-            if node.multi:
-                grads, g = node.apply(g[0::2], False), g[0]
+            if node.folded:
+                with folding:  # another thread may look at the node, which turns then
+                    edges, grads = node._edges, node.apply_bare(g)
+                    if freed is not None:
+                        node._saved = freed
             else:
-                grads = node.apply_bare(g)
-            if freed is not None and node.keeps_values:
-                node._saved = freed
+                edges = node._edges
+                if node.multi:
+                    grads, g = node.apply(g[0::2], False), g[0]
+                else:
+                    grads = node.apply_bare(g)
+                if freed is not None and node.keeps_values:
+                    node._saved = freed
             del waiting[node]
             position = -1
-            for target, number in node._edges:
+            for target, number in edges:
                 position += 1
                 if target is None:
                     continue
@@ -93,7 +100,7 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
         instead(root, freed, waiting, leaves, node._sequence).catch_up()
         raise
     if following is None and not watched:
-        del new, grads, g
+        del new, grads, g  # a leaf takes over what nobody else holds
         settle(leaves, lent)
     else:
         instead(root, freed, waiting, leaves, node._sequence - (node not in waiting)).run()

@@ -19,6 +19,7 @@ OF_BLAS = frozenset((SINGLE, DOUBLE))
 FEW = 32  # what may be added one after the other
 HEIGHT = 64  # of a matrix of which a product adds the rows: for some columns one after the other
 BLOCK = 256  # the same for a product that uses all lanes of its vectors
+CACHE = 1 << 24  # bytes
 LONG = 1024  # what an inner product adds, in the lanes of several vectors
 ONES: dict[tuple[int, np.dtype], Array] = {}
 
@@ -154,7 +155,8 @@ def sum_columns(matrix: Array) -> Array:
     if kind.itemsize == 2:
         return sum_columns(matrix.astype(SINGLE)).astype(kind)
     matrix = np.ascontiguousarray(matrix)
-    while columns > BLOCK and (length := length_of(columns)):
+    # Beyond a cache's size the sums of parts cost more than an inner product in one go.
+    while columns > BLOCK and matrix.nbytes <= CACHE and (length := length_of(columns)):
         parts = matrix.reshape(-1, length).dot(ones(length, kind))
         columns //= length
         matrix = parts.reshape(rows, columns)

@@ -279,19 +279,22 @@ def unfold(node: Any) -> None:
         turned._sequence, turned._outputs = node._sequence - 1, ((shape[::-1], kind),)
         turned._edges, edge = (edge,), (turned, 0)
     if isinstance(node._saved, tuple):
-        kept, mat1 = node._saved
-        values = {"mat1": mat1, "mat2": kept and (turned_weight(kept[0], kept[1], edge), kept[1])}
+        kept, matrix, mat1 = node._saved
+        mat2 = kept and (turned_weight(kept[0], kept[1], matrix, edge), kept[1])
+        values = {"mat1": mat1, "mat2": mat2}
         values |= {"mat1_strides": (1, 0), "mat2_strides": (0, 1), "alpha": 1, "beta": 1}
         node._saved = tuple([values[name] for name, _ in after.op.recipe])
     node._edges, node.__class__ = (bias, input, edge), type(after)
 
 
-def turned_weight(weight: Tensor, version: int, edge: Edge) -> Tensor:
+def turned_weight(weight: Tensor, version: int, matrix: Array, edge: Edge) -> Tensor:
     """The weight as `addmm` had it, when its memory was at that version."""
-    out = wrap(weight._array.T)
+    out = wrap(matrix.T)
     before, mode.enabled = mode.enabled, True
-    make_view(out, weight, (t, (), None))
-    mode.enabled = before
+    try:
+        make_view(out, weight, (t, (), None))
+    finally:
+        mode.enabled = before
     if out._view is not None:
         out._view.version = version
     if edge is not NO_EDGE:
@@ -301,16 +304,21 @@ def turned_weight(weight: Tensor, version: int, edge: Edge) -> Tensor:
 
 @op(
     bias=lambda g: g,
-    input=lambda g, weight: product(g, weight),
+    # The version of the weight is asked for, but its values are those that it had.
+    input=lambda g, weight, matrix: product(g, matrix),
     weight=lambda g, input: product(g.T, input),
     method=False,
     public=False,
     node="AddmmBackward0",
     unfold=unfold,
 )
-def layer(bias: Array, input: Array, weight: Array) -> Array:
-    """``input @ weight.T + bias`` of matrices that `is_layer` accepts."""
-    out = product(input, weight.T)
+def layer(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
+    """``input @ weight.T + bias`` of matrices that `is_layer` accepts.
+
+    Args:
+        matrix: the weight's array, which ``weight.data = ...`` may replace.
+    """
+    out = product(input, matrix.T)
     return np.add(out, bias, out)
 
 
@@ -339,7 +347,7 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any
     ndim = input.ndim
     if ndim == 2 and bias is not None:
         if is_layer(input, weight, bias):
-            return layer(bias, input, weight)
+            return layer(bias, input, weight, weight._array)
         return addmm(bias, input, t(weight))
     if not ndim or not weight.ndim:
         raise RuntimeError(

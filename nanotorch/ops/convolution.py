@@ -19,6 +19,7 @@ from nanotorch.ops.windows import Ints, Windows, chunks, cropped, last, padded, 
 
 # Fewer elements side by side, or fewer outputs, and rows are slower than columns.
 LEAST_RUN, LEAST_OUTPUTS = 24, 16
+MOST_WINDOWS = 1024  # of a sample
 # More windows than this in a sample, and a product for each sample beats one for all.
 MOST_JOINED = 256
 
@@ -31,7 +32,8 @@ def in_groups(weight: Array, groups: int) -> Array:
 def in_rows(inputs: int, outputs: int, at: Windows, groups: int) -> bool:
     """Whether windows as rows are faster than as columns."""
     wide = inputs * at.kernel[-1] >= LEAST_RUN and outputs >= LEAST_OUTPUTS
-    return groups == 1 and wide and math.prod(at.kernel) > 1
+    few = len(at.out) > 1 and math.prod(at.out) <= MOST_WINDOWS
+    return groups == 1 and wide and few and math.prod(at.kernel) > 1
 
 
 def convolved_rows(input: Array, weight: Array, at: Windows) -> Array:

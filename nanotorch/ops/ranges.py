@@ -63,14 +63,20 @@ def arange(
         TypeError: for what are no numbers.
         NotImplementedError: for bool.
     """
-    by_name = (("start", start), ("end", end), ("step", step))
-    named = {key: value for key, value in by_name if value is not ABSENT}
-    places = ("end",) if len(bounds) == 1 and not named else ("start", "end", "step")
-    given = named | dict(zip(places, bounds, strict=False))
-    twice_or_more = len(given) < len(named) + len(bounds)
-    if twice_or_more or "end" not in given or ("step" in given and "start" not in given):
-        raise combination("arange", bounds, ARANGE, **named)
-    start, end, step = given.get("start", 0), given["end"], given.get("step", 1)
+    by_place = start is end is step is ABSENT
+    if by_place and len(bounds) == 1:
+        start, end, step = 0, bounds[0], 1
+    elif by_place and len(bounds) == 2:
+        start, end, step = *bounds, 1
+    else:
+        by_name = (("start", start), ("end", end), ("step", step))
+        named = {key: value for key, value in by_name if value is not ABSENT}
+        places = ("end",) if len(bounds) == 1 and not named else ("start", "end", "step")
+        given = named | dict(zip(places, bounds, strict=False))
+        twice_or_more = len(given) < len(named) + len(bounds)
+        if twice_or_more or "end" not in given or ("step" in given and "start" not in given):
+            raise combination("arange", bounds, ARANGE, **named)
+        start, end, step = given.get("start", 0), given["end"], given.get("step", 1)
     place = ("arange", "end", 1) if len(bounds) == 1 else None
     start, end, step = as_number(start), as_number(end, place), as_number(step)
     whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))

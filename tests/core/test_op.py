@@ -9,6 +9,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core.op import OPS, PUBLIC, Array, Arrays, Op, default_node_name, op
+from nanotorch._core.op_runtime import COMMON
 from nanotorch._core.tensor import Tensor
 
 
@@ -195,3 +196,10 @@ def test_formulas_take_half_precision_in_single(one_step: bool) -> None:
     assert seen["kind"] == (np.float16 if one_step else np.float32)
     assert x.grad is not None
     assert x.grad.dtype == torch.float16
+
+
+def test_common_dtypes_of_long_lists_are_few() -> None:
+    before = len(COMMON)
+    for n in range(2, 40):
+        torch.cat([torch.ones(1)] * n)
+    assert len(COMMON) <= before + 1

@@ -1,5 +1,7 @@
 """A layer is one node, and for whoever looks the two of its composition."""
 
+import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -133,4 +135,40 @@ def test_what_is_no_such_layer() -> None:
         assert not is_layer(*given), name
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         assert not is_layer(x, weight, bias)
-    assert layer(bias.detach(), x.detach(), weight.detach()).equal(composed(x, weight, bias))
+    plain = bias.detach(), x.detach(), weight.detach()
+    assert layer(*plain, weight._array).equal(composed(x, weight, bias))
+
+
+@pytest.mark.parametrize("looked_at", [False, True])
+def test_a_weight_with_other_data_has_been_what_it_was(looked_at: bool) -> None:
+    answers = []
+    for function in (F.linear, composed):
+        given = operands()
+        out = function(*given)
+        kept = out.grad_fn._saved_mat2.tolist() if looked_at else None
+        given[1].data = torch.zeros(4, 3)
+        if not looked_at:
+            kept = out.grad_fn._saved_mat2.tolist()
+        answers.append((kept, [t.tolist() for t in first(out, given)]))
+    assert answers[0] == answers[1]
+
+
+def test_another_thread_looks_at_a_node_that_runs() -> None:
+    """The node may turn while its formulas run, and the gradient goes where it belongs."""
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(3, 4), torch.randn(4, 4, requires_grad=True), torch.zeros(4)
+    wanted = torch.ones(3, 4).t() @ x
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(200):
+            weight.grad = None
+            out = F.linear(x, weight, bias)
+            loss = out.sum()
+            looker = threading.Thread(target=lambda out=out: out.grad_fn.next_functions)
+            looker.start()
+            loss.backward()
+            looker.join()
+            assert weight.grad.equal(wanted)
+    finally:
+        sys.setswitchinterval(interval)
