@@ -63,11 +63,8 @@ def arange(
         TypeError: for what are no numbers.
         NotImplementedError: for bool.
     """
-    by_place = start is end is step is ABSENT
-    if by_place and len(bounds) == 1:
-        start, end, step = 0, bounds[0], 1
-    elif by_place and len(bounds) == 2:
-        start, end, step = *bounds, 1
+    if start is end is step is ABSENT and 0 < len(bounds) < 4:
+        start, end, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     else:
         by_name = (("start", start), ("end", end), ("step", step))
         named = {key: value for key, value in by_name if value is not ABSENT}
