@@ -77,7 +77,9 @@ def resume(
             load(experiment, state["task"], state["loop"]["position"] or 0, chosen or directory)
         if (taken := state["loop"]["step"]) > experiment.steps:
             raise CheckpointError(
-                directory, f"has taken {taken} steps; now it is to take {experiment.steps}"
+                directory,
+                f"has taken {taken} steps; now it is to take {experiment.steps}: ask for more of "
+                "them, or train anew",
             )
         again = {"at": now(), "step": taken, "command": list(command)}
         values["resumed"] = [*values.get("resumed", ()), again]

@@ -120,6 +120,9 @@ def make_directory(loaded: LoadedConfig) -> Path:
         directory = create_run_directory(root, name)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        for path in (root / name).parents:
+            if (path.exists() or path.is_symlink()) and not path.is_dir():
+                reason = f"{quoted(str(path))} is no directory"
         message = f"cannot make a run directory in {quoted(str(root / name))}: {reason}"
         raise loaded.origins.error("log.dir", message) from None
     return directory
