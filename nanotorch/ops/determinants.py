@@ -19,6 +19,9 @@ from nanotorch.ops.solving import check_matrices, inverse_with_info, tr
 def det_slope(g: Any, input: Any, out: Any) -> Any:
     """The gradient of determinants: by the inverses, or by the cofactors of singular matrices."""
     g = unsqueeze(unsqueeze(g, -1), -1)
+    size = input.shape[-1]
+    if size < 2:  # it does not depend on the matrix
+        return g if size else vanishing(input)
     if bool((out == 0).any()):
         return g * cofactors(input)
     return g * unsqueeze(unsqueeze(out, -1), -1) * tr(inverse_with_info(input)[0])

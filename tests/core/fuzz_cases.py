@@ -977,4 +977,14 @@ CASES: dict[str, tuple[str, ...]] = {
         "t2 = t0.sum()",
         "t3, = copies(torch.autograd.grad(t2.logcumsumexp(0), t2, create_graph=True))",
     ),
+    "determinants of single numbers and of nothing": (
+        "t2, = copies(torch.autograd.grad(t0[:1, :1].det(), t0, create_graph=True))",
+        "t3 = torch.zeros(2, 0, 0, requires_grad=True)",
+        "t3.det().sum().backward(create_graph=True)",
+    ),
+    "who stands before a product": (
+        "t2 = torch.nn.functional.linear(t0, t1, t0[:, 0])",
+        "t3 = edges(t2.grad_fn)",
+        "t4 = edges(torch.nn.functional.linear(t0, t1.detach()).grad_fn)",
+    ),
 }

@@ -99,12 +99,17 @@ class Hooks:
         order = self.torch.contiguous_format
         return tuple(None if g is None else g.clone(memory_format=order) for g in grads)
 
+    def edges(self, node: Any) -> list[Any]:
+        """The names of the nodes that a node passes its gradients to, and of those behind them."""
+        after = [(n and n.name(), k, n and n.next_functions) for n, k in node.next_functions]
+        return [(name, k, [name_of(m) for m, _ in more or ()]) for name, k, more in after]
+
     def unpickled(self, array: np.ndarray) -> Any:
         """An array as it comes out of a pickle, whose dtype is another object."""
         return pickle.loads(pickle.dumps(array))
 
 
-GIVEN = ("see", "scale", "summed", "fail", "saw", "used", "copies", "unpickled")
+GIVEN = ("see", "scale", "summed", "fail", "saw", "used", "copies", "edges", "unpickled")
 
 
 def functions(torch: Any) -> dict[str, Any]:
