@@ -37,6 +37,17 @@ def augmented(g: Scene) -> str:
     return f"{where} {symbol}= {y}"
 
 
+def augmented_part(g: Scene) -> str:
+    """An augmented assignment to what an index of any kind picks."""
+    x = g.any("f" if g.chance(0.7) else "")
+    y = g.number() if g.chance(0.6) else g.fitting(x)
+    if y in g.machine.tensors():
+        y = f"{y}.clone()"
+    where = index(g, x) if g.chance(0.6) else chosen(g, x)
+    symbol = apt(g, x, ["+", "+", "+", "-", "*", "/", "//", "**", "%", "&", "|"])
+    return f"{x}[{where}] {symbol}= {y}"
+
+
 def assignment(g: Scene) -> str:
     x = g.any("f" if g.chance(0.9) else "")
     at = index(g, x) if g.chance(0.6) else chosen(g, x)
@@ -101,6 +112,17 @@ def hook(g: Scene) -> str:
         f"{x}.grad_fn.next_functions[0][0].register_prehook({plain})",
         f"{g.pick(handles)}.remove()" if handles else f"{x}.register_hook({plain})",
     ])  # fmt: skip
+
+
+def looked(g: Scene) -> str:
+    """Who stands before the node of a matrix product, by name."""
+    tensors = g.machine.tensors().items()
+    made = [
+        n for n, t in tensors if t.grad_fn and t.grad_fn.name() in ("AddmmBackward0", "MmBackward0")
+    ]
+    if not made:
+        raise LookupError
+    return f"{g.new()} = edges({g.text(made)}.grad_fn)"
 
 
 def options(g: Scene) -> str:

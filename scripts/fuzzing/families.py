@@ -52,7 +52,10 @@ class Slots(dict[str, str]):
 
 def fill(g: Scene, x: str, family: str) -> str:
     """One of the templates of a family, filled."""
-    return g.text(TEMPLATES[family]).format_map(Slots(g, x))
+    call = g.text(TEMPLATES[family]).format_map(Slots(g, x))
+    if call.startswith("as_strided") and not g.tensor(x).numel():
+        raise LookupError  # where a view of nothing begins is NumPy's to say
+    return call
 
 
 def apart(g: Scene, call: str, target: str) -> str:

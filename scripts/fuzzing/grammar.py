@@ -154,7 +154,7 @@ def view_of(g: Scene, x: str) -> str:
         ".ravel()",
         ".T" if t.dim() == 2 else "[...]",
 f".as_strided({(2,) if t.numel() > 1 else ()}, {(1,) if t.numel() > 1 else ()})"
-        if t.is_contiguous()
+        if t.is_contiguous() and t.numel()
         else ".view(-1)",
         ".swapaxes(0, -1)",
         "[None]",
@@ -225,6 +225,27 @@ def product(g: Scene) -> str:
         f"torch.addmm({bias}, {x}, {y})", f"torch.bmm({x}, {y})", f"torch.tensordot({x}, {y}, 1)",
         f"torch.nn.functional.linear({x}, {y}.t())", f"torch.einsum('i,i->', {x}, {x})",
     ])  # fmt: skip
+
+
+def linear(g: Scene) -> str:
+    """A layer's product, mostly of a matrix of samples; its weight, if none fits yet."""
+    x = g.any("f", ndim=2 if g.chance(0.85) else None, least=1)
+    t = g.tensor(x)
+    tensors = g.machine.tensors().items()
+    weights = [n for n, w in tensors
+               if w.dim() == 2 and w.shape[-1] == t.shape[-1] and w.dtype == t.dtype]  # fmt: skip
+    if not weights or g.chance(0.2):
+        dtype = str(t.dtype).removeprefix("torch.")
+        return f"{g.new()} = {g.leaf((g.pick([1, 2, 3]), t.shape[-1]), dtype)}"
+    w = g.text(weights)
+    biases = [n for n, b in tensors
+              if b.shape == g.tensor(w).shape[:1] and b.dtype == t.dtype]  # fmt: skip
+    bias = f", {g.pick(biases)}" if biases and g.chance(0.7) else ""
+    if not biases and g.chance(0.3):
+        return f"{g.new()} = {g.leaf(tuple(g.tensor(w).shape[:1]), str(t.dtype)[6:])}"
+    if g.chance(0.05):
+        bias = f", {g.any('f')}"
+    return f"{g.new()} = torch.nn.functional.linear({x}, {w}{bias})"
 
 
 def joined(g: Scene) -> str:
