@@ -180,6 +180,11 @@ OF_STATES: list[tuple[str, str, str]] = [
         "derivatives forwards are two passes backwards here, of which the second has a history",
     ),
     (
+        r"(t\d+) = torch\.func[^Z]*\b\1\.grad_fn\.next_functions",
+        r"state log .*",
+        "which nodes a transform makes inside, and of which shapes, is not promised",
+    ),
+    (
         r"\b{t} = torch\.nn\.functional\.rms_norm\(",
         r"state t\d+ grad_fn: CloneBackward0 but MulBackward0",
         "PyTorch lays a product as its first operand and then brings it in order",
