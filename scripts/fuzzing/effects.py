@@ -2,6 +2,7 @@
 
 from fuzzing.grammar import BINARY_INPLACE, UNARY_INPLACE, apt, chosen, index, view_of
 from fuzzing.scene import Scene
+from tests.core.programs import attempt, name_of
 
 
 def write_unary(g: Scene) -> str:
@@ -117,9 +118,8 @@ def hook(g: Scene) -> str:
 def looked(g: Scene) -> str:
     """Who stands before the node of a matrix product, by name."""
     tensors = g.machine.tensors().items()
-    made = [
-        n for n, t in tensors if t.grad_fn and t.grad_fn.name() in ("AddmmBackward0", "MmBackward0")
-    ]
+    nodes = {n: attempt(lambda t=t: name_of(t.grad_fn)) for n, t in tensors}  # type: ignore[misc]
+    made = [n for n, node in nodes.items() if node in ("AddmmBackward0", "MmBackward0")]
     if not made:
         raise LookupError
     return f"{g.new()} = edges({g.text(made)}.grad_fn)"
