@@ -18,6 +18,7 @@ from nanotorch._core.op import Array, op
 from nanotorch._core.sums import sum_over, sum_products
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.elementwise import rsqrt
+from nanotorch.ops.expanding import expand_to
 from nanotorch.ops.reduction import mean_along, sum_along
 from nanotorch.ops.shape import reshape
 from nanotorch.ops.standard_rows import slopes_of_rows
@@ -232,8 +233,11 @@ def like(values: Array, x: Any) -> Any:
 def slope_of_grad(s: Standard, g: Any) -> Any:
     """By `g`: `w r P(a) + b h + c`."""
     a, b, c = s.parts(g)
-    through = 0.0 if g[0] is None else s.weighted(s.p(a))
-    return reshape(b * s.hat + c + through, s.shape)
+    if g[1] is not None:
+        c = b * s.hat + c
+    if g[0] is not None:
+        c = c + s.weighted(s.p(a))
+    return reshape(expand_to(c, s.plan.shape), s.shape)
 
 
 def slope_of_weight(s: Standard, g: Any, grad: Any) -> Any:
@@ -246,6 +250,8 @@ def slope_of_weight(s: Standard, g: Any, grad: Any) -> Any:
 
 def slope_of_input(s: Standard, g: Any, grad: Any) -> Any:
     """By `x`: `r P(t) - r h m(a r P(g w))` with `t = g b - r (a m(g w h) + g w m(a h))`."""
+    if g[0] is None and g[1] is None:  # the gradient of the bias does not depend on it
+        return None
     a, b, _ = s.parts(g)
     grad = reshape(grad, s.plan.shape)
     if s.fixed:

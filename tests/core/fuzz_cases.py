@@ -987,4 +987,13 @@ CASES: dict[str, tuple[str, ...]] = {
         "t3 = edges(t2.grad_fn)",
         "t4 = edges(torch.nn.functional.linear(t0, t1.detach()).grad_fn)",
     ),
+    "the gradient of a norm's bias does not depend on the input": (
+        "t2 = torch.zeros(3, dtype=torch.float64, requires_grad=True)",
+        "t3 = torch.nn.functional.layer_norm(t0, (3,), t2.detach(), t2)",
+        "t4 = torch.nn.functional.batch_norm(t0, None, None, t2.detach(), t2, training=True)",
+        "t5, = copies(torch.autograd.grad(t3, t2, torch.ones_like(t3), create_graph=True))",
+        "t6, = copies(torch.autograd.grad(t4, t2, torch.ones_like(t4), create_graph=True))",
+        "t7, = copies(torch.autograd.grad(t5.sum(), t0, retain_graph=True))",
+        "t8, = copies(torch.autograd.grad(t6.sum(), t0, allow_unused=True))",
+    ),
 }
