@@ -180,6 +180,11 @@ OF_STATES: list[tuple[str, str, str]] = [
         "derivatives forwards are two passes backwards here, of which the second has a history",
     ),
     (
+        r"(t\d+) = [^\n]*\bprod\([^Z]*\b\1\.data\.",
+        r"state .*values: .*",
+        "PyTorch makes the gradient of a product of its result, which `.data` has changed unseen",
+    ),
+    (
         r"(t\d+) = torch\.func[^Z]*\b\1\.grad_fn\.next_functions",
         r"state log .*",
         "which nodes a transform makes inside, and of which shapes, is not promised",
@@ -219,6 +224,7 @@ REFUSALS = [
     r"RuntimeError: linalg.vector_norm cannot compute .*",
     r"(RuntimeError: ArrayRef: invalid slice|ValueError: Expected input batch_size) .*",
     r"IndexError: put_\(\): Expected source and index .*",
+    r"RuntimeError: put_\(\): self and source expected to have the same dtype.*",
     r"IndexError: index( .*)? is out of bounds.*",
     r"NotImplementedError: .*",
     r"IndexError: (select|slice|cummax|cummin).*",
@@ -305,6 +311,12 @@ OF_STATEMENTS: list[tuple[str, str | None, str | None, str]] = [
         r"RuntimeError: view size is not compatible .*",
         None,
         "PyTorch takes a view of its operand that its strides do not allow",
+    ),
+    (
+        r"functional\.jacobian\([^\n]*\Z",
+        r"RuntimeError: stack expects a non-empty TensorList",
+        None,
+        "PyTorch finds no rows to stack in the derivatives of nothing",
     ),
     (
         r"as_strided[^\n]*\Z",
