@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
