@@ -23,10 +23,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Spare every pass of the garbage collector the thousands of collected tests."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,7 +5,6 @@ import errno
 import io
 import os
 import re
-import secrets
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -40,7 +39,7 @@ def write_atomically(
         data: what, in one part or several.
         check: is called with what was written, before it takes the place of what was there.
     """
-    fresh = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    fresh = path.with_name(f".{path.name}-{os.urandom(4).hex()}")
     with naming(path):
         try:
             with fresh.open("xb") as file:

@@ -1,8 +1,10 @@
 """What a configuration may say, for people: every section and every name with its fields."""
 
 import ast
+import functools
 import inspect
 import itertools
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
@@ -33,15 +35,21 @@ COMPONENTS: Mapping[str, Components] = {
 }
 
 
+@functools.cache
+def class_bodies(module: str) -> Mapping[str, list[ast.stmt]]:
+    """Return the statements of each class of a module; nothing of one that has no file."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (KeyError, OSError, TypeError):
+        return {}
+    return {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
 def field_sentences(section: type) -> Mapping[str, str]:
     """Return the sentence under each field of a section, those of its bases included."""
     found: dict[str, str] = {}
     for base in reversed(section.__mro__[:-1]):
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
-        except (OSError, TypeError):  # made without a file
-            continue
-        body = getattr(tree.body[0], "body", [])
+        body = class_bodies(base.__module__).get(base.__qualname__, [])
         for statement, following in itertools.pairwise(body):
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 text = getattr(getattr(following, "value", None), "value", None)

@@ -1,7 +1,7 @@
 """Which checkpoints of a run are kept, and which of them a resumed run goes on from."""
 
 import math
-import secrets
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -165,7 +165,7 @@ class Checkpoints(Callback):
 def remove(path: Path) -> None:
     """Remove a checkpoint; a directory in its place is nothing of ours, and set aside."""
     if path.is_dir() and not path.is_symlink():
-        path.rename(path.with_suffix(f".{secrets.token_hex(4)}"))
+        path.rename(path.with_suffix(f".{os.urandom(4).hex()}"))
     else:
         path.unlink()
 

@@ -1,6 +1,5 @@
 """Where the time of training steps goes: per operation and per module, forward and backward."""
 
-import statistics
 import sys
 import time
 from collections import Counter, defaultdict
@@ -44,9 +43,11 @@ class Cost:
 
     def typical(self) -> "Typical":
         """Return the medians, which a step that the system has interrupted does not change."""
+        from statistics import median  # it takes long to import
+
         steps = zip(self.calls, self.seconds, self.bytes, strict=True)
         taken = [step for step in steps if step[0]]
-        return Typical(*(statistics.median(numbers) for numbers in zip(*taken, strict=True)))
+        return Typical(*(median(numbers) for numbers in zip(*taken, strict=True)))
 
 
 @dataclass
@@ -172,13 +173,15 @@ class OperationProfile:
 
     def text(self) -> str:
         """Return two tables: operations, and modules; nothing if no step was timed."""
+        from statistics import median
+
         if not self._steps:
             return ""
         ops, by_module = {}, defaultdict[str, Typical](Typical)
         for (op, module), cost in self._costs.items():
             ops[f"{op}\0{module}"] = typical = cost.typical()
             by_module[module].include(typical)
-        whole = statistics.median(self._steps)
+        whole = median(self._steps)
         rest = max(whole - sum(cost.seconds for cost in ops.values()), 0.0)
         by_module["Python between the operations"] = Typical(1, rest)
         count = len(self._steps)

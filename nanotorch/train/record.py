@@ -1,7 +1,7 @@
 """`run.json`: what ran, on what, and how it ended."""
 
 import hashlib
-import secrets
+import os
 import time
 from collections.abc import Sequence
 from datetime import datetime
@@ -79,7 +79,7 @@ def new_record(directory: Path, experiment: Experiment, command: Sequence[str]) 
     """Return the record of a run that begins."""
     values: dict[str, Any] = {
         "status": "running",
-        "id": secrets.token_hex(8),
+        "id": os.urandom(8).hex(),
         "command": list(command),
         "imports": list(imported),
         "started": now(),

@@ -5,11 +5,9 @@ import json
 import math
 import os
 import platform
-import secrets
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from importlib import metadata
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -42,7 +40,7 @@ def create_run_directory(root: Path, name: str) -> Path:
     parent.mkdir(parents=True, exist_ok=True)
     while True:
         time = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-        directory = parent / f"{time}-{secrets.token_hex(3)}"
+        directory = parent / f"{time}-{os.urandom(3).hex()}"
         # Two runs may start in the same instant: whoever makes the directory owns it.
         with contextlib.suppress(FileExistsError):
             directory.mkdir()
@@ -198,6 +196,8 @@ def finite(value: Any) -> Any:
 
 def versions() -> dict[str, str]:
     """Return what a run's numbers may depend on."""
+    from importlib import metadata  # it takes long to import
+
     packages = ("nanotorch", "numpy", "PyYAML", "safetensors", "tensorboardX", "tqdm")
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in packages:

@@ -1,5 +1,6 @@
 """The schema for editors: up to date, true of every shipped configuration, false of mistakes."""
 
+import functools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,6 @@ from nanotorch.train.tree import Items, Scalar, Tree
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 CONFIGS = Path(__file__).parents[2] / "configs"
-SCHEMA = json.loads(schema_text())
 
 TYPES: dict[str, Any] = {
     "object": dict,
@@ -28,6 +28,11 @@ TYPES: dict[str, Any] = {
 }
 
 
+@functools.cache
+def schema() -> dict[str, Any]:
+    return dict(json.loads(schema_text()))
+
+
 def is_type(value: Any, name: str) -> bool:
     """Return whether a value has a type of JSON, whose booleans are no numbers."""
     return isinstance(value, TYPES[name]) and (isinstance(value, bool) <= (name == "boolean"))
@@ -36,7 +41,7 @@ def is_type(value: Any, name: str) -> bool:
 def refused(value: Any, node: dict[str, Any]) -> Iterator[str]:
     """Yield which of the words that the schema uses do not hold."""
     if "$ref" in node:
-        yield from refused(value, SCHEMA["definitions"][node["$ref"].rpartition("/")[2]])
+        yield from refused(value, schema()["definitions"][node["$ref"].rpartition("/")[2]])
     kinds = node.get("type", [])
     if kinds and not any(is_type(value, k) for k in ([kinds] if isinstance(kinds, str) else kinds)):
         yield f"{value!r} is no {kinds}"
@@ -86,7 +91,9 @@ def plain(tree: Tree) -> Any:
 
 
 def problems(text: str) -> list[str]:
-    return list(refused(plain(parse_yaml(text, Place(source="x.yaml", line=1, column=1))), SCHEMA))
+    return list(
+        refused(plain(parse_yaml(text, Place(source="x.yaml", line=1, column=1))), schema())
+    )
 
 
 def test_the_file_is_up_to_date() -> None:

@@ -1,15 +1,11 @@
 """Sweeps: one run's failure stops no other, and the table tells of all."""
 
-import contextlib
 import csv
-import io
 import os
 import signal
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -21,49 +17,37 @@ from tests.train.test_cli import posix
 QUIET = "log={tensorboard: true, plots: false, histograms: 0}"
 
 
-class Swept(NamedTuple):
-    """A sweep that is over."""
+def test_some_runs_fail_and_the_others_do_not(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of four runs, two finish, one diverges and one cannot begin."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.plugins.hparams import plugin_data_pb2
 
-    directory: Path
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture(scope="module")
-def four(tmp_path_factory: pytest.TempPathFactory) -> Swept:
-    """A sweep of four runs, of which two finish, one diverges and one cannot begin."""
-    place, out, err = tmp_path_factory.mktemp("swept"), io.StringIO(), io.StringIO()
-    write_example(place, REGRESSION)
+    write_example(Path(), REGRESSION)
     settings = ["optimizer.lr=0.125,1e-2,1e30,-1", QUIET, "--metric", "validation/acuracy"]
-    with contextlib.chdir(place), redirect_stdout(out), redirect_stderr(err):
-        code = sweep.main(["--config", "x.yaml", "--jobs", "2", *settings])
-    (directory,) = place.glob("runs/x_sweep/*")
-    return Swept(directory, code, out.getvalue(), err.getvalue())
-
-
-def test_some_runs_fail_and_the_others_do_not(four: Swept) -> None:
-    assert "4 runs, 2 at a time, in runs/x_sweep/" in four.out
-    assert "2 of 4 runs finished" in four.out
-    with (four.directory / "sweep.csv").open(encoding="utf-8", newline="") as file:
+    code = sweep.main(["--config", "x.yaml", "--jobs", "2", *settings])
+    out, err = capsys.readouterr()
+    (directory,) = Path("runs/x_sweep").iterdir()
+    assert "4 runs, 2 at a time, in runs/x_sweep/" in out
+    assert "2 of 4 runs finished" in out
+    with (directory / "sweep.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["optimizer.lr"] for row in rows[:2]} == {"0.125", "1e-2"}
     assert [row["optimizer.lr"] for row in rows[2:]] == ["1e30", "-1"]
     assert [row["status"] for row in rows[:3]] == ["finished", "finished", "diverged"]
     losses = [float(row["validation/loss"]) for row in rows[:2]]
     assert losses == sorted(losses)
-    assert sorted(path.name for path in four.directory.glob("*.log")) == [
+    assert sorted(path.name for path in directory.glob("*.log")) == [
         f"run{k}.log" for k in range(4)
     ]
-    assert "finished after" in (four.directory / f"{rows[0]['run']}.log").read_text("utf-8")
-
-
-def test_hyperparameters_of_runs_are_in_tensorboard(four: Swept) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    from tensorboard.plugins.hparams import plugin_data_pb2
-
-    (directory,) = four.directory.glob("run0/*")
-    accumulator = EventAccumulator(str(directory)).Reload()
+    assert "finished after" in (directory / f"{rows[0]['run']}.log").read_text("utf-8")
+    # What failed is told with its reason
+    assert code == 2
+    assert "run3 failed with exit code 2: see " in out
+    assert "\n  command line: optimizer.lr=-1: Invalid learning rate: -1.0" in out
+    assert "--metric: no run has measured it; there are test/loss, " in err
+    # TensorBoard has the hyperparameters
+    (run,) = directory.glob("run0/*")
+    accumulator = EventAccumulator(str(run)).Reload()
     contents = accumulator.summary_metadata["_hparams_/session_start_info"].plugin_data.content
     data = plugin_data_pb2.HParamsPluginData.FromString(contents)
     assert data.session_start_info.hparams["optimizer.lr"].number_value == 0.125
@@ -91,13 +75,6 @@ def test_mistakes_are_told_before_anything_runs(
     assert sweep.main(["--config", "x.yaml", *arguments]) == 2
     assert message in capsys.readouterr().err
     assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]
-
-
-def test_a_failed_run_is_told_with_its_reason(four: Swept) -> None:
-    assert four.code == 2
-    assert "run3 failed with exit code 2: see " in four.out
-    assert "\n  command line: optimizer.lr=-1: Invalid learning rate: -1.0" in four.out
-    assert "--metric: no run has measured it; there are test/loss, " in four.err
 
 
 @pytest.mark.parametrize("seed", ["-1", "x", "1.5"])

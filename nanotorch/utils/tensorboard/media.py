@@ -2,7 +2,6 @@
 
 import io
 import json
-import wave
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -164,6 +163,8 @@ class Media(Output):
         Warns:
             UserWarning: if amplitudes are out of range; they are clipped.
         """
+        import wave
+
         sound = array_of(snd_tensor).squeeze()
         if sound.ndim != 1:
             raise AssertionError("input tensor should be 1 dimensional.")
