@@ -151,12 +151,12 @@ def replace(run: Path, name: str, kind: str) -> None:
 def test_something_else_in_place_of_a_file(name: str, kind: str, whole: Path) -> None:
     write_example(Path())
     codes = []
-    for command in COMMANDS:
+    for command in COMMANDS if name != NEWEST else ("resume", "predict", "compare"):
         run = Path(shutil.copytree(whole, command))
         replace(run, name, kind)
         codes.append(answer(command, run))
     if name == NEWEST:  # there is another one
-        assert codes == [0, 0, 0, 0]
+        assert codes == [0, 0, 0]
     assert codes[2] == 0 or name in ("run.json", "metrics.jsonl")
 
 

@@ -78,6 +78,8 @@ CASES = {
         ["function.iterations=12", "optimizer={name: Adam}", "scheduler=CosineAnnealingLR"],
     ),
 }  # fmt: skip
+ALIKE = ("averaging over epochs", "milestones", "no shuffling", "a function with a schedule")
+"""Cases that keep what another one keeps."""
 
 
 def finished(text: str, overrides: list[str]) -> RunResult:
@@ -106,7 +108,9 @@ def as_if_killed(directory: Path, after: Path, before: list[Path]) -> Path:
 
 
 @pytest.mark.parametrize("parts", [2, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] * (case in ALIKE)) for case in CASES]
+)
 def test_from_each_checkpoint_the_end_is_the_same(case: str, parts: int) -> None:
     """From one in the middle; or from the first, and after each third."""
     text, overrides = CASES[case]
