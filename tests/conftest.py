@@ -23,7 +23,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
-gc.disable()
+gc.disable()  # collected tests stay
 
 
 def pytest_collection_finish() -> None:
@@ -42,15 +42,14 @@ def _no_waiting_for_disks() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _fixed_seeds() -> None:
+def _same_start_and_end() -> Iterator[None]:
+    """Seed all that is random; fail a test that leaves grad mode or the default dtype changed.
+
+    One fixture: two would take thousands of tests seconds more.
+    """
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 - for third-party code that draws from the global stream
     torch.manual_seed(0)
-
-
-@pytest.fixture(autouse=True)
-def _no_leaked_state() -> Iterator[None]:
-    """Fail the test that leaves grad mode or the default dtype changed, and restore them."""
     grad_enabled, dtype = torch.is_grad_enabled(), torch.get_default_dtype()
     yield
     leaked_grad, leaked_dtype = torch.is_grad_enabled(), torch.get_default_dtype()
