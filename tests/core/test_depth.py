@@ -61,12 +61,12 @@ def test_a_deep_chain_builds_runs_prints_and_is_freed(step: Callable[..., torch.
 def test_a_deep_chain_under_create_graph() -> None:
     x = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
     y = x
-    for _ in range(10_000):
+    for _ in range(5000):
         y = y * x
     (g,) = torch.autograd.grad(y, x, create_graph=True)
-    assert g.item() == 10_001
+    assert g.item() == 5001
     (h,) = torch.autograd.grad(g, x)
-    assert h.item() == 10_001 * 10_000
+    assert h.item() == 5001 * 5000
     del y, g, h
 
 
