@@ -1,6 +1,6 @@
 """Compiled training steps of models, losses and optimizers beside the steps themselves."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -74,18 +74,27 @@ def training(model: str, loss: str, optimizer: str) -> Any:
     return step, state
 
 
+ALIKE = ("mse sum", "l1", "smooth l1", "nll", "decay", "dampening", "maximize", "adam maximize")
+"""Of these there is a near relative, or the same operation under another name."""
+
+
+def usual_of(names: Iterable[str]) -> list[Any]:
+    """Parameters, of which those that are like others are slow."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name in ALIKE)) for name in names]
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_models(model: str) -> None:
     compare(lambda: training(model, "mse", "momentum"))
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", usual_of(LOSSES))
 @pytest.mark.parametrize("model", ["tanh", pytest.param("batch norm", marks=pytest.mark.slow)])
 def test_losses(model: str, loss: str) -> None:
     compare(lambda: training(model, loss, "momentum"))
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", usual_of(OPTIMIZERS))
 @pytest.mark.parametrize("model", ["relu", pytest.param("linear", marks=pytest.mark.slow)])
 def test_optimizers(model: str, optimizer: str) -> None:
     compare(lambda: training(model, "mse", optimizer), calls=10)
