@@ -35,12 +35,12 @@ def test_many_runs_at_once_share_no_directory() -> None:
 
 
 def test_a_name_that_is_taken_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokens = iter(["aaa", "aaa", "bbb"])
-    monkeypatch.setattr("nanotorch.train.run_directory.secrets.token_hex", lambda n: next(tokens))
+    tokens = iter([b"aaa", b"aaa", b"bbb"])
+    monkeypatch.setattr("nanotorch.train.run_directory.os.urandom", lambda n: next(tokens))
     monkeypatch.setattr("nanotorch.train.run_directory.datetime", FrozenTime)
     first = create_run_directory(Path("runs"), "x")
     second = create_run_directory(Path("runs"), "x")
-    assert [first.name, second.name] == ["now-aaa", "now-bbb"]
+    assert [first.name, second.name] == ["now-616161", "now-626262"]
 
 
 class FrozenTime:
