@@ -20,16 +20,14 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
         first: an ndarray or NumPy scalar; it is not written to.
         freed: what takes the place of saved values once they are used; None to keep them.
     """
-    node: Any
-    following: Any
-    following, number = root
+    node: Any = root[0]
+    following: Any = node
     # What waits: the gradient of a node's one output; a list where there may be several.
     waiting: dict[Any, Any] = {}
     leaves: dict[Any, Any] = {}
     lent: set[Any] = set()  # the leaves whose gradient others may hold too
     others: list[tuple[int, Any]] = []  # what waits besides `following`: a heap
-    node = following
-    waiting[node] = start_of(node, number, first) if node.multi else first
+    waiting[node] = start_of(node, root[1], first) if node.multi else first
     watched = not node._sequence
     new: Any = None  # where all edges lead nowhere
     try:
@@ -39,7 +37,7 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
             if node.folded:
                 with folding:  # another thread may look at the node, which turns then
                     edges, grads = node._edges, node.apply_bare(g)
-                    if freed is not None:
+                    if freed is not None and node.keeps_values:
                         node._saved = freed
             else:
                 edges = node._edges
@@ -53,11 +51,8 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
             position = -1
             for target, number in edges:
                 position += 1
-                if target is None:
-                    continue
-                new = grads[position]
-                if new is None:  # what is behind may have to run all the same
-                    watched = True
+                if target is None or (new := grads[position]) is None:
+                    watched = watched or target is not None  # it may have to run all the same
                     continue
                 shape, dtype = target._outputs[number]
                 if new.shape != shape or new.dtype is not dtype:

@@ -369,13 +369,14 @@ def others_slope(shares: Array, input: Array) -> Array:
     if not input.all():
         products = shares[..., None] * others(rows_without_one(input))
         return sum_over(without_diagonal(products), last)
+    kind, (shares, input) = input.dtype, (shares.astype(DOUBLE), input.astype(DOUBLE))
     rests, parts = multiply_all(input, -1, None, None, True) / input, shares / input
     if not np.isfinite(input).all():  # nan, as where PyTorch differentiates its division
-        return sum_over(parts, last, True) * rests - shares * (rests / input)
+        return (sum_over(parts, last, True) * rests - shares * (rests / input)).astype(kind)
     before, after = np.zeros_like(parts), np.zeros_like(parts)
     np.cumsum(parts[..., :-1], -1, out=before[..., 1:])
     np.cumsum(parts[..., :0:-1], -1, out=after[..., -2::-1])
-    return (before + after) * rests
+    return ((before + after) * rests).astype(kind)
 
 
 def others_curvature(g: Any, shares: Any, input: Any) -> Any:
