@@ -207,6 +207,7 @@ STATISTICS: Table = {
     ),
     # Of our own, met in higher derivatives.
     "weighted_forwards": rows(s(x(4), x(4), x(4), 0), s(x(2, 3), x(2, 3), x(2, 3), 1), torch=None),
+    "others_slope": rows(s(x(4), pos(4)), s(x(2, 3), pos(2, 3)), torch=None),
     "weighted_backwards": rows(s(x(4), x(4), x(4), 0), torch=None),
     "diff": rows(
         s(x(4)),

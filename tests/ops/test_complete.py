@@ -25,6 +25,7 @@ from tests.ops.checks import (
 from tests.ops.samples import TABLE
 from tests.ops.sampling import is_inplace
 
+FOLDED = "it stands for addmm and t: tests/ops/test_affine.py"
 # Why an operation has no row and stands in no row's graph.
 NO_DERIVATIVE = "PyTorch has no derivative of it: tests/core/situations_engine.py"
 ELSEWHERE = dict.fromkeys(
@@ -41,7 +42,7 @@ ELSEWHERE = dict.fromkeys(
         "unique_values",
     ],
     NO_DERIVATIVE,
-)
+) | {"layer": FOLDED}
 
 # Why an exported function or a method has no row.
 RANDOM = "random: tested against PyTorch's stream of numbers"
