@@ -110,9 +110,12 @@ def bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Ar
     Raises:
         RuntimeError: for an ``input`` or a ``target`` outside [0, 1].
     """
-    for name, values in (("input", input), ("target", target)):
-        if not ((values >= 0) & (values <= 1)).all():
-            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+    shares = [(values >= 0) & (values <= 1) for values in (input, target)]
+    if not (shares[0].all() and shares[1].all()):
+        # PyTorch looks at them element by element, at the input first.
+        first, second = ((*share.reshape(-1), False).index(False) for share in shares)
+        name = "input" if first <= second else "target"
+        raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     floor = input.dtype.type(-100)
     yes, no = np.maximum(np.log(input), floor), np.maximum(np.log1p(-input), floor)
     values = (target - 1) * no - target * yes

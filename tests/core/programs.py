@@ -267,7 +267,8 @@ def difference(a: Any, b: Any, where: str = "", through: float = 0.0) -> str | N
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         same = a.dtype == b.dtype and a.shape == b.shape and close(a, b, through)
         return None if same else f"{where}: {told(a)} but {told(b)}"
-    return None if type(a) is type(b) and a == b else f"{where}: {told(a)} but {told(b)}"
+    apart = isinstance(a, (list, tuple)) or type(a) is not type(b)  # lists of several lengths
+    return f"{where}: {told(a)} but {told(b)}" if apart or a != b else None
 
 
 def close(a: np.ndarray, b: np.ndarray, least: float = 0.0) -> bool:
