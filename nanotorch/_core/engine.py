@@ -229,18 +229,20 @@ class Sweep:
         cls,
         root: Edge,
         freed: FreedValues | None,
-        waiting: dict[Node, list[Any]],
-        leaves: dict[Node, list[Any]],
+        waiting: dict[Node, Any],
+        leaves: dict[Node, Any],
         done: float,
     ) -> "Sweep":
         """The sweep that `quick` has begun, in the state that this one would be in.
 
         Args:
-            waiting, leaves: what has arrived at nodes and accumulators.
+            waiting, leaves: what has arrived at nodes, as a list where they may have several
+                outputs, and at accumulators.
             done: the nodes with a higher sequence number have run.
         """
         self = cls([(root, None)], freed, False)
-        self.waiting = {**waiting, **leaves}
+        found = {**waiting, **leaves}
+        self.waiting = {n: held if n.multi else [held, False] for n, held in found.items()}
         for held in self.waiting.values():
             for k in range(0, len(held), 2):
                 held[k] = to_write(held[k])

@@ -6,10 +6,6 @@ if TYPE_CHECKING:
     from nanotorch._core.op import Op
 
 
-# Whose formulas are arithmetic that single numbers do in a fraction of an array's time.
-SCALAR = {"mul", "div", "pow_number", "squared_error"}
-
-
 def unpack(o: "Op", name: str, kind: str, *, graph: bool) -> list[str]:
     """Open one saved value, if its memory is at the version that was saved."""
     if kind == "out" and graph:
@@ -27,7 +23,7 @@ def unpack(o: "Op", name: str, kind: str, *, graph: bool) -> list[str]:
             f"{name} = {opened} if _tensor._cell[0] == _version else "
             f"unpack_input({name}, node, {graph})",
         ]
-    if not graph and kind != "aux" and o.name in SCALAR:
+    if not graph and kind != "aux" and o.arithmetic:
         lines.append(f"if g.__class__ is not ndarray and not {name}.ndim: {name} = {name}[()]")
     if kind != "aux" and o.cast and len(o.inputs) > 1:  # as the kernel saw it
         held, cast = (f"{name}._array", "_cast") if graph else (name, "astype")

@@ -33,6 +33,8 @@ class Options:
         wide: the kernel takes numbers of half precision in single, and its result is rounded
             once; formulas take them so, too.
         one_step: formulas do at most one operation, and take numbers of half precision as they are.
+        arithmetic: formulas are arithmetic, which takes an array without dimensions longer than
+            a number.
         unrounded: operands that beside half precision keep their digits in single, if they are
             Python numbers or have no dimensions.
         refuse_bool: the error for a bool tensor beside an operand of another dtype.
@@ -59,6 +61,7 @@ class Options:
     cast: str | None = None
     wide: bool = False
     one_step: bool = False
+    arithmetic: bool = False
     unrounded: tuple[str, ...] = ()
     refuse_bool: str | None = None
     unfold: "Callable[[Any], None] | None" = None

@@ -92,19 +92,13 @@ def sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
         watched = True
     except BaseException:
         # Leaves that were done by now have their gradients, as if each had been served at once.
-        instead(root, freed, waiting, leaves, node._sequence).catch_up()
+        Sweep.instead(root, freed, waiting, leaves, node._sequence).catch_up()
         raise
     if following is None and not watched:
         del new, grads, g  # a leaf takes over what nobody else holds
         settle(leaves, lent)
     else:
-        instead(root, freed, waiting, leaves, node._sequence - (node not in waiting)).run()
-
-
-def instead(root: Edge, freed: Any, waiting: dict[Any, Any], leaves: Any, done: float) -> Sweep:
-    """`Sweep.instead`, with what waits as it has it."""
-    held = {n: g if n.multi else [g, False] for n, g in waiting.items()}
-    return Sweep.instead(root, freed, held, {n: [g, False] for n, g in leaves.items()}, done)
+        Sweep.instead(root, freed, waiting, leaves, node._sequence - (node not in waiting)).run()
 
 
 def start_of(target: Any, number: int, g: Any) -> list[Any]:

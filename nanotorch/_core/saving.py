@@ -29,7 +29,7 @@ observers: list[object] = []
 
 
 @contextmanager
-def unfolded() -> Iterator[None]:
+def one_node_each() -> Iterator[None]:
     """Make a node for every operation in the block, none that stands for several."""
     looking = object()
     observers.append(looking)

@@ -140,6 +140,7 @@ def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
     dunder="mul",
     inplace=True,
     unrounded=("input", "other"),
+    arithmetic=True,
 )
 def mul(input: Array, other: Array) -> Array:
     """``input * other``, broadcasting."""

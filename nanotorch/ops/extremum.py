@@ -218,6 +218,22 @@ def min_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     return choose(input, dim, keepdim, np.argmin, "min")
 
 
+def second_operand(name: str, dim: Any, keepdim: bool, other: Any) -> Any:
+    """The tensor to compare with, by its own name or in the place of ``dim``; None without one.
+
+    Raises:
+        TypeError: for a dimension besides, or ``keepdim`` without either.
+    """
+    if isinstance(dim, Tensor) and other is None:
+        other, dim = dim, NOT_GIVEN
+    if other is not None:
+        if dim is not NOT_GIVEN or keepdim is not NOT_KEPT:
+            raise twice(name, "other")
+    elif dim is NOT_GIVEN and keepdim is not NOT_KEPT:
+        raise lacking(name, "dim")
+    return other
+
+
 @method
 def max(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, other: Any = None) -> Any:
     """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it.
@@ -228,15 +244,10 @@ def max(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, other: An
     Raises:
         RuntimeError, IndexError: where there is no element.
     """
-    if isinstance(dim, Tensor) and other is None:
-        other, dim = dim, NOT_GIVEN
-    if other is not None:
-        if dim is not NOT_GIVEN or keepdim is not NOT_KEPT:
-            raise twice("max", "other")
-        return maximum(input, other)
+    second = second_operand("max", dim, keepdim, other)
+    if second is not None:
+        return maximum(input, second)
     if dim is NOT_GIVEN:
-        if keepdim is not NOT_KEPT:
-            raise lacking("max", "dim")
         return max_all(input)
     return max_result(max_along(input, normal_dim(dim, input.ndim), keepdim))
 
@@ -251,15 +262,10 @@ def min(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, other: An
     Raises:
         RuntimeError, IndexError: where there is no element.
     """
-    if isinstance(dim, Tensor) and other is None:
-        other, dim = dim, NOT_GIVEN
-    if other is not None:
-        if dim is not NOT_GIVEN or keepdim is not NOT_KEPT:
-            raise twice("min", "other")
-        return minimum(input, other)
+    second = second_operand("min", dim, keepdim, other)
+    if second is not None:
+        return minimum(input, second)
     if dim is NOT_GIVEN:
-        if keepdim is not NOT_KEPT:
-            raise lacking("min", "dim")
         return min_all(input)
     return min_result(min_along(input, normal_dim(dim, input.ndim), keepdim))
 

@@ -221,6 +221,15 @@ def as_source(src: Any, kind: np.dtype, index: Tensor) -> Tensor:
     return wrap(np.array(number_in(src if index._array.size else 0, kind)))
 
 
+def one_source(name: str, src: Any, value: Any) -> Any:
+    """What to write, which has two names."""
+    if value is None:
+        return src
+    if src is not None:
+        raise twice(name, "src")
+    return value
+
+
 @method
 def scatter(
     input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None,
@@ -235,10 +244,7 @@ def scatter(
     Raises:
         RuntimeError: for an index out of range or too large.
     """
-    if value is not None:
-        if src is not None:
-            raise twice("scatter", "src")
-        src = value
+    src = one_source("scatter", src, value)
     if reduce is not None:
         return scatter_combined(
             input, dim, index, as_source(src, input._array.dtype, index), reduce
@@ -253,10 +259,7 @@ def scatter_(
     reduce: str | None = None,
 ) -> Tensor:  # fmt: skip
     """In-place `scatter`."""
-    if value is not None:
-        if src is not None:
-            raise twice("scatter_", "src")
-        src = value
+    src = one_source("scatter_", src, value)
     if reduce is not None:
         source = as_source(src, self._array.dtype, index)
         return scatter_combined_in_place(self, dim, index, source, reduce)

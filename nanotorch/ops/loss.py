@@ -63,6 +63,7 @@ def square_slope(g: Any, operand: Any, other: Any, reduction: str) -> Any:
     public=False,
     node="MseLossBackward0",
     batch=per_sample,
+    arithmetic=True,
 )
 def squared_error(input: Array, target: Array, reduction: str) -> Array:
     """``(input - target) ** 2``; both of one shape."""

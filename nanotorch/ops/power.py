@@ -24,6 +24,7 @@ from nanotorch.ops.hidden import inplace_form
     method=False,
     public=False,
     node="PowBackward0",
+    arithmetic=True,
 )
 def pow_number(input: Array, exponent: float) -> Array:
     """``input ** exponent`` for a Python number, which PyTorch computes apart."""

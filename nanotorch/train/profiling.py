@@ -11,7 +11,7 @@ from typing import Any
 
 import nanotorch as torch
 from nanotorch import nn, optim
-from nanotorch._core.saving import unfolded
+from nanotorch._core.saving import one_node_each
 
 from .report import aligned
 from .step import searches
@@ -114,7 +114,7 @@ class OperationProfile:
         self._lost, start = 0.0, time.perf_counter()
         sys.setprofile(self._see)
         try:
-            with unfolded():
+            with one_node_each():
                 yield
         finally:
             sys.setprofile(None)

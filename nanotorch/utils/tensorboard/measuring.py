@@ -16,7 +16,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from nanotorch._core.graph import Node
-from nanotorch._core.saving import unfolded
+from nanotorch._core.saving import one_node_each
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.views import edge_of
 
@@ -106,7 +106,7 @@ def measuring(into: Measurements, outermost: CodeType | None) -> Iterator[None]:
 
     sys.setprofile(profile)
     try:
-        with unfolded():
+        with one_node_each():
             yield
     finally:
         sys.setprofile(before)
