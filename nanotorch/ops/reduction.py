@@ -1,5 +1,6 @@
 """Reductions: over all dimensions, or over those given by ``dim``."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -246,7 +247,7 @@ def check_own_dtype(tensor: Tensor, dtype: DType | None) -> None:
         )
 
 
-STRETCH = 1 << 14  # numbers of double precision that stay near a processor
+STRETCH = 1 << 15  # numbers of double precision that stay near a processor
 
 
 def accumulated(function: np.ufunc, input: Array, dim: int, kind: np.dtype) -> Array:
@@ -259,24 +260,49 @@ def accumulated(function: np.ufunc, input: Array, dim: int, kind: np.dtype) -> A
         raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
     if kind.kind != "f" or kind == DOUBLE:
         return function.accumulate(input, dim, kind)
-    if input.size <= STRETCH:
+    if input.size <= STRETCH >> 1:
         return function.accumulate(input.astype(DOUBLE), dim).astype(kind)
     size, row = input.shape[dim], math.prod(input.shape[dim + 1 :])
     source = np.ascontiguousarray(input).reshape(-1, size, row)
     out = np.empty(source.shape, kind)
     many = max(1, STRETCH // (size * row))
-    step = max(1, STRETCH // (many * row))
-    last = np.empty(0)
+    step = max(4, STRETCH // (many * row) // 4 * 4)
+    # Where NumPy accumulates, each element waits for the one before it: long rows go side by side,
+    # and very short ones lie apart, as the loops inside NumPy run along the last dimension.
+    side_by_side = many * row >= 512 or size < 16
+    apart, last = row < 16 and not side_by_side, np.empty(0)
     for first in range(0, len(source), many):
         for start in range(0, size, step):
             part = np.s_[first : first + many, start : start + step]
-            held = source[part].astype(DOUBLE)
+            if apart:
+                held = np.moveaxis(source[part].swapaxes(1, 2).astype(DOUBLE, order="C"), 2, 0)
+            else:
+                held = source[part].astype(DOUBLE).swapaxes(0, 1)
             if start:
-                function(held[:, 0], last, out=held[:, 0])
-            if held.shape[1] > 1:
-                function.accumulate(held, 1, out=held)
-            last, out[part] = held[:, -1], held
+                function(held[0], last, out=held[0])
+            accumulate_rows(function, held, side_by_side)
+            last = held[-1]
+            for j in range(row) if apart else [slice(None)]:
+                out[part][..., j] = held[..., j].swapaxes(0, 1)
     return out.reshape(input.shape)
+
+
+def accumulate_rows(function: np.ufunc, held: Array, side_by_side: bool) -> None:
+    """Running sums or products in place along the first dimension of 3."""
+    if side_by_side:
+        for before, after in itertools.pairwise(held):
+            function(before, after, out=after)
+        return
+    even = len(held) - len(held) % 4 if function is np.add else 0  # products may overflow in parts
+    if even:
+        strips = [held[i:even:4] for i in range(4)]
+        for before, strip in itertools.pairwise(strips):
+            np.add(before, strip, out=strip)
+        ends = np.add.accumulate(strips[-1][:-1])
+        for strip in strips:
+            strip[1:] += ends
+    rest = held[max(even - 1, 0) :]
+    function.accumulate(rest, 0, out=rest)
 
 
 @op(input=lambda g, dim: cumsum_along(g, dim), method=False, public=False)

@@ -97,16 +97,32 @@ def test_deviations_beyond_the_squares_of_single_precision() -> None:
 
 @pytest.mark.parametrize("name", ["cumsum", "cumprod", "logcumsumexp"])
 @pytest.mark.parametrize(
-    ("shape", "dim"), [((60_000, 2), 0), ((3, 20_000), 1), ((5, 70, 300), 1), ((90, 400), 1)]
+    ("shape", "dim"),
+    [
+        *[((60_000, 2), 0), ((3, 20_000), 1), ((5, 70, 300), 1), ((90, 400), 1)],
+        *[((70_001,), 0), ((4_001, 20), 0), ((20_000, 3), 1), ((2, 7_003, 3), 1), ((2, 40_000), 0)],
+    ],
 )
 def test_running_sums_are_added_in_double(name: str, shape: tuple[int, ...], dim: int) -> None:
-    x = torch.full(shape, 1.0001 if name == "cumprod" else 0.1)
+    x = torch.rand(shape, generator=torch.Generator().manual_seed(0))
+    x = 1 + x / 2**13 if name == "cumprod" else x + 0.1
     found, exact = getattr(x, name)(dim), getattr(x.double(), name)(dim)
     assert ((found.double() - exact).abs() / exact).max().item() <= 1.01 * HALF_UNIT
     leaf = x.clone().requires_grad_()
     leaf.cumsum(dim).backward(x)
     expected = x.double().flip(dim).cumsum(dim).flip(dim)
     assert ((leaf.grad.double() - expected).abs() / expected).max().item() <= 1.01 * HALF_UNIT
+
+
+def test_running_values_that_are_not_finite_reach_what_follows() -> None:
+    x = torch.ones(40_000)
+    x[20_001], x[30_002] = math.inf, -math.inf
+    found = x.cumsum(0)
+    assert torch.equal(found[:20_001], torch.arange(1.0, 20_002))
+    assert (found[20_001:30_002] == math.inf).all()
+    assert found[30_002:].isnan().all()
+    x[0], x[1:] = 0, 1e38  # parts of these products overflow in double
+    assert (x.cumprod(0) == 0).all()
 
 
 @pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.binary_cross_entropy])
