@@ -50,8 +50,8 @@ class StopWhenNotFinite(Callback):
 class StopOnSignal(Callback):
     """Lets Ctrl-C and SIGTERM end the run after the present step; a second one ends it at once.
 
-    Used in a `with` statement. In its block, but outside of the loop, where there is no step to
-    wait for, the first signal raises `KeyboardInterrupt`.
+    Used in a `with` statement. In its block, but not between `on_start` and `on_end`, where there
+    is no step to wait for, the first signal raises `KeyboardInterrupt`.
     """
 
     def __init__(self) -> None:

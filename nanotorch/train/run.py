@@ -184,6 +184,7 @@ class Run:
         recorder = Recorder(self._directory, self._config.log.tensorboard, resumed)
         loop = self.make_loop(recorder)
         with ExitStack() as stack:
+            self._signals.on_start(loop)  # they wait: half a run could not be gone on with
             self._begin()
             recorder.begin()
             stack.callback(recorder.close)

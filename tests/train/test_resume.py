@@ -275,6 +275,27 @@ def test_an_interrupted_run_goes_on(
 
 
 @posix
+@pytest.mark.parametrize("name", ["run.json", "config.yaml", "latest.txt", "preprocessing.json"])
+def test_a_run_that_is_interrupted_as_it_begins_is_the_latest(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = finished(REGRESSION, [])
+    replace = Path.replace
+
+    def interrupted(self: Path, target: Path) -> Path:
+        if target.name == name:
+            os.kill(os.getpid(), signal.SIGINT)
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", interrupted)
+        assert main(["--config", "x.yaml", EVERY_STEP]) == 130
+    (begun,) = set(Path("runs/x").iterdir()) - {whole.directory}
+    assert resume("latest").directory == begun
+    assert left_by(begun) == left_by(whole.directory)
+
+
+@posix
 def test_a_second_signal_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     step = Minimization.step
 
