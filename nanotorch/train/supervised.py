@@ -1,6 +1,6 @@
 """Regression, classification and text: a model is fitted to samples."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ from .events import TensorBoardEvents
 from .experiment import Report
 from .figures import predicted_plots, recall_curves
 from .fitting import Fitting
-from .kinds import Characters, Kind, ManyClasses, Numbers, TwoClasses, weighing
+from .kinds import MOST_SHOWN, Characters, Kind, ManyClasses, Numbers, TwoClasses, weighing
 from .loop import Callback
 from .plots import Plot, Records, loss_curves
-from .problems import ConfigError, Origins
+from .problems import ConfigError, Origins, quoted
 from .reading import Component
 from .recorder import Recorder
 from .report import least_squares_text, metrics_table
@@ -126,6 +126,7 @@ class Supervised(Fitting):
             [
                 f"{self.config.experiment} of {target} from {features}, {data.source}",
                 f"samples: {sizes}",
+                *(() if isinstance(self.kind, Characters) else lacking(dataset)),
                 f"{self.config.loss.name}, {self.config.optimizer.name}",
                 "",
                 summary(*self.graph()),
@@ -174,6 +175,17 @@ class Supervised(Fitting):
         if details := self.kind.details(self.predict(samples.x), samples.y, self.dataset):
             text += f"\n\n{part} samples\n{details}"
         return Report(text, results, results["train/loss"])
+
+
+def lacking(dataset: Dataset) -> Iterator[str]:
+    """Yield warnings of parts without samples of some classes, as of one with a single sample."""
+    classes = dataset.classes or ()
+    for name, part in dataset.parts.items():
+        absent = [classes[index] for index in np.setdiff1d(np.arange(len(classes)), part.y)]
+        if len(part) and absent:
+            more = ", ..." * (len(absent) > MOST_SHOWN)
+            shown = ", ".join(map(quoted, absent[:MOST_SHOWN]))
+            yield f"warning: the {name} part has no sample of class {shown}{more}"
 
 
 def kind_of(config: TrainedConfig) -> Kind:

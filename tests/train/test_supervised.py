@@ -187,6 +187,21 @@ def test_what_will_be_done_is_described() -> None:
     ]
 
 
+@pytest.mark.parametrize("stratify", ["true", "false"])
+def test_a_class_of_one_sample_is_told_of(stratify: str) -> None:
+    table = "a,b,y\n" + "".join(f"{i},{i * i % 7},{'uv'[i % 2]}\n" for i in range(20)) + "9,9,w\n"
+    text = CLASSIFICATION.replace("generator: {name: moons, samples: 40}", "csv: table.csv")
+    layers = "model.layers=[{name: Linear, out_features: 3}]"
+    more = ("data.target=y", "loss=CrossEntropyLoss", layers, f"data.stratify={stratify}")
+    write_example(Path(), text, table)
+    loaded = load_config("x.yaml", more)
+    lines = Supervised(loaded.config, loaded.origins).describe().splitlines()
+    warnings = [line for line in lines if line.startswith("warning: ")]
+    assert warnings == [
+        f"warning: the {name} part has no sample of class 'w'" for name in ("validation", "test")
+    ]
+
+
 @pytest.mark.parametrize("size", [1, 13])
 def test_batch_normalization_needs_two_samples(size: int) -> None:
     layers = "model.layers=[BatchNorm1d, {name: Linear, out_features: 1}]"
