@@ -10,6 +10,7 @@ from .dump import dump_config
 from .imports import add_option, call_again, import_components
 from .json_schema import schema_text
 from .load import load_config
+from .options import Parser
 from .problems import ConfigError, named
 from .rate_finder import find_rate, rate_text
 from .rehearsal import rehearse
@@ -38,12 +39,7 @@ is to be resumed, 130 interrupted by Ctrl-C and 143 by SIGTERM, after a checkpoi
 
 def parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description="Train what a YAML file describes.",
-        epilog=EXAMPLES.replace("PROGRAM", program),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser(program, "Train what a YAML file describes.", EXAMPLES)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--config", metavar="FILE", help="the YAML file")
     source.add_argument(

@@ -10,6 +10,7 @@ import numpy as np
 from nanotorch.serialization.files import naming
 
 from .checkpoint import CheckpointError
+from .options import Parser
 from .outcomes import (
     Outcome,
     chosen_metrics,
@@ -42,11 +43,8 @@ MOST_SHOWN = 5
 
 def parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description="Show runs side by side: where they differ, and what came of them.",
-        epilog=EXAMPLES.replace("PROGRAM", program),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = Parser(
+        program, "Show runs side by side: where they differ, and what came of them.", EXAMPLES
     )
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or a directory of runs")
     parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")

@@ -63,7 +63,7 @@ def blamed_on_overrides(
     reader = Reader()
     reader.read(written, Config, "")
     if not reader.problems:
-        message = "without this the file is right"
+        message = "the file alone is right; this makes the mistakes above"
         yield Problem(Place(source=f"command line: {' '.join(overrides)}"), "", message)
 
 

@@ -22,6 +22,7 @@ from .checkpoint import CheckpointError
 from .csv_file import MISSING, CsvFile, read_csv
 from .imports import add_option, import_components
 from .kinds import Characters
+from .options import Parser
 from .preprocessing import Column
 from .problems import ConfigError, Place, Problem, named, quoted
 from .streams import patient_streams
@@ -40,12 +41,7 @@ trained on; where it has the target as well, the metrics are told. Exit codes: 0
 
 def parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description="Let the model of a finished run predict.",
-        epilog=EXAMPLES.replace("PROGRAM", program),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser(program, "Let the model of a finished run predict.", EXAMPLES)
     parser.add_argument("run", metavar="RUN", help="the directory of a run, or 'latest'")
     parser.add_argument("input", nargs="?", metavar="FILE", help="a .csv, .npy or .npz file")
     parser.add_argument("--output", metavar="FILE", help="where the table goes; shown if left out")
@@ -106,6 +102,9 @@ def run(options: argparse.Namespace) -> None:
         told = ~np.isnan(targets)
         found = trained.kind.measure(outputs[told], targets[told])
         said = ", ".join(f"{name} {value:.4f}" for name, value in found.items())
+        undefined = [name for name, value in found.items() if np.isnan(value)]
+        if undefined and len(np.unique(targets[told])) == 1:
+            said += f"; {', '.join(undefined)} takes targets that differ, and these are all alike"
         noun = "row" if told.sum() == 1 else "rows"
         only = "" if told.all() else f"the {told.sum()} {noun} with a target: "
         print(f"{only}{said}", file=sys.stderr)

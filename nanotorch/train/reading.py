@@ -19,6 +19,7 @@ from .tree import Entry, Items, Scalar, Table, Tree
 
 INVALID = object()
 """What stands for a value whose problem has been noted."""
+NOT_FINITE = ("nan", "inf", "infinity")
 SURE = 0.8
 """How alike a name must be to a known one for its arguments to be checked as that one's."""
 
@@ -293,6 +294,8 @@ class Reader:
         if not isinstance(tree, Scalar):
             return self._expected(tree, hint, path)
         value = tree.value
+        if hint is float and isinstance(value, str) and value.lstrip("+-").lower() in NOT_FINITE:
+            value = float(value)  # a number to everybody but YAML
         # A boolean is an integer to Python, which is never what a file means.
         if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
             if math.isnan(value) or abs(value) > 1e300:

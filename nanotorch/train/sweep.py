@@ -23,6 +23,7 @@ from .axes import combinations, parse_axis, refusal
 from .callbacks import INTERRUPTED
 from .imports import add_option, as_options, import_components
 from .load import load_config, run_name
+from .options import Parser
 from .outcomes import Outcome, chosen_metrics, favourite, ranked, read_outcome, rows, table
 from .problems import ConfigError, named
 from .report import duration
@@ -56,11 +57,8 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 
 def parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description="Train what a YAML file describes, over and over with other settings.",
-        epilog=EXAMPLES.replace("PROGRAM", program),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = Parser(
+        program, "Train what a YAML file describes, over and over with other settings.", EXAMPLES
     )
     parser.add_argument("--config", metavar="FILE", required=True, help="the YAML file")
     parser.add_argument("settings", nargs="+", metavar="key=values", help="what is varied, and how")

@@ -135,6 +135,8 @@ REGRESSION_ERRORS = {
     # Values.
     ("lr: 0.1", "lr: .nan"): "x.yaml:9:28: optimizer.lr: must be a finite number, got nan",
     ("lr: 0.1", "lr: -.inf"): "x.yaml:9:28: optimizer.lr: must be a finite number, got -inf",
+    ("lr: 0.1", "lr: nan"): "x.yaml:9:28: optimizer.lr: must be a finite number, got nan",
+    ("lr: 0.1", "lr: -Infinity"): "x.yaml:9:28: optimizer.lr: must be a finite number, got -inf",
     ("lr: 0.1", "lr: 1e999"): "x.yaml:9:28: optimizer.lr: must be a finite number, got inf",
     ("epochs: 2", "epochs: 0"): "x.yaml:10:17: train.epochs: must be at least 1, got 0",
     ("experiment:", "seed: -1\nexperiment:"): "x.yaml:1:7: seed: must be at least 0, got -1",
@@ -364,7 +366,8 @@ def test_overrides_are_blamed_for_what_they_make_wrong_elsewhere() -> None:
     assert refusal(REGRESSION, "experiment=classification", "seed=1").splitlines() == [
         "x.yaml:8:14: loss.name: a classification takes BCEWithLogitsLoss or BCELoss or "
         "CrossEntropyLoss or NLLLoss",
-        "command line: experiment=classification seed=1: without this the file is right",
+        "command line: experiment=classification seed=1: the file alone is right; this makes the "
+        "mistakes above",
     ]
     wrong = REGRESSION.replace("epochs: 2", "epochs: x")
-    assert "without this" not in refusal(wrong, "experiment=classification")
+    assert "the file alone" not in refusal(wrong, "experiment=classification")

@@ -47,6 +47,17 @@ def test_numbers_are_the_training_model_s(capsys: pytest.CaptureFixture[str]) ->
         assert float(row[0]) == pytest.approx((weight @ x + bias).item(), rel=1e-5)
 
 
+def test_what_targets_that_are_all_alike_leave_undefined_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = "data={csv: table.csv, target: y, positive: 'yes', categorical: [town], missing: mean}"
+    trained(CLASSIFICATION, TABLE, data)
+    for rows, told in (("1,A,yes\n2,B,yes\n", True), ("1,A,yes\n2,B,no\n", False)):
+        Path("new.csv").write_text(f"size,town,y\n{rows}", "utf-8")
+        errors = predicted(capsys, "latest", "new.csv")[1]
+        assert ("; auc takes targets that differ, and these are all alike\n" in errors) == told
+
+
 def test_classes_names_and_missing_cells(capsys: pytest.CaptureFixture[str]) -> None:
     data = "data={csv: table.csv, target: y, positive: yes, categorical: [town], missing: mean}"
     directory = trained(CLASSIFICATION, TABLE, data.replace("yes", "'yes'"))
