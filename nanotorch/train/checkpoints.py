@@ -230,6 +230,10 @@ def own_state(path: Path, identity: str) -> Any:
         raise CheckpointError(path, "is of a step before the first")
     if step_of(path) not in (-1, loop["step"]):
         raise CheckpointError(path, f"is of step {loop['step']}")
+    fewest = loop["epoch"] - 1 + (loop["position"] or 1)  # one in each epoch before
+    if fewest > loop["step"] or (loop["epoch"] == 0) != (loop["step"] == 0):
+        begun = f"{loop['position']} steps into epoch" if loop["position"] else "of epoch"
+        raise CheckpointError(path, f"is of step {loop['step']}, and {begun} {loop['epoch']}")
     if not 0 <= state["seconds"] < math.inf:
         raise CheckpointError(path, f"is of a run that has taken {state['seconds']} seconds")
     if state["run"] != identity:

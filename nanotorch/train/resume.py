@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch import optim
 from nanotorch.serialization.files import contents
 
 from .checkpoint import UNFIT, CheckpointError
-from .checkpoints import DIRECTORY, newest_state, own_state
+from .checkpoints import DIRECTORY, LoopState, newest_state, own_state
 from .experiment import Experiment
 from .imports import as_options, imported
 from .load import LoadedConfig, load_config
@@ -74,7 +75,7 @@ def resume(
         check_data(values["data"], checksums(experiment))
         state = own_state(chosen, values["id"]) if chosen else newest(directory, values["id"])
         if "task" in state:
-            load(experiment, state["task"], state["loop"]["position"] or 0, chosen or directory)
+            load(experiment, state["task"], state["loop"], chosen or directory)
         if (taken := state["loop"]["step"]) > experiment.steps:
             raise CheckpointError(
                 directory,
@@ -199,8 +200,8 @@ def check_data(before: dict[str, str], present: dict[str, str]) -> None:
 
 
 @np.errstate(all="ignore")
-def load(experiment: Experiment, state: Any, position: int, source: Path) -> None:
-    """Let an experiment go on from a state within an epoch.
+def load(experiment: Experiment, state: Any, loop: LoopState, source: Path) -> None:
+    """Let an experiment go on from its state.
 
     Loaders and optimizers use what they are given only when they go on, so a step is tried first.
 
@@ -209,12 +210,31 @@ def load(experiment: Experiment, state: Any, position: int, source: Path) -> Non
     """
     try:
         experiment.load_training_state(copy.deepcopy(state))
-        starts = (position, 0)  # the last batch of the epoch may have been taken
+        starts = (loop["position"] or 0, 0)  # the last batch of the epoch may have been taken
         for batch in chain.from_iterable(experiment.batches(start) for start in starts):
             experiment.plain_step(batch)
             break
+        if loop["step"]:
+            check_kept(state["optimizer"], experiment)
         experiment.load_training_state(state)
     except KeyError as error:
         raise CheckpointError(source, f"does not fit this configuration: no {error}") from None
     except UNFIT as error:
         raise CheckpointError(source, f"does not fit this configuration: {error}") from None
+
+
+def check_kept(state: Any, experiment: Experiment) -> None:
+    """Refuse an optimizer's state that lacks what each step keeps: most would begin it anew.
+
+    Raises:
+        ValueError: if it does, naming one.
+    """
+    tried = experiment.training_state()["optimizer"]
+    searching = isinstance(experiment.optimizer, optim.LBFGS)
+    if searching or imported or tried["began"] != state["began"]:
+        return  # what is kept may differ from step to step
+    kept = state["state"]["state"]
+    for index, entry in tried["state"]["state"].items():
+        for name in entry:
+            if kept.get(index, {}).get(name) is None:
+                raise ValueError(f"the optimizer has lost the {name} of parameter {index}")

@@ -246,6 +246,25 @@ def test_a_checkpoint_of_another_step_than_its_name_says_is_refused(whole: Path)
     assert codes_of_forgeries(whole, ("loop", "step"), [0, 1, 6, 8]) == [2] * 4
 
 
+def test_a_checkpoint_of_an_epoch_that_cannot_be_is_refused(whole: Path) -> None:
+    write_example(Path())
+    assert codes_of_forgeries(whole, ("loop", "epoch"), [0, 6, 8, 10**6]) == [2] * 4
+    assert codes_of_forgeries(whole, ("loop", "position"), [7, 10**6]) == [2] * 2
+
+
+@pytest.mark.parametrize("name", ["SGD", "RMSprop"])
+def test_a_momentum_that_is_lost_is_refused(name: str) -> None:
+    path = write_example(Path())
+    more = [f"optimizer={{name: {name}, lr: 0.1, momentum: 0.9}}", "checkpoint.seconds=0"]
+    run = train(load_config(path, more)).directory
+    record = json.loads((run / "run.json").read_bytes())
+    (run / "run.json").write_text(json.dumps(record | {"status": "running"}), "utf-8")
+    (run / "checkpoints/step-00000008.safetensors").unlink()
+    keys: tuple[Any, ...] = ("task", "optimizer", "state", "state", 1)
+    assert codes_of_forgeries(run, keys, [MISSING, {}]) == [2, 2]
+    assert codes_of_forgeries(run, (*keys, "momentum_buffer"), [MISSING, None]) == [2, 2]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(8))
 def test_whatever_is_in_a_place_of_a_state_there_is_an_answer(share: int, whole: Path) -> None:
