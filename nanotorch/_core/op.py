@@ -53,6 +53,9 @@ PUBLIC: dict[str, Callable[..., Any]] = {}  # what `nanotorch` exports of them
 OUT = Argument(annotation=None, default=None, keyword_only=True)
 OPTIONAL = Array | None
 INPUTS = {Array, Arrays, OPTIONAL}  # annotations
+SAVED_AS = {"input": "self", "out": "result"}  # where PyTorch has another name
+SIZES = {"shape": "sym_sizes", "strides": "sym_strides"}
+RESULTS = ("out", "aux")
 OPERANDS = (Tensor, bool, int, float, np.generic)  # what operators accept beside a tensor
 
 
@@ -90,8 +93,9 @@ class OpNode(Node):
         return self._name
 
     def __dir__(self) -> list[str]:
-        names = [{"input": "self", "out": "result"}.get(n, n) for n, _ in self.op.recipe]
-        return [*super().__dir__(), *(f"_saved_{n}" for n in names)]
+        names = super().__dir__()
+        shown = [n for n in names if n[0] != "_" or n[:2] == "__" or n == "_sequence_nr"]
+        return [*shown, *(f"_saved_{saved_as(name, kind)}" for name, kind in self.op.recipe)]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
@@ -205,7 +209,8 @@ class Op(Options):
             for name in needs:
                 if name != "g" and name not in recipe:
                     recipe[name] = self._kind_of(name)
-        return list(recipe.items())
+        # As PyTorch keeps them, which hooks may see: results come last.
+        return sorted(recipe.items(), key=lambda kept: (kept[1] in RESULTS, saved_as(*kept)))
 
     def _kind_of(self, name: str) -> str:
         """What a formula means by a name."""
@@ -227,10 +232,9 @@ class Op(Options):
         return self.results.index(name) if self.results else 0
 
     def saved_value(self, node: OpNode, name: str) -> Any:
-        """What the node keeps under ``name`` (PyTorch's `_saved_<name>`; its `self` is `input`)."""
-        wanted = {"self": "input", "result": "out"}.get(name, name)
+        """What the node keeps under ``name``, its own or PyTorch's."""
         for position, (kept, kind) in enumerate(self.recipe):
-            if kept == wanted:
+            if name in (kept, saved_as(kept, kind)):
                 value = opened(node)[position]
                 if value is None or kind in ("static", "shape", "strides"):
                     return value
@@ -240,6 +244,14 @@ class Op(Options):
                 # A Python number is one tensor for all operations.
                 return wrap(tensor._array.copy()) if tensor._is_number else tensor
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
+
+
+def saved_as(name: str, kind: str) -> str:
+    """PyTorch's name, after `_saved_`, for what formulas ask for by ``name``."""
+    if kind in SIZES:
+        of = name.removesuffix(f"_{kind}")
+        return f"{SAVED_AS.get(of, of)}_{SIZES[kind]}"
+    return SAVED_AS.get(name, name)
 
 
 def default_node_name(name: str) -> str:

@@ -313,7 +313,10 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
     if o.recipe:
         lines.append(f"        node._saved = ({', '.join(saved(o, inplace=inplace))},)")
         keepers = keeping(o)
-        if 0 < len(keepers) < len(names):
+        # Those of a product are kept one for the other; and views that were cut off lead nowhere.
+        needed = [n for needs in o.needs.values() for n in needs if n != "g"]
+        apart = len(names) > 1 and len(set(needed)) == len(needed)
+        if keepers and (apart or len(keepers) < len(names)):
             none = " and ".join(f"e_{n}[0] is None" for n in keepers)
             lines.append(f"        if {none}: node.keeps_values = False")
     lines += ["        " + line for line in attach(o, inplace=inplace)]

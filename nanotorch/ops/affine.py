@@ -279,7 +279,7 @@ def unfold(node: Any) -> None:
         turned._sequence, turned._outputs = node._sequence - 1, ((shape[::-1], kind),)
         turned._edges, edge = (edge,), (turned, 0)
     if isinstance(node._saved, tuple):
-        kept, matrix, mat1 = node._saved
+        matrix, mat1, kept = node._saved
         mat2 = kept and (turned_weight(kept[0], kept[1], matrix, edge), kept[1])
         values = {"mat1": mat1, "mat2": mat2}
         values |= {"mat1_strides": (1, 0), "mat2_strides": (0, 1), "alpha": 1, "beta": 1}

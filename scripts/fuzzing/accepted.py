@@ -259,12 +259,6 @@ SEVERAL = "refused for several reasons, of which another is told"
 # What holds of programs with such a statement; `\Z` stands for the end of the last one.
 OF_STATEMENTS: list[tuple[str, str | None, str | None, str]] = [
     (
-        r"no_grad\(\): t\d+ = [^\n]*\n[^Z]*backward|no_grad\(\): t\d+ = [^Z]*autograd\.grad",
-        None,
-        r"RuntimeError: Trying to backward through the graph a second time .*",
-        "PyTorch saves nothing for a node whose inputs all lead nowhere: views cut off their base",
-    ),
-    (
         r"pow|\*\*",
         r"RuntimeError: one of the variables needed for gradient.*",
         None,

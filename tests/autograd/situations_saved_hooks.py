@@ -49,6 +49,36 @@ def what_is_packed(torch: Any) -> Any:
     ]
 
 
+def in_which_order_values_are_packed(torch: Any) -> Any:
+    def ones(*shape: int) -> Any:
+        return torch.ones(*shape, requires_grad=True)
+
+    column, row, first = ones(2, 1), ones(1, 3), torch.zeros(2, 1, dtype=torch.long)
+    builds: list[Callable[[], Any]] = [
+        lambda: torch.addmm(ones(2, 4), ones(2, 3), ones(3, 4)),
+        lambda: torch.nn.functional.linear(ones(2, 3), ones(4, 3), ones(4)),
+        lambda: torch.addmv(ones(2), ones(2, 3), ones(3)),
+        lambda: torch.addcdiv(ones(1, 1), column, row),
+        lambda: torch.lerp(column, row, ones(2, 3)),
+        lambda: column**row,
+        lambda: torch.atan2(column, row),
+        lambda: torch.hypot(column, row),
+        lambda: torch.dist(column, row),
+        lambda: column / row,
+        lambda: ones(2, 3).gather(1, first),
+        lambda: ones(2, 3).max(1),
+        lambda: torch.nn.functional.conv1d(ones(1, 2, 5), ones(3, 2, 2), ones(3)),
+    ]
+    packed: list[list[Any]] = []
+    for build in builds:
+        packed.append([])
+        with torch.autograd.graph.saved_tensors_hooks(
+            lambda t: (packed[-1].append(tuple(t.shape)), t)[1], same
+        ):
+            build()
+    return packed
+
+
 def nothing_recorded(torch: Any) -> Any:
     seen: list[Any] = []
     x = leaf(torch, 1.0)

@@ -282,6 +282,26 @@ def nodes_of_composed(torch: Any) -> Any:
     return tree(loss.grad_fn)
 
 
+def names_that_a_node_shows(torch: Any) -> Any:
+    x = torch.ones(2, 3, requires_grad=True)
+    nodes = [y.grad_fn for y in (x * x, x.sum(1), x.softmax(1), x.max(1)[0], x.exp())]
+    theirs = ("_raw_saved", "_input_metadata", "_register_hook_dict", "_set_sequence_nr", "__")
+    own = [[n for n in dir(node) if n[0] == "_" and not n.startswith(theirs)] for node in nodes]
+    return [*map(sorted, own), nodes[1]._saved_self_sym_sizes]
+
+
+def a_second_pass_where_no_edge_leads_anywhere(torch: Any) -> Any:
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    with torch.no_grad():
+        view = y[:2]
+    results = [view * view, view @ view, torch.addcmul(view, view, view), view.exp(), view / view]
+    for result in results:
+        result.sum().backward()
+    again = [raised(lambda r=result: r.sum().backward()) for result in results]
+    return [[result.requires_grad for result in results], x.grad, again]
+
+
 def names_of_what_is_saved(torch: Any) -> Any:
     x = torch.tensor([0.5, 2.0], requires_grad=True)
     results = [x.exp(), x * x, x.sin(), x.abs(), x.softmax(0), x.atan2(x), x.tanh(), x + 1]

@@ -94,7 +94,7 @@ def test_what_a_formula_names_is_what_is_kept() -> None:
         ("input_shape",): lambda g, input_shape: g,
     }
     for names, formula in cases.items():
-        assert tuple(n for n, _ in Op(kernel, {"input": formula}).recipe) == names
+        assert {n for n, _ in Op(kernel, {"input": formula}).recipe} == set(names)
     assert not Op(kernel, {"input": lambda g, factor: g}).keeps_values
     assert Op(kernel, {"input": lambda g, other: g}).keeps_values
 

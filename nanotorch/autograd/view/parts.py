@@ -12,7 +12,7 @@ import numpy as np
 
 from nanotorch._core.anomaly import TRACE
 from nanotorch._core.graph import MODIFIED, AccumulateGrad, FreedValues, Node
-from nanotorch._core.op import OpNode
+from nanotorch._core.op import SAVED_AS, OpNode
 from nanotorch._core.tensor import Tensor
 
 BoxKind = Literal["op", "leaf", "saved", "output", "base", "cut"]
@@ -21,7 +21,6 @@ BoxKind = Literal["op", "leaf", "saved", "output", "base", "cut"]
 LinkKind = Literal["flow", "saved", "kept", "view"]
 
 # PyTorch's names for what our declarations call differently.
-PYTORCH_NAMES = {"input": "self", "out": "result"}
 LONGEST_DETAIL = 200
 
 
@@ -156,7 +155,7 @@ def saved_values(node: Node) -> list[tuple[str, Any]]:
         return []
     values = []
     for name, _ in node.op.recipe:
-        known_as = PYTORCH_NAMES.get(name, name)
+        known_as = SAVED_AS.get(name, name)
         if name == "input" and "weight" in node.op.formulas:
             known_as = name  # layers keep their `input` under that name in PyTorch, too
         values.append((known_as, saved_value(node, name)))
