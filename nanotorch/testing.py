@@ -194,7 +194,7 @@ def tensor_problem(actual: Tensor, expected: Tensor, options: Options) -> str | 
     if not actual.ndim:
         return scalar_problem(actual.item(), expected.item(), options, tolerances)
     kind = dtypes.promote_types(actual.dtype, expected.dtype)
-    a, e = actual._array.astype(kind.numpy), expected._array.astype(kind.numpy)
+    a, e = actual._array.astype(kind._numpy), expected._array.astype(kind._numpy)
     matches = is_close(a, e, options, tolerances)
     return None if matches.all() else mismatch(a, e, matches, tolerances)
 

@@ -24,7 +24,7 @@ class AbsentDtype(dtype):
         self.category = 1 if kind == "i" else 2
 
     @property
-    def numpy(self) -> NoReturn:  # type: ignore[override]
+    def _numpy(self) -> NoReturn:  # type: ignore[override]
         """What any use asks for.
 
         Raises:
@@ -32,7 +32,7 @@ class AbsentDtype(dtype):
         """
         raise OutOfScopeError(f"{self!r} is {told(why_not('', self.name) or '')}")
 
-    char = numpy
+    char = _numpy
 
     def __reduce__(self) -> str:  # type: ignore[override]
         return self.name

@@ -14,15 +14,15 @@ Number = bool | int | float
 class dtype(metaclass=Shown):  # noqa: N801 - PyTorch's name
     """The type of a tensor's elements, for example ``float32``; one instance each."""
 
-    __slots__ = ("category", "char", "is_floating_point", "itemsize", "name", "numpy")
+    __slots__ = ("_numpy", "category", "char", "is_floating_point", "itemsize", "name")
     _shown = "torch.dtype"
 
     def __init__(self, name: str, char: str) -> None:
         self.name = name
         self.char = char
-        self.numpy = np.dtype(name)
-        self.itemsize = self.numpy.itemsize
-        self.is_floating_point = self.numpy.kind == "f"
+        self._numpy = np.dtype(name)
+        self.itemsize = self._numpy.itemsize
+        self.is_floating_point = self._numpy.kind == "f"
         self.category = 0 if name == "bool" else 2 if self.is_floating_point else 1
 
     is_complex = False
@@ -30,7 +30,7 @@ class dtype(metaclass=Shown):  # noqa: N801 - PyTorch's name
     @property
     def is_signed(self) -> bool:
         """Whether the type has negative values."""
-        return self.numpy.kind in "if"
+        return self._numpy.kind in "if"
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -55,7 +55,7 @@ float32 = float_ = dtype("float32", "Float")
 float64 = double = dtype("float64", "Double")
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
-OF_NUMPY: dict[Any, dtype] = {d.numpy: d for d in ALL}
+OF_NUMPY: dict[Any, dtype] = {d._numpy: d for d in ALL}
 # And these are the names in error messages that have C's.
 C_NAMES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
@@ -103,7 +103,7 @@ def entered(array: Any) -> Any:
     Raises:
         TypeError: see `of_array`.
     """
-    own = of_array(array).numpy
+    own = of_array(array)._numpy
     return array if array.dtype is own else array.view(own)
 
 
@@ -111,7 +111,7 @@ class _Default:
     """The default floating-point dtype: that of `tensor([1.0])` and of integer division."""
 
     dtype = float32
-    numpy = float32.numpy
+    numpy = float32._numpy
 
 
 default = _Default()
@@ -134,7 +134,7 @@ def set_default_dtype(d: dtype) -> None:
         )
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
-    default.numpy = d.numpy
+    default.numpy = d._numpy
     default.dtype = d
 
 
@@ -179,7 +179,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
         return a
     if a.category != b.category:
         return a if a.category > b.category else b
-    return OF_NUMPY[np.promote_types(a.numpy, b.numpy)]
+    return OF_NUMPY[np.promote_types(a._numpy, b._numpy)]
 
 
 def of_number(value: Number | np.generic) -> dtype:
@@ -306,7 +306,7 @@ class iinfo(_Limits):  # noqa: N801 - PyTorch's name
             )
         if type is bool_:
             raise TypeError("torch.bool is not supported by torch.iinfo")
-        info = np.iinfo(type.numpy)
+        info = np.iinfo(type._numpy)
         self._set(bits=info.bits, min=int(info.min), max=int(info.max), dtype=type.name)
 
 
@@ -335,7 +335,7 @@ class finfo(_Limits):  # noqa: N801 - PyTorch's name
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
                 "'torch.finfo'"
             )
-        info = np.finfo(kind.numpy)
+        info = np.finfo(kind._numpy)
         tiny = float(info.smallest_normal)
         self._set(
             bits=info.bits,

@@ -78,7 +78,7 @@ def promote(
         key = frozenset([(a.dtype, not a.ndim) for a in arrays])
         wanted = COMMON.get(key)
         if wanted is None:
-            wanted = COMMON[key] = dtypes.result_type(arrays).numpy
+            wanted = COMMON[key] = dtypes.result_type(arrays)._numpy
         if to_float and wanted.kind != "f":
             wanted = dtypes.default.numpy
         if wanted != HALF or not o.unrounded:
@@ -100,8 +100,8 @@ def promote(
     kind = dtypes.result_type(held)
     if to_float and not kind.is_floating_point:
         kind = dtypes.default.dtype
-    kinds = [kind.numpy] * len(held)
-    if o.unrounded and kind.numpy == HALF:
+    kinds = [kind._numpy] * len(held)
+    if o.unrounded and kind._numpy == HALF:
         for k, (name, h) in enumerate(zip(o.inputs, held, strict=True)):
             # A tensor without dimensions, only if it comes last.
             if name in o.unrounded and (
@@ -136,7 +136,7 @@ def of_numbers(a: Number, b: Number) -> np.dtype:
         RuntimeError: for one that only an unsigned type holds, unless the other is a float.
     """
     if not (a >= 2**63 or b >= 2**63):
-        return dtypes.of_number(a).numpy
+        return dtypes.of_number(a)._numpy
     for value in (a, b):
         dtypes.refuse_beyond(value)
     large = [isinstance(value, int) and value >= 2**63 for value in (a, b)]
@@ -147,7 +147,7 @@ def of_numbers(a: Number, b: Number) -> np.dtype:
                 for value, unsigned in zip((a, b), large, strict=True)
             )
         )
-    return dtypes.of_number(b if large[0] else a).numpy
+    return dtypes.of_number(b if large[0] else a)._numpy
 
 
 def bare(o: "Op", *arguments: Any, **named: Any) -> Any:

@@ -34,7 +34,7 @@ def between(input: Array, end: Array, weight: Any, form: str) -> Array:
     """The kernel of `lerp`: from the end that is nearer, lest rounding keep it from being met."""
     tensor = isinstance(weight, np.ndarray)
     if tensor and not weight.ndim:
-        kind = dtypes.result_type([input, end, weight]).numpy
+        kind = dtypes.result_type([input, end, weight])._numpy
         input, end = input.astype(kind, copy=False), end.astype(kind, copy=False)
     if input.dtype.kind != "f":
         name = dtypes.of_array(input).char

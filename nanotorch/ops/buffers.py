@@ -73,7 +73,7 @@ def frombuffer(
         )
     if data.readonly:
         warn_once(READ_ONLY)
-    array = np.frombuffer(data, dtype.numpy, max(count, -1), offset)
+    array = np.frombuffer(data, dtype._numpy, max(count, -1), offset)
     if requires_grad:
         require_float(array)
     return wrap(array).requires_grad_(requires_grad)

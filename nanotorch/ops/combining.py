@@ -164,7 +164,7 @@ def triangle_indices(name: str, side: str) -> Any:
         counts = last - first
         ends = np.cumsum(counts)
         columns = np.arange(counts.sum()) + np.repeat(last - ends, counts)
-        indices = np.stack([np.repeat(rows, counts), columns]).astype(kind.numpy)
+        indices = np.stack([np.repeat(rows, counts), columns]).astype(kind._numpy)
         return leaf(indices, False, device, layout)
 
     named(maker, name).__doc__ = f"""The indices of a matrix's {side} triangle, ``(2, number)``.

@@ -27,13 +27,13 @@ def comparison_in_place(name: str, compare: Compared) -> tuple[Any, Any]:
 
     def by_number(input: Array, value: dtypes.Number) -> Array:
         """The comparison with a number, written in place."""
-        kind = dtypes.result_type([input, value]).numpy
+        kind = dtypes.result_type([input, value])._numpy
         return compare(input.astype(kind, copy=False), dtypes.array_of_number(value, kind))
 
     def by_tensor(input: Array, other: Array) -> Array:
         """The comparison with a tensor, written in place."""
         common_shape(input.shape, other.shape)
-        kind = dtypes.result_type([input, other]).numpy
+        kind = dtypes.result_type([input, other])._numpy
         return compare(input.astype(kind, copy=False), other.astype(kind, copy=False))
 
     forms = named(by_number, f"{name}_number"), named(by_tensor, f"{name}_tensor")

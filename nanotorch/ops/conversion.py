@@ -37,7 +37,7 @@ FORMS = (
 )
 def to_copy(input: Array, dtype: DType) -> Array:
     """A copy in a floating-point dtype; the sweep casts its gradient back."""
-    return cast(input, dtype.numpy)
+    return cast(input, dtype._numpy)
 
 
 @under_vmap(wholes)
@@ -45,14 +45,14 @@ def convert(
     input: Tensor, dtype: DType, copy: bool = False, memory_format: Any = preserve_format
 ) -> Tensor:
     """``input`` itself if it has the dtype already, else a copy."""
-    if dtype.numpy == input._array.dtype and not copy:
+    if dtype._numpy == input._array.dtype and not copy:
         return input
     if memory_format is contiguous_format:
         input = contiguous(input)
     if dtype.is_floating_point:
         return to_copy(input, dtype)
     mode.quiet()
-    return wrap(cast(input._array, dtype.numpy))
+    return wrap(cast(input._array, dtype._numpy))
 
 
 def cast(input: Array, kind: np.dtype) -> Array:

@@ -76,7 +76,7 @@ def leaf(
 
 def numpy_dtype(dtype: DType | None) -> np.dtype:
     """The NumPy type of a dtype argument; None stands for the default dtype."""
-    return dtypes.default.numpy if dtype is None else dtypes.as_dtype(dtype).numpy
+    return dtypes.default.numpy if dtype is None else dtypes.as_dtype(dtype)._numpy
 
 
 # From values
@@ -261,7 +261,7 @@ def full(
     if not isinstance(size, (tuple, list)):
         raise refused(size, "tuple of ints")
     value = as_number(fill_value)
-    kind = dtypes.of_number(value).numpy if dtype is None else numpy_dtype(dtype)
+    kind = dtypes.of_number(value)._numpy if dtype is None else numpy_dtype(dtype)
     mode.quiet()
     shape = shape_of("full", (size,))
     return leaf(np.full(shape, number_in(value, kind), kind), requires_grad, device, layout)

@@ -39,7 +39,7 @@ def clamp_numbers(input: Array, min: Number | None, max: Number | None) -> Array
     """`clamp` with limits that are Python numbers or None."""
     if input.dtype.kind != "f":
         limits = [limit for limit in (min, max) if limit is not None]
-        input = input.astype(dtypes.result_type([input, *limits]).numpy, copy=False)
+        input = input.astype(dtypes.result_type([input, *limits])._numpy, copy=False)
         if input.dtype.kind == "b":
             end = "" if len(limits) == 2 else "min_" if max is None else "max_"
             raise NotImplementedError(f"\"clamp_{end}scalar_cpu\" not implemented for 'Bool'")
@@ -116,7 +116,7 @@ def max_share(g: Any, input: Any, min: Any, max: Any) -> Any:
 def clamp_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
     """`clamp` with limits that are tensors, in the dtype of all of them together."""
     limits = [limit for limit in (min, max) if limit is not None]
-    kind = dtypes.result_type([input, *limits]).numpy
+    kind = dtypes.result_type([input, *limits])._numpy
     out = input.astype(kind, copy=False)
     try:
         if min is not None:

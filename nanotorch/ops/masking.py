@@ -85,7 +85,7 @@ def choose(condition: Any, input: Any, other: Any) -> Any:
     held = [x._array if isinstance(x, Tensor) else x for x in pair]
     if isinstance(input, Tensor) and isinstance(other, Tensor) and held[0].dtype == held[1].dtype:
         return where_true(condition, input, other, None)
-    kind = dtypes.result_type(held).numpy
+    kind = dtypes.result_type(held)._numpy
     operands = [
         x if isinstance(x, Tensor) else wrap(np.array(number_or_infinity(x, kind))) for x in pair
     ]

@@ -133,7 +133,7 @@ def ldexp(input: Array, other: Array) -> Array:
     one exponent without dimensions in double, if the result is."""
     common_shape(input.shape, other.shape)
     kind = dtypes.result_type([input, other])
-    common = kind.numpy if kind.is_floating_point else dtypes.default.numpy
+    common = kind._numpy if kind.is_floating_point else dtypes.default.numpy
     own = other.dtype.kind == "f" and (other.ndim or common != np.float64)
     power = np.exp2(other if own else other.astype(common))
     return np.multiply(input.astype(common), power.astype(common))

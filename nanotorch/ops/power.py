@@ -111,7 +111,7 @@ def whole_power(input: Array, exponent: Array) -> Array:
 )
 def pow_base(exponent: Array, input: Any) -> Array:
     """``input ** exponent`` for a Python number ``input``."""
-    exponent = exponent.astype(dtypes.result_type([exponent, input]).numpy, copy=False)
+    exponent = exponent.astype(dtypes.result_type([exponent, input])._numpy, copy=False)
     refuse_bool(exponent, "\"pow\" not implemented for 'Bool'")
     base = number(input, exponent.dtype)
     return whole_power(base, exponent) if exponent.dtype.kind == "i" else np.power(base, exponent)

@@ -67,7 +67,7 @@ def spread(input: Array, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: 
 def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
     """The type of a sum or product: 64-bit for integers and bools."""
     if dtype is not None:
-        return dtypes.as_dtype(dtype).numpy
+        return dtypes.as_dtype(dtype)._numpy
     return input.dtype if input.dtype.kind == "f" else np.dtype(np.int64)
 
 
@@ -174,7 +174,7 @@ def require_mean_dtype(input: Array, dtype: DType | None) -> None:
 def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
     require_mean_dtype(input, dtype)
-    kind = input.dtype if dtype is None else dtypes.as_dtype(dtype).numpy
+    kind = input.dtype if dtype is None else dtypes.as_dtype(dtype)._numpy
     # Half precision alone would not reach far.
     if kind.itemsize == 2:
         return np.true_divide(sum_whole(input.astype(SINGLE)), input.size).astype(kind)
@@ -195,7 +195,7 @@ def mean_along(
 ) -> Array:
     """The mean along dimensions."""
     require_mean_dtype(input, dtype)
-    kind = input.dtype if dtype is None else dtypes.as_dtype(dtype).numpy
+    kind = input.dtype if dtype is None else dtypes.as_dtype(dtype)._numpy
     # Half precision alone would not reach far.
     held = input.astype(SINGLE if kind.itemsize == 2 else kind, copy=False)
     total = sum_over(held, dim, keepdim)

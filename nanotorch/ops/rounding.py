@@ -150,7 +150,7 @@ def number_floor_divided(other: Array, input: Any) -> Array:
 
 def of_number(function: Callable[..., Array], number: Any, array: Array) -> Array:
     """A function of a Python number and an array, in the dtype that an operation of both has."""
-    kind = dtypes.result_type([number, array]).numpy
+    kind = dtypes.result_type([number, array])._numpy
     half, a, b = in_single(dtypes.array_of_number(number, kind), array.astype(kind, copy=False))
     result = function(a, b)
     return in_half(result) if half else result

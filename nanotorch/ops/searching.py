@@ -140,7 +140,7 @@ def unique_consecutive(
 def arrays_of(*given: Any) -> list[Array]:
     """The arrays of tensors, and a number among them in the dtype that it has beside them."""
     held = [x._array if isinstance(x, Tensor) else as_number(x) for x in given]
-    kind = dtypes.result_type(held).numpy
+    kind = dtypes.result_type(held)._numpy
     return [
         x
         if isinstance(x, np.ndarray)

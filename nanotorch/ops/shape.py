@@ -130,8 +130,8 @@ def view(self: Tensor, *shape: Any, size: Sequence[int] | None = None) -> Tensor
         RuntimeError: if the sizes do not fit the elements or their layout in memory.
     """
     if len(shape) == 1 and isinstance(shape[0], DType):
-        check_width(self._array, shape[0].numpy)
-        out = wrap(self._array.view(shape[0].numpy))
+        check_width(self._array, shape[0]._numpy)
+        out = wrap(self._array.view(shape[0]._numpy))
         out._cell = self._cell
         return out
     return view_in(self, ints("view", "size", shape, size))

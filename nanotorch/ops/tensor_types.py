@@ -29,7 +29,7 @@ class tensortype(type):  # noqa: N801 - PyTorch's name
             TypeError: for what is neither, or a tensor of another dtype.
         """
         if len(given) != 1 or isinstance(given[0], dtypes.Size) or integer(given[0]) is not None:
-            return wrap(np.empty(sizes_from(given), cls.dtype.numpy))
+            return wrap(np.empty(sizes_from(given), cls.dtype._numpy))
         data = given[0]
         if isinstance(data, Tensor):
             if data.dtype != cls.dtype:

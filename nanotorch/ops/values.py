@@ -26,10 +26,10 @@ PLAIN_SEQUENCES = {list, tuple}
 MOST_DIMENSIONS, OF_NUMPY = 128, 64  # of nested lists; of arrays
 # The lowest and highest integer: unsigned types wrap around below zero.
 LIMITS = {
-    d.numpy: (int(i.min) or -int(i.max), int(i.max))
+    d._numpy: (int(i.min) or -int(i.max), int(i.max))
     for d in dtypes.ALL
     if d.category == 1
-    for i in [np.iinfo(d.numpy)]
+    for i in [np.iinfo(d._numpy)]
 }
 
 NEGATIVE = (
@@ -96,7 +96,7 @@ def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             numbers beyond the limits of the type.
     """
     mode.quiet()
-    kind = None if dtype is None else dtypes.as_dtype(dtype).numpy
+    kind = None if dtype is None else dtypes.as_dtype(dtype)._numpy
     numbers = numbers_of(data)
     if numbers is not None:
         values, shape, held = numbers
@@ -109,7 +109,7 @@ def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     sizes = sizes_of(data)
     if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
         warn_once(SLOW)
-    kind = kind or inferred(data).numpy
+    kind = kind or inferred(data)._numpy
     if 0 in sizes:
         return np.empty(sizes, kind)
     return converted(elements(data, sizes, 0), kind).reshape(sizes)

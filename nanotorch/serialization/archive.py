@@ -236,7 +236,7 @@ def read_arrays(
         raise RuntimeError(f"{path} is cut off: {size - len(data)} bytes are missing at its end")
     arrays = {}
     for name, (start, _) in places.items():
-        kind, shape = DTYPES[header[name]["dtype"]].numpy, header[name]["shape"]
+        kind, shape = DTYPES[header[name]["dtype"]]._numpy, header[name]["shape"]
         try:
             arrays[name] = np.ndarray(shape, kind, data, start)
         except (ValueError, OverflowError) as error:  # of none times too many elements

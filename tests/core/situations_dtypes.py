@@ -12,6 +12,12 @@ def operand(torch: Any, name: str, shape: tuple[int, ...]) -> Any:
     return torch.ones(shape, dtype=getattr(torch, name))
 
 
+def what_a_dtype_is_taken_for(torch: Any) -> Any:
+    """Programs tell arrays and tensors by their methods."""
+    kinds = [getattr(torch, name) for name in NAMES]
+    return [[hasattr(kind, name) for name in ("numpy", "itemsize", "shape")] for kind in kinds]
+
+
 def short(dtype: Any) -> str:
     """`torch.float32` -> `float32`."""
     return str(dtype).removeprefix("torch.")

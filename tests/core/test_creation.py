@@ -34,7 +34,7 @@ def test_short_way(data: object) -> None:
     """Lists of numbers are read level by level, with the result of the long way."""
     short = values.array_of(data, None)
     sizes = values.sizes_of(data)
-    dtype = values.inferred(data).numpy
+    dtype = values.inferred(data)._numpy
     long = values.converted(values.elements(data, sizes, 0), dtype) if short.size else short
     assert (short.dtype, short.shape) == (dtype, sizes)
     np.testing.assert_array_equal(short, long.reshape(sizes))

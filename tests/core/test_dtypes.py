@@ -78,5 +78,5 @@ def test_python_types_stand_for_dtypes() -> None:
 
 
 def test_dtypes_that_numpy_lacks_are_none_of_numpys() -> None:
-    assert not hasattr(torch.bfloat16, "numpy")
+    assert not hasattr(torch.bfloat16, "_numpy")
     assert not hasattr(torch.uint16, "char")

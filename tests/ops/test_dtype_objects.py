@@ -120,7 +120,7 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
 
 def is_own(tensor: Any) -> bool:
     """Whether the dtype object is the one of nanotorch's dtype of that name."""
-    return tensor._array.dtype is getattr(torch, tensor._array.dtype.name).numpy
+    return tensor._array.dtype is getattr(torch, tensor._array.dtype.name)._numpy
 
 
 @pytest.mark.filterwarnings("ignore:Creating a tensor from a list")

@@ -76,7 +76,7 @@ def _differentiate(outputs: list[Tensor], leaves: list[Tensor]) -> None:
     roots = [tensor for tensor in outputs if tensor.requires_grad]
     wanted = [tensor for tensor in leaves if tensor.requires_grad]
     if roots and wanted:
-        ones = [wrap(np.ones(tensor.shape, tensor.dtype.numpy)) for tensor in roots]
+        ones = [wrap(np.ones(tensor.shape, tensor.dtype._numpy)) for tensor in roots]
         grad(roots, wanted, ones, allow_unused=True)
 
 
@@ -117,7 +117,7 @@ def _last(measured: Measurements) -> list[Node]:
 
 def meta(tensor: Tensor) -> Meta:
     """The shape and the dtype of a tensor."""
-    return tuple(tensor.shape), tensor.dtype.numpy
+    return tuple(tensor.shape), tensor.dtype._numpy
 
 
 def _bind(
