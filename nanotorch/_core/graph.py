@@ -205,7 +205,7 @@ def accumulate_into(variable: Any, g: Any, mine: bool) -> None:
     """Add a bare gradient to that of a leaf, which must be called with the lock held.
 
     The first one is taken over if nobody else holds its memory and it lies there as the leaf does;
-    else it is copied so.
+    else it is copied so, or in order for a leaf with gaps or elements that share a place.
     """
     held = variable._grad
     array = (variable if held is None else held)._array
@@ -222,10 +222,10 @@ def accumulate_into(variable: Any, g: Any, mine: bool) -> None:
         if whole is None or (references(whole) == 3 and whole.nbytes == g.nbytes):
             variable._grad = variable._lift(g)
             return
-    if array.ndim < 2 or g.strides == array.strides:
+    if array.ndim < 2 or (g.strides == array.strides and g.flags.c_contiguous):
         copy = np.array(g)
     else:
-        copy = np.empty_like(array, g.dtype)
+        copy = np.empty_like(array, g.dtype, "K" if is_dense(array) else "C")
         copy[...] = g
     variable._grad = variable._lift(copy)
 

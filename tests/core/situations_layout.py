@@ -100,3 +100,29 @@ def gradients(torch: Any) -> Any:
             used.sum().backward()
             told.append(_lies(leaf.grad)[1:3])
     return told
+
+
+def gradients_of_leaves_that_are_views(torch: Any) -> Any:
+    """They lie as a leaf does that fills its memory, else in order."""
+    views = {
+        "turned": lambda x: x.t(),
+        "with gaps": lambda x: x[:, ::2],
+        "with gaps, turned": lambda x: x[:, ::2].t(),
+        "repeated": lambda x: x[:1].expand(4, 6),
+        "repeated, turned": lambda x: x[:, :1].expand(4, 6).t(),
+        "permuted": lambda x: x.reshape(2, 2, 6).permute(2, 0, 1),
+    }
+    uses = [
+        lambda w: w.sum(),
+        lambda w: w.exp().sum(),
+        lambda w: w.t().mean(),
+        lambda w: w[0].sum(),
+    ]
+    found = {}
+    for name, view in views.items():
+        found[name] = []
+        for use in uses if name != "permuted" else uses[:2]:
+            leaf = view(torch.ones(4, 6)).requires_grad_()
+            use(leaf).backward()
+            found[name].append(leaf.grad.stride())
+    return found
