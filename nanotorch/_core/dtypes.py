@@ -222,13 +222,14 @@ def result_type(arrays: Iterable[Any]) -> dtype:
 
     Raises:
         RuntimeError: for bools beside an integer that only an unsigned type holds.
+        OverflowError: for bools beside one that no type holds.
     """
     ranks: list[dtype | None] = [None, None, None]
-    unsigned = False
+    largest = 0
     for a in arrays:
         if isinstance(a, (bool, int, float, np.generic)):
             rank, kind = 2, of_number(a)
-            unsigned |= isinstance(a, int) and a >= 2**63
+            largest = max(largest, a) if isinstance(a, int) else largest
         else:
             rank, kind = (0 if a.ndim else 1), of_array(a)
         held = ranks[rank]
@@ -236,7 +237,8 @@ def result_type(arrays: Iterable[Any]) -> dtype:
     result: dtype | None = None
     for held in ranks:
         if held is not None and (result is None or held.category > result.category):
-            if unsigned and held is ranks[2] is int64 and result is bool_:
+            if largest >= 2**63 and held is ranks[2] is int64 and result is bool_:
+                refuse_beyond(largest)
                 raise unpromoted("Bool", "UInt64")
             result = held if result is None else promote_types(result, held)
     return result if result is not None else default.dtype

@@ -93,8 +93,7 @@ def whole_power(input: Array, exponent: Array) -> Array:
     """Powers of integers, rounded towards zero where the exponent is negative."""
     if not exponent.size or exponent.min() >= 0:
         return np.power(input, exponent)
-    odd = np.where(exponent % 2, input, input * input)  # of 1 and -1; all others vanish
-    units = np.where(input * input == 1, odd, 0)
+    units = np.where(exponent % 2, input, 1) * (np.abs(input) == 1)  # all others vanish
     return np.where(exponent < 0, units, np.power(input, np.maximum(exponent, 0)))
 
 

@@ -220,3 +220,28 @@ def numbers_among_elements(torch: Any) -> Any:
         torch.searchsorted(x, 0.7), torch.bucketize(257, small),
         *(raised(zeros.scatter, 0, torch.tensor([0]), n, reduce="add") for n in (-1, -1.0, 300)),
     ]  # fmt: skip
+
+
+def powers_of_what_times_itself_wraps_around_to_one(torch: Any) -> Any:
+    table = {}
+    for kind in ("int8", "int16", "int32", "int64"):
+        exponents = torch.tensor([1, 2, -3, -2, 0], dtype=getattr(torch, kind))
+        largest = torch.iinfo(exponents.dtype).max
+        for base in (largest, -largest, -largest - 1, 1, -1, 0, 2):
+            tensor = torch.full_like(exponents, base)
+            table[f"{base} {kind}"] = [(base**exponents).tolist(), (tensor**exponents).tolist()]
+    return table
+
+
+def bools_beside_what_no_integer_holds(torch: Any) -> Any:
+    flags, numbers = torch.tensor([True, False]), (2**63, 2**64 - 1, 2**64, 2**65, -(2**63) - 1)
+    return [
+        [
+            raised(lambda n=number: flags + n),
+            raised(lambda n=number: n * flags),
+            raised(lambda n=number: flags < n),
+            raised(lambda n=number: flags.clamp(max=n)),
+            raised(lambda n=number: torch.where(flags, flags, n)),
+        ]
+        for number in numbers
+    ]
