@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import ABSENT, as_int, combination, integer, lacking
+from nanotorch._core.arguments import ABSENT, as_int, combination, integer, lacking, named
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor
@@ -103,8 +103,7 @@ OLD_RANGE = (
 )
 
 
-@public
-def range(
+def closed_range(
     start: Any = 0,
     end: Any = ABSENT,
     step: Any = 1,
@@ -132,6 +131,9 @@ def range(
     check_steps(start, end, step)
     at = np.arange(math.floor((float(end) - float(start)) / float(step)) + 1)
     return leaf((start + at * step).astype(numpy_dtype(dtype)), requires_grad, device, layout)
+
+
+public(named(closed_range, "range"))  # under whose name Python's own could not be called here
 
 
 @public
