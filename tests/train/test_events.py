@@ -185,4 +185,4 @@ def test_a_run_that_ends_with_its_input_needs_one() -> None:
     command = f"{shlex.join(SCRIPT)} --config x.yaml --end-with-input <&-"
     done = subprocess.run(command, shell=True, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr.endswith("error: --end-with-input needs a standard input that is open\n")
+    assert "error: --end-with-input needs a standard input that is open; " in done.stderr
