@@ -5,17 +5,13 @@ from typing import TYPE_CHECKING, Any
 from nanotorch import ops
 from nanotorch._core.out import Out, with_out
 from nanotorch.names.lookup import missing
-from nanotorch.ops.bessel import bessel_i0e as i0e
-from nanotorch.ops.bessel import bessel_i1 as i1
-from nanotorch.ops.bessel import bessel_i1e as i1e
 from nanotorch.ops.special_functions import entr, erfcx, log_ndtr, ndtr, ndtri, xlog1py
 
 digamma, erf, erfc, erfinv, exp2 = ops.digamma, ops.erf, ops.erfc, ops.erfinv, ops.exp2
-expm1, i0, log1p, log_softmax, logit = ops.expm1, ops.i0, ops.log1p, ops.log_softmax, ops.logit
-logsumexp, polygamma, round, sinc = ops.logsumexp, ops.polygamma, ops.round, ops.sinc
+expm1, log1p, log_softmax, logit = ops.expm1, ops.log1p, ops.log_softmax, ops.logit
+logsumexp, round, sinc = ops.logsumexp, ops.round, ops.sinc
 softmax, xlogy = ops.softmax, ops.xlogy
-expit, gammainc, gammaincc, gammaln = ops.sigmoid, ops.igamma, ops.igammac, ops.lgamma
-multigammaln, psi = ops.mvlgamma, ops.digamma
+expit, gammaln, psi = ops.sigmoid, ops.lgamma, ops.digamma
 
 __all__ = [
     "digamma",
@@ -27,22 +23,14 @@ __all__ = [
     "exp2",
     "expit",
     "expm1",
-    "gammainc",
-    "gammaincc",
     "gammaln",
-    "i0",
-    "i0e",
-    "i1",
-    "i1e",
     "log1p",
     "log_ndtr",
     "log_softmax",
     "logit",
     "logsumexp",
-    "multigammaln",
     "ndtr",
     "ndtri",
-    "polygamma",
     "psi",
     "round",
     "sinc",
@@ -52,7 +40,7 @@ __all__ = [
 ]
 
 # `out=` of what stands here only; the others' is that of the functions in `nanotorch`.
-for _name in ("entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri", "xlog1py"):
+for _name in ("entr", "erfcx", "log_ndtr", "ndtr", "ndtri", "xlog1py"):
     _rule = Out(
         f"special_{_name}", elementwise=True, overlap="no" if _name == "ndtr" else "part",
         recorded=_name != "ndtr",

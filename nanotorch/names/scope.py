@@ -209,7 +209,13 @@ REASONS = (
     Reason("sums of segments are there as scatter_reduce and index_add", r"segment_reduce"),
     Reason("NumPy maps files. Use torch.from_numpy(numpy.memmap(...))", r"from_file"),
     Reason(
-        "windows are functions of torch itself. Use torch.hann_window and its kin", r"torch.signal"
+        "windows serve the analysis of signals. Use NumPy's, as in "
+        "torch.from_numpy(numpy.hanning(n))",
+        r"torch.signal (bartlett|blackman|hamming|hann|kaiser)_window",
+    ),
+    Reason(
+        "few use it. Use SciPy on `tensor.numpy()`: scipy.special has such functions",
+        r"i[01]e? i0_ igammac?_? gammaincc? mvlgamma_? multigammaln polygamma_?",
     ),
     Reason("it is for models larger than NumPy trains. Use AdamW", r"optim.(Adafactor|Muon)"),
     Reason(

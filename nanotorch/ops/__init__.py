@@ -11,7 +11,6 @@ from nanotorch.ops import activation as activation
 from nanotorch.ops import advanced as advanced
 from nanotorch.ops import affine as affine
 from nanotorch.ops import aliases as aliases
-from nanotorch.ops import bessel as bessel
 from nanotorch.ops import blending as blending
 from nanotorch.ops import buffers as buffers
 from nanotorch.ops import by_function as by_function
@@ -32,7 +31,6 @@ from nanotorch.ops import gamma as gamma
 from nanotorch.ops import gathering as gathering
 from nanotorch.ops import generator as generator
 from nanotorch.ops import histograms as histograms
-from nanotorch.ops import incomplete_gamma as incomplete_gamma
 from nanotorch.ops import index_reducing as index_reducing
 from nanotorch.ops import indexing as indexing
 from nanotorch.ops import inplace as inplace
@@ -86,7 +84,7 @@ FAMILIES = {
         "adaptive attention averaging blocks convolution convolving counts ctc distance einstein "
         "elman embedding fractional gelu grids gru layer_norm loss lstm margin_loss neighbours "
         "normalization packing padding picture_loss pooling pooling_functions recurrence "
-        "resampling robust_loss scalar signal_windows slopes special_functions standard_rows "
+        "resampling robust_loss scalar slopes special_functions standard_rows "
         "standardizing taps unpooling weight_norm windows"
     )
 }
@@ -104,9 +102,6 @@ LATER = {
     "nanotorch.ops.padding": "constant_pad_nd",
     "nanotorch.ops.pooling_functions": (
         "avg_pool1d max_pool1d max_pool1d_with_indices max_pool2d max_pool3d"
-    ),
-    "nanotorch.ops.signal_windows": (
-        "bartlett_window blackman_window hamming_window hann_window kaiser_window"
     ),
     "nanotorch.ops.slopes": "gradient",
 }

@@ -12,10 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import as_int
-from nanotorch._core.op import Array, method, op, public
-from nanotorch._core.tensor import Tensor
-from nanotorch.ops.hidden import inplace_form
+from nanotorch._core.op import Array, op
 
 LARGE = 10.0
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
@@ -44,7 +41,7 @@ def lgamma(input: Array) -> Array:
     return np.where(pole, math.inf, values).astype(input.dtype)
 
 
-@op(input=lambda g, input: g * polygamma(1, input), cast="float", inplace=True, wide=True)
+@op(input=lambda g, input: g * digamma_slope(input, 1), cast="float", inplace=True, wide=True)
 def digamma(input: Array) -> Array:
     """The derivative of `lgamma`; infinite at 0, nan at the negative integers."""
     x = input.astype(np.float64)
@@ -78,9 +75,8 @@ def zeta(s: int, x: Array) -> Array:
 
 
 @op(
-    input=lambda g, input, n: g * polygamma(n + 1, input),
+    input=lambda g, input, n: g * digamma_slope(input, n + 1),
     cast="float",
-    inplace=True,
     method=False,
     public=False,
     node="PolygammaBackward0",
@@ -88,10 +84,6 @@ def zeta(s: int, x: Array) -> Array:
 )
 def digamma_slope(input: Array, n: int) -> Array:
     """The ``n``-th derivative of `digamma`."""
-    if as_int(n) < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
-    if n == 0:
-        return np.asarray(digamma(input))
     x = input.astype(np.float64)
     # Many steps would lead from far below zero to large numbers: there the sum of the terms on
     # either side of zero is known in closed form for n = 1.
@@ -105,28 +97,3 @@ def digamma_slope(input: Array, n: int) -> Array:
     )
     values = (-1) ** (n + 1) * math.factorial(n) * values
     return np.where(np.isnan(x), x, values).astype(input.dtype)
-
-
-@public
-def polygamma(n: int, input: Any) -> Any:
-    """The ``n``-th derivative of `digamma`.
-
-    Raises:
-        RuntimeError: for a negative ``n``.
-    """
-    return digamma_slope(input, n)
-
-
-digamma_slope_ = inplace_form("digamma_slope")
-
-
-@method(name="polygamma", public=False)
-def polygamma_of(self: Tensor, n: int) -> Tensor:
-    """The ``n``-th derivative of `digamma`."""
-    return polygamma(n, self)
-
-
-@method(public=False)
-def polygamma_(self: Tensor, n: int) -> Tensor:
-    """In-place `polygamma`."""
-    return digamma_slope_(self, n)

@@ -61,11 +61,6 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         "PyTorch fills no parts of nothing by a view, which it minds beyond the memory only",
     ),
     (
-        r"(RuntimeError: The differentiated Tensor .*)?",
-        r"NotImplementedError: the derivative for 'igamma(c?): input' .*",
-        "PyTorch computes of a node's gradients only those that lead to what a pass asks for",
-    ),
-    (
         None,
         r"IndexError: Dimension out of range .*",
         "PyTorch does not check the dimension along which it joins empty vectors",

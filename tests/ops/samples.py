@@ -22,7 +22,7 @@ from tests.ops.samples_shape import SHAPE
 from tests.ops.samples_solving import SOLVING
 from tests.ops.samples_sorting import SORTING
 from tests.ops.samples_special import SPECIAL_FUNCTIONS, SPECIAL_WRITES
-from tests.ops.samples_special_more import MORE_SPECIAL, MORE_SPECIAL_WRITES
+from tests.ops.samples_special_more import MORE_SPECIAL
 from tests.ops.samples_statistics import STATISTICS
 from tests.ops.samples_windows import WINDOWS
 from tests.ops.sampling import Table
@@ -55,5 +55,4 @@ TABLE: Table = {
     **PLACING_WRITES,
     **SOLVING,
     **MORE_SPECIAL,
-    **MORE_SPECIAL_WRITES,
 }

@@ -115,19 +115,6 @@ SPECIAL_FUNCTIONS: Table = {
     "digamma": unary(
         "positive", *GAMMA, kink(at(0.0, -0.0, inf, nan)), tolerance=1e-9, kinks=False
     ),
-    "polygamma": rows(
-        s(1, x(2, 3)),
-        s(2, pos(2, 3)),
-        s(3, x(3)),
-        s(0, x(3)),
-        s(1, ints(3, domain="positive")),
-        s(2, x()),
-        kink(1, at(0.0, 1.0, nan)),
-        kink(2, at(0.0, 1.0, -1.0)),
-        bad(-1, x(3)),
-        tolerance=1e-8,
-        kinks=False,
-    ),
     "is_nonzero": rows(s(x(1, 1)), s(given([0])), bad(x(2)), bad(x(0))),
     "is_floating_point": rows(s(x(2)), s(ints(2)), bad(2)),
     "is_complex": rows(s(x(2)), bad(2.0)),
@@ -242,7 +229,6 @@ SPECIAL_WRITES: Table = {
     "lerp_": rows(s(x(2, 3), x(3), 0.25), s(x(2, 3), x(3), x(2, 1)), bad(x(2), x(2, 2), 0.5)),
     "copysign_": rows(s(x(2, 3), x(3)), s(x(3), -1), bad(ints(3), 1)),
     "xlogy_": rows(s(x(2, 3), pos(3)), s(x(3), 2), bad(ints(3), 2)),
-    "polygamma_": rows(s(pos(3), 1), s(pos(3), 0), bad(x(3), -1), nodes=False, tolerance=1e-8),
     "bitwise_left_shift_": rows(s(ints(3), 1), s(ints(2, 3), ints(3))),
     "bitwise_right_shift_": rows(s(ints(3), 1), s(ints(2, 3), ints(3))),
     "heaviside_": rows(s(x(2, 3, grad=False), x(3, grad=False)), bad(ints(2), x(2, grad=False))),

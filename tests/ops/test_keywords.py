@@ -183,7 +183,7 @@ def test_a_wrong_argument_by_another_name_is_refused_by_its_own() -> None:
     "path",
     [
         "sum", "stack", "cat", "max", "exp", "flatten", "add", "conv1d", "layer_norm",
-        "norm", "einsum", "linalg.norm", "linalg.det", "special.expit", "special.i1",
+        "norm", "einsum", "linalg.norm", "linalg.det", "special.expit", "special.entr",
         "nn.functional.gelu", "nn.functional.linear", "nn.functional.relu",
         "nn.functional.avg_pool2d", "Tensor.sum", "Tensor.max", "Tensor.unsqueeze",
     ],

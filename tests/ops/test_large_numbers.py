@@ -88,7 +88,7 @@ SINGLE = [
     "x.sum(n)", "x.unsqueeze(n)", "x.topk(n)", "x.roll(n)", "x.select(0, n)", "x.narrow(0, n, 1)",
     "m.diagonal(n)", "m.triu(n)", "x.unfold(0, 1, n)", "x.split(n)", "x.tensor_split(n)", "x[n]",
     "x.__setitem__(0, n)", "x.__setitem__(slice(None), n)", "torch.randperm(n)", "torch.eye(n)",
-    "torch.linspace(0, 1, n)", "torch.hann_window(n)", "torch.triu_indices(n, 3)",
+    "torch.linspace(0, 1, n)", "torch.triu_indices(n, 3)",
     "torch.tril_indices(3, 3, n)", "F.max_pool2d(p, n)", "F.conv2d(p, p, stride=n)",
     "torch.bincount(i, minlength=n)",
 ]  # fmt: skip
