@@ -105,7 +105,7 @@ else:  # what many programs do without is imported when it is used
                 "norm_except_dim rrelu selu threshold"
             ),
             "nanotorch.nn.functional.plain_loss": (
-                "binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss "
+                "binary_cross_entropy_with_logits cosine_embedding_loss "
                 "hinge_embedding_loss kl_div margin_ranking_loss poisson_nll_loss "
                 "triplet_margin_loss"
             ),

@@ -18,7 +18,6 @@ from nanotorch.ops import (
     tensordot,
     unique,
     unique_consecutive,
-    unravel_index,
 )
 
 __all__ = [
@@ -39,5 +38,4 @@ __all__ = [
     "tensordot",
     "unique",
     "unique_consecutive",
-    "unravel_index",
 ]

@@ -117,7 +117,7 @@ REASONS = (
         r"""native_\w+ unsafe_\w+ batch_norm_\w+ convolution conv_tbc
         torch.embedding_bag embedding_renorm_ init_num_threads
         torch.(rnn_(tanh|relu)|lstm|gru) (rnn_tanh|rnn_relu|lstm|gru)_cell geqrf orgqr ormqr
-        LinearCrossEntropyOptions cudnn_is_acceptable quasirandom""",
+        cudnn_is_acceptable quasirandom""",
     ),
     Reason(
         "it is made for compilers, which cannot do with views. Use the function without `_copy`, "
@@ -216,6 +216,29 @@ REASONS = (
     Reason(
         "few use it. Use SciPy on `tensor.numpy()`: scipy.special has such functions",
         r"i[01]e? i0_ igammac?_? gammaincc? mvlgamma_? multigammaln polygamma_?",
+    ),
+    Reason(
+        "few use it. Use scatter_reduce along the dimension",
+        r"index_reduce_?",
+    ),
+    Reason(
+        "few use it. Use NumPy's on `tensor.numpy()`",
+        r"histogramdd torch.gradient unravel_index",
+    ),
+    Reason(
+        "few networks pool so. Use max_pool, avg_pool or adaptive pooling, and interpolate for the "
+        "way back",
+        r"\w*fractional_max_pool\w+ FractionalMaxPool[23]d lp_pool[123]d LPPool[123]d "
+        r"max_unpool[123]d MaxUnpool[123]d",
+    ),
+    Reason(
+        "few use it. Use cross_entropy of a Linear layer",
+        r"AdaptiveLogSoftmaxWithLoss linear_cross_entropy LinearCrossEntropy\w+",
+    ),
+    Reason(
+        "losses of sequences without alignment need a kernel of their own. Align the labels, and "
+        "use cross_entropy",
+        r"ctc_loss CTCLoss",
     ),
     Reason("it is for models larger than NumPy trains. Use AdamW", r"optim.(Adafactor|Muon)"),
     Reason(

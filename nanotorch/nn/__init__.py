@@ -52,7 +52,6 @@ from nanotorch.nn.shape import Flatten as Flatten
 from nanotorch.nn.shape import Unflatten as Unflatten
 
 if _TYPE_CHECKING:  # the rest is imported when it is used
-    from nanotorch.nn.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
     from nanotorch.nn.attention import MultiheadAttention as MultiheadAttention
     from nanotorch.nn.batchnorm import BatchNorm1d as BatchNorm1d
     from nanotorch.nn.batchnorm import BatchNorm2d as BatchNorm2d
@@ -72,8 +71,6 @@ if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.distance import PairwiseDistance as PairwiseDistance
     from nanotorch.nn.embedding import Embedding as Embedding
     from nanotorch.nn.embedding import EmbeddingBag as EmbeddingBag
-    from nanotorch.nn.fractional import FractionalMaxPool2d as FractionalMaxPool2d
-    from nanotorch.nn.fractional import FractionalMaxPool3d as FractionalMaxPool3d
     from nanotorch.nn.further_activation import CELU as CELU
     from nanotorch.nn.further_activation import GLU as GLU
     from nanotorch.nn.further_activation import Hardshrink as Hardshrink
@@ -86,7 +83,6 @@ if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.further_activation import Softshrink as Softshrink
     from nanotorch.nn.further_activation import Threshold as Threshold
     from nanotorch.nn.further_loss import CosineEmbeddingLoss as CosineEmbeddingLoss
-    from nanotorch.nn.further_loss import CTCLoss as CTCLoss
     from nanotorch.nn.further_loss import GaussianNLLLoss as GaussianNLLLoss
     from nanotorch.nn.further_loss import HingeEmbeddingLoss as HingeEmbeddingLoss
     from nanotorch.nn.further_loss import KLDivLoss as KLDivLoss
@@ -107,7 +103,6 @@ if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.instancenorm import InstanceNorm2d as InstanceNorm2d
     from nanotorch.nn.instancenorm import InstanceNorm3d as InstanceNorm3d
     from nanotorch.nn.layernorm import LayerNorm as LayerNorm
-    from nanotorch.nn.linear_loss import LinearCrossEntropyLoss as LinearCrossEntropyLoss
     from nanotorch.nn.padding import CircularPad1d as CircularPad1d
     from nanotorch.nn.padding import CircularPad2d as CircularPad2d
     from nanotorch.nn.padding import CircularPad3d as CircularPad3d
@@ -132,15 +127,9 @@ if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.pooling import AvgPool1d as AvgPool1d
     from nanotorch.nn.pooling import AvgPool2d as AvgPool2d
     from nanotorch.nn.pooling import AvgPool3d as AvgPool3d
-    from nanotorch.nn.pooling import LPPool1d as LPPool1d
-    from nanotorch.nn.pooling import LPPool2d as LPPool2d
-    from nanotorch.nn.pooling import LPPool3d as LPPool3d
     from nanotorch.nn.pooling import MaxPool1d as MaxPool1d
     from nanotorch.nn.pooling import MaxPool2d as MaxPool2d
     from nanotorch.nn.pooling import MaxPool3d as MaxPool3d
-    from nanotorch.nn.pooling import MaxUnpool1d as MaxUnpool1d
-    from nanotorch.nn.pooling import MaxUnpool2d as MaxUnpool2d
-    from nanotorch.nn.pooling import MaxUnpool3d as MaxUnpool3d
     from nanotorch.nn.recurrent import GRU as GRU
     from nanotorch.nn.recurrent import LSTM as LSTM
     from nanotorch.nn.recurrent import RNN as RNN
@@ -162,7 +151,6 @@ else:
         "nanotorch.nn",
         {
             "nanotorch.nn": "modules parallel",
-            "nanotorch.nn.adaptive": "AdaptiveLogSoftmaxWithLoss",
             "nanotorch.nn.attention": "MultiheadAttention",
             "nanotorch.nn.batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
             "nanotorch.nn.blocks": "ChannelShuffle Fold PixelShuffle PixelUnshuffle Unfold",
@@ -171,13 +159,12 @@ else:
             ),
             "nanotorch.nn.distance": "CosineSimilarity PairwiseDistance",
             "nanotorch.nn.embedding": "Embedding EmbeddingBag",
-            "nanotorch.nn.fractional": "FractionalMaxPool2d FractionalMaxPool3d",
             "nanotorch.nn.further_activation": (
                 "CELU GLU Hardshrink Hardsigmoid Hardswish Mish PReLU RReLU Softmax2d "
                 "Softshrink Threshold"
             ),
             "nanotorch.nn.further_loss": (
-                "CosineEmbeddingLoss CTCLoss GaussianNLLLoss HingeEmbeddingLoss KLDivLoss "
+                "CosineEmbeddingLoss GaussianNLLLoss HingeEmbeddingLoss KLDivLoss "
                 "MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss "
                 "MultiMarginLoss PoissonNLLLoss SoftMarginLoss TripletMarginLoss "
                 "TripletMarginWithDistanceLoss"
@@ -185,7 +172,6 @@ else:
             "nanotorch.nn.groupnorm": "GroupNorm LocalResponseNorm RMSNorm",
             "nanotorch.nn.instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
             "nanotorch.nn.layernorm": "LayerNorm",
-            "nanotorch.nn.linear_loss": "LinearCrossEntropyLoss",
             "nanotorch.nn.padding": (
                 "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d "
                 "ConstantPad3d ReflectionPad1d ReflectionPad2d ReflectionPad3d "
@@ -195,9 +181,8 @@ else:
             "nanotorch.nn.parallel": "DataParallel",
             "nanotorch.nn.pooling": (
                 "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
-                "AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d LPPool1d "
-                "LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d "
-                "MaxUnpool3d"
+                "AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d MaxPool1d "
+                "MaxPool2d MaxPool3d"
             ),
             "nanotorch.nn.recurrent": "GRU LSTM RNN",
             "nanotorch.nn.recurrent_base": "RNNBase",

@@ -4,14 +4,13 @@
 PyTorch's former way to say that.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.distance import PairwiseDistance
 from nanotorch.nn.functional import likelihood, ranking
 from nanotorch.nn.functional import margin_loss as margins
-from nanotorch.nn.functional.ctc import ctc_loss
 from nanotorch.nn.loss import _Loss, _WeightedLoss
 from nanotorch.nn.module import Module
 
@@ -90,39 +89,6 @@ class GaussianNLLLoss(_Loss):
         """The loss of ``input`` with the variances ``var`` against ``target``."""
         return likelihood.gaussian_nll_loss(
             input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
-        )
-
-
-class CTCLoss(_Loss):
-    """Minus the log-likelihood of labels at any times: `nn.functional.ctc_loss`.
-
-    Args:
-        blank: the class of no label. Default: 0.
-        zero_infinity: 0 in place of infinite losses. Default: False.
-    """
-
-    def __init__(
-        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
-    ) -> None:
-        super().__init__(reduction=reduction)
-        self.blank, self.zero_infinity = blank, zero_infinity
-
-    def forward(
-        self,
-        log_probs: Tensor,
-        targets: Tensor,
-        input_lengths: Tensor | Sequence[int],
-        target_lengths: Tensor | Sequence[int],
-    ) -> Tensor:
-        """The loss of log-probabilities (T, N, C) against labels."""
-        return ctc_loss(
-            log_probs,
-            targets,
-            input_lengths,
-            target_lengths,
-            self.blank,
-            self.reduction,
-            self.zero_infinity,
         )
 
 

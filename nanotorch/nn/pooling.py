@@ -5,7 +5,6 @@ from typing import Any
 
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import pooling as F
-from nanotorch.nn.functional import unpooling
 from nanotorch.nn.module import Module
 from nanotorch.nn.own_names import OwnNames
 
@@ -81,58 +80,6 @@ class MaxPool3d(_MaxPoolNd):
     """The greatest elements of windows over three dimensions: see `MaxPool2d`."""
 
     function = staticmethod(F.max_pool3d)
-
-
-class _MaxUnpoolNd(Module):
-    """What layers share that put greatest elements back; see `MaxUnpool2d`."""
-
-    dims = 2
-    function: Any
-
-    def __init__(
-        self, kernel_size: Number, stride: Number | None = None, padding: Number = 0
-    ) -> None:
-        super().__init__()
-        dims = self.dims
-        self.kernel_size = F.sizes(kernel_size, dims)
-        self.stride = F.sizes(kernel_size if stride is None else stride, dims)
-        self.padding = F.sizes(padding, dims)
-
-    def forward(
-        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
-    ) -> Tensor:
-        """Zeros with the elements of the input where ``indices`` says."""
-        result: Tensor = type(self).function(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
-        return result
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts the elements that `MaxPool1d` took back: see `MaxUnpool2d`."""
-
-    dims = 1
-    function = staticmethod(unpooling.max_unpool1d)
-
-
-class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts the elements that `MaxPool2d` took back where they were, among zeros.
-
-    Args:
-        kernel_size, stride, padding: of that layer.
-    """
-
-    function = staticmethod(unpooling.max_unpool2d)
-
-
-class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts the elements that `MaxPool3d` took back: see `MaxUnpool2d`."""
-
-    dims = 3
-    function = staticmethod(unpooling.max_unpool3d)
 
 
 # Means
@@ -220,63 +167,6 @@ class AvgPool3d(_AvgPool):
     """The means of windows over three dimensions: see `AvgPool2d`."""
 
     function = staticmethod(F.avg_pool3d)
-
-
-# Norms
-
-
-class _LPPoolNd(OwnNames, Module):
-    """What layers of norms share; see `LPPool2d`."""
-
-    own_names = ("forward",)
-    function: Any
-
-    def __init__(
-        self,
-        norm_type: float,
-        kernel_size: Number,
-        stride: Number | None = None,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__()
-        self.norm_type, self.kernel_size = norm_type, kernel_size
-        self.stride, self.ceil_mode = stride, ceil_mode
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The norms of the windows."""
-        result: Tensor = type(self).function(
-            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
-        )
-        return result
-
-    def extra_repr(self) -> str:
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
-
-
-class LPPool1d(_LPPoolNd):
-    """The norms of windows over one dimension: see `LPPool2d`."""
-
-    function = staticmethod(F.lp_pool1d)
-
-
-class LPPool2d(_LPPoolNd):
-    """``(Σ input^p)^(1/p)`` of each window over the last two dimensions.
-
-    Args:
-        norm_type: p; infinity for the greatest absolute value.
-        kernel_size, stride, ceil_mode: see `MaxPool2d`.
-    """
-
-    function = staticmethod(F.lp_pool2d)
-
-
-class LPPool3d(_LPPoolNd):
-    """The norms of windows over three dimensions: see `LPPool2d`."""
-
-    function = staticmethod(F.lp_pool3d)
 
 
 # Parts

@@ -31,7 +31,6 @@ from nanotorch.ops import gamma as gamma
 from nanotorch.ops import gathering as gathering
 from nanotorch.ops import generator as generator
 from nanotorch.ops import histograms as histograms
-from nanotorch.ops import index_reducing as index_reducing
 from nanotorch.ops import indexing as indexing
 from nanotorch.ops import inplace as inplace
 from nanotorch.ops import inplace_functions as inplace_functions
@@ -81,11 +80,11 @@ from nanotorch.ops import variance as variance
 # Families whose first use imports them. None has methods, or functions of the table in `outs`.
 FAMILIES = {
     "nanotorch.ops": (
-        "adaptive attention averaging blocks convolution convolving counts ctc distance einstein "
-        "elman embedding fractional gelu grids gru layer_norm loss lstm margin_loss neighbours "
+        "adaptive attention averaging blocks convolution convolving counts distance einstein "
+        "elman embedding gelu grids gru layer_norm loss lstm margin_loss neighbours "
         "normalization packing padding picture_loss pooling pooling_functions recurrence "
-        "resampling robust_loss scalar slopes special_functions standard_rows "
-        "standardizing taps unpooling weight_norm windows"
+        "resampling robust_loss scalar special_functions standard_rows "
+        "standardizing taps weight_norm windows"
     )
 }
 # What the package has of them; the others are parts of layers.
@@ -103,7 +102,6 @@ LATER = {
     "nanotorch.ops.pooling_functions": (
         "avg_pool1d max_pool1d max_pool1d_with_indices max_pool2d max_pool3d"
     ),
-    "nanotorch.ops.slopes": "gradient",
 }
 
 for _name, _function in PUBLIC.items():

@@ -49,7 +49,7 @@ CONVERTING_ELSE = {
 STRICT = {
     SAME: (
         "addmm", "addmv", "aminmax", "argmax", "argmin", "argsort", "baddbmm", "bmm", "cross",
-        "diag", "gather", "index_add", "index_copy", "index_reduce", "inverse", "isin",
+        "diag", "gather", "index_add", "index_copy", "inverse", "isin",
         "log_softmax", "lu_solve", "lu_unpack", "matrix_power", "mm", "msort", "norm", "renorm",
         "scatter", "scatter_add", "scatter_reduce", "slice_scatter", "slogdet", "softmax", "sort",
         "svd", "take_along_dim", "topk", "tril", "triu",
@@ -137,7 +137,7 @@ OVERLAPPING = {
     ),
     "part no": ("addbmm", "addmm", "addmv", "baddbmm", "ldexp"),
     "part any": (
-        "index_add", "index_copy", "index_reduce", "scatter", "scatter_add", "scatter_reduce",
+        "index_add", "index_copy", "scatter", "scatter_add", "scatter_reduce",
     ),
     "any part": ("gather", "take_along_dim"),
     "any": (

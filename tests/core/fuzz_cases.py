@@ -459,7 +459,6 @@ CASES: dict[str, tuple[str, ...]] = {
         "t0.detach().unique(dim=1).view(-1)",
         "torch.trapezoid(t2)",
         "torch.cumulative_trapezoid(t2)",
-        "t0[0].index_reduce(0, torch.tensor([0]), t0[0, 0], 'prod')",
         "torch.nn.functional.embedding_bag(torch.tensor([[0]]), t2)",
     ),
     "negative floats are no bytes": (
@@ -539,11 +538,6 @@ CASES: dict[str, tuple[str, ...]] = {
     ),
     "parts of bools combined": (
         "t2 = torch.tensor([[True, False], [False, False], [True, True]])",
-        "t3 = t2.index_reduce(0, torch.tensor([1, 1, 0]), t2, 'amin')",
-        "t4 = t2.index_reduce(1, torch.tensor([0, 0]), t2, 'prod')",
-        "t2.index_reduce(0, torch.tensor([1, 1, 0]), t2, 'mean')",
-        "t2.index_reduce(0, torch.tensor([1, 1, 0]), t2, 'amax', include_self=False)",
-        "t2[0].index_reduce(0, torch.tensor([1, 1]), t2[0], 'amax')",
         "t2[0].scatter_reduce(0, torch.tensor([1, 1]), t2[0], 'mean')",
     ),
     "sizes are asked for before matrices are counted": (
@@ -553,7 +547,6 @@ CASES: dict[str, tuple[str, ...]] = {
         "torch.addbmm(t2, t2.view(1, 2), t2[0])",
         "t2.index_add(0, torch.tensor([0, 1]), t2[0])",
         "t2.view(1, 2).index_add(1, torch.tensor([0]), t2[:1])",
-        "t2.view(1, 2).index_reduce(1, torch.tensor([0]), t2[:1], 'amax')",
         "t2.index_add(0, torch.tensor([2]), t2[:1])",
         "t2.view(2, 1).index_add(1, torch.tensor([2]), t2.view(2, 1))",
         "torch.ones(1, 2, 1).index_add(1, torch.tensor([2]), torch.ones(1, 1, 1))",

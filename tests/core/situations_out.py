@@ -20,7 +20,7 @@ NAMES = (
     "erfc", "erfinv", "exp", "exp2", "expm1", "eye", "float_power", "floor", "floor_divide", "fmax",
     "fmin", "fmod", "frac", "frexp", "full", "gather", "gcd", "ge", "ger", "gt", "hardshrink",
     "heaviside", "histc", "hstack", "hypot", "index_add", "index_copy",
-    "index_reduce", "index_select", "inner", "inverse", "isin", "isneginf", "isposinf", "kron",
+    "index_select", "inner", "inverse", "isin", "isneginf", "isposinf", "kron",
     "kthvalue", "lcm", "ldexp", "le", "lerp", "lgamma", "linspace", "log", "log10", "log1p", "log2",
     "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logical_and", "logical_not",
     "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "lt",

@@ -29,9 +29,9 @@ torch.diag(long)|x.repeat(2**45)|x.repeat_interleave(2**45)|torch.nn.Linear(2**2
 """
 POOLS = """
 nn.MaxPool1d(2, 0)(x1)|nn.MaxPool2d(2, 0)(x2)|nn.MaxPool3d(2, 0)(x3)|nn.AvgPool1d(2, 0)(x1)
-nn.AvgPool2d(2, 0)(x2)|nn.AvgPool3d(2, 0)(x3)|nn.LPPool1d(2, 2, 0)(x1)|nn.LPPool2d(2, 2, 0)(x2)
+nn.AvgPool2d(2, 0)(x2)|nn.AvgPool3d(2, 0)(x3)
 nn.AvgPool2d(2, [])|nn.AvgPool2d(2, [])(x2)|nn.AvgPool2d(2, (0, 1))(x2)|nn.AvgPool2d(2, -1)(x2)
-nn.MaxUnpool3d(2, 0)(x3, x3.long())|nn.functional.avg_pool2d(x2, 2, 0)
+nn.functional.avg_pool2d(x2, 2, 0)
 nn.functional.max_pool2d(x2, 2, (1, 0))
 """
 

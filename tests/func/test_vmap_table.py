@@ -38,7 +38,6 @@ REFUSED = {
     "allclose": "vmap over torch.allclose isn't supported yet",
     "argwhere": "dynamic shape",
     "equal": "Batching rule not implemented for aten::equal",
-    "histogramdd": "Batching rule not implemented for aten::histogramdd",
     "is_nonzero": "data-dependent control flow",
     "nonzero": "dynamic shape",
     "nonzero_static": "dynamic shape",

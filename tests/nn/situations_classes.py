@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from tests.answers import numbers, raised, warned
+from tests.answers import numbers
 
 
 def _values(torch: Any, *shape: int, seed: int = 0) -> Any:
@@ -69,64 +69,3 @@ def all_ignored(torch: Any) -> Any:
         )
         for r in ("none", "mean", "sum")
     ]
-
-
-def linear_and_cross_entropy(torch: Any) -> Any:
-    F = torch.nn.functional
-    x, w, b = _values(torch, 3, 4), _values(torch, 5, 4, seed=1), _values(torch, 5, seed=2)
-    y, p = torch.tensor([1, 0, -100]), _values(torch, 3, 5, seed=3).softmax(1)
-    loss, ways = F.linear_cross_entropy, ("none", "mean", "sum")
-    return [
-        *[_gradient(lambda a, c: loss(a, c, y, reduction=r), x, w) for r in ways],
-        _gradient(lambda a, c, d: loss(a, c, y, linear_bias=d, label_smoothing=0.1), x, w, b),
-        _gradient(lambda a, c: loss(a, c, p), x, w),
-        _gradient(lambda a, c: loss(a, c, y[:2], ignore_index=1, weight=b.abs()), x[:2], w),
-        raised(loss, x[None], w, y), raised(loss, x, w.t(), y), raised(loss, x, w, y[:2]),
-        raised(loss, x, w, y, linear_bias=x[0]), raised(loss, x, w, y, reduction="max"),
-    ]  # fmt: skip
-
-
-def linear_layer_with_loss(torch: Any) -> Any:
-    nn = torch.nn
-    answers = []
-    for out, more in (((), {}), ((2,), {"bias": True, "label_smoothing": 0.1})):
-        for reduction in ("none", "mean"):
-            torch.manual_seed(3)
-            layer = nn.LinearCrossEntropyLoss(
-                4, 5, out_features=out, reduction=reduction, dtype=torch.float64, **more
-            )
-            y = torch.tensor([[1, 0], [2, 3], [4, 4]])[:, : len(out) + 1]
-            answers.append(
-                _gradient(lambda x: layer(x, y if out else y[:, 0]), _values(torch, 3, 4))
-            )
-            grads = [numbers(p.grad) for p in layer.parameters()]
-            answers.append([repr(layer), list(layer.state_dict()), grads])
-    weighted = nn.LinearCrossEntropyLoss(4, 5, weight=torch.ones(5), ignore_index=2)
-    return [*answers, repr(weighted), list(weighted.state_dict())]
-
-
-def many_classes(torch: Any) -> Any:
-    nn = torch.nn
-    answers = []
-    for options in ({"div_value": 2.0}, {"div_value": 1.5, "head_bias": True}):
-        torch.manual_seed(5)
-        layer = nn.AdaptiveLogSoftmaxWithLoss(8, 20, [4, 10, 15], **options).double()
-        x, y = _values(torch, 6, 8).requires_grad_(), torch.tensor([0, 5, 11, 19, 3, 9])
-        out = layer(x, y)
-        out.loss.backward()
-        grads = [numbers(p.grad) for p in layer.parameters()]
-        single = layer(x[0], y[0])
-        answers += [
-            repr(layer), list(layer.state_dict()), numbers(out.output), numbers(out.loss), grads,
-            numbers(x.grad), numbers(layer.log_prob(x)), layer.predict(x), numbers(single.output),
-            type(out).__name__, tuple(layer.log_prob(x).exp().sum(1).shape),
-        ]  # fmt: skip
-    few = nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2])
-    made = nn.AdaptiveLogSoftmaxWithLoss
-    x = torch.ones(3, 4)
-    return [
-        *answers, *[raised(made, 8, 20, ends) for ends in ([], [4, 4], [20], [5, 4], [0, 4])],
-        raised(few, x, torch.tensor([0, 1])), raised(few, x, torch.tensor([0, 6, 1])),
-        raised(few, x, torch.tensor([0, -1, 1])), raised(few, x, torch.zeros(3, 1).long()),
-        warned(few.reset_parameters), few.cutoffs,
-    ]  # fmt: skip

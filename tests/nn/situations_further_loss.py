@@ -78,45 +78,11 @@ def of_margins(torch: Any) -> Any:
     return answers
 
 
-def of_sequences(torch: Any) -> Any:
-    nn = torch.nn
-    x = values(torch, 12, 3, 6)
-    labels = torch.tensor([[1, 2, 2, 3], [5, 5, 5, 0], [4, 1, 0, 0]])
-    steps, lengths = torch.tensor([12, 10, 3]), torch.tensor([4, 3, 2])
-    joined = torch.tensor([1, 2, 2, 3, 5, 5, 5, 4, 1])
-    answers = []
-    for r in REDUCTIONS:
-        for zero in (False, True):
-            loss = nn.CTCLoss(reduction=r, zero_infinity=zero)
-            answers += [
-                gradient(lambda a: loss(a.log_softmax(2), labels, steps, lengths), x),
-                gradient(lambda a: loss(a.log_softmax(2), joined, (12, 10, 3), (4, 3, 2)), x),
-                gradient(lambda a: loss(a.log_softmax(2), labels, (12, 10, 3), (4, 3, 2)), x),
-            ]
-    single = gradient(
-        lambda a: nn.CTCLoss()(a.log_softmax(1), joined, torch.tensor(12), torch.tensor(9)), x[:, 0]
-    )
-    return [*answers, single, nn.CTCLoss(5, "sum", True)]
-
-
-def too_short(torch: Any) -> Any:
-    """There is no way to say these labels in that time."""
-    loss = torch.nn.CTCLoss(reduction="none", zero_infinity=True)
-    plain = torch.nn.CTCLoss(reduction="none")
-    x, labels = values(torch, 4, 2, 5), torch.tensor([[1, 1, 1], [1, 2, 3]])
-    arguments = labels, torch.tensor([4, 4]), torch.tensor([3, 3])
-    return [
-        gradient(lambda a: loss(a.log_softmax(2), *arguments), x),
-        numbers(plain(x.log_softmax(2), *arguments)),
-        numbers(plain(x.log_softmax(2), labels, (0, 4), (0, 0))),
-    ]
-
-
 def reprs_and_states(torch: Any) -> Any:
     nn = torch.nn
     w = torch.ones(4)
     losses = [
-        nn.KLDivLoss(), nn.PoissonNLLLoss(), nn.GaussianNLLLoss(full=True), nn.CTCLoss(),
+        nn.KLDivLoss(), nn.PoissonNLLLoss(), nn.GaussianNLLLoss(full=True),
         nn.HingeEmbeddingLoss(), nn.CosineEmbeddingLoss(), nn.MarginRankingLoss(),
         nn.TripletMarginLoss(), nn.TripletMarginWithDistanceLoss(), nn.MultiMarginLoss(weight=w),
         nn.MultiLabelMarginLoss(), nn.MultiLabelSoftMarginLoss(w), nn.SoftMarginLoss(),
@@ -145,8 +111,5 @@ def refusals(torch: Any) -> Any:
         raised(F.cosine_embedding_loss, x, x, torch.ones(3, 4)),
         raised(F.margin_ranking_loss, x, x, torch.ones(3)),
         raised(F.triplet_margin_loss, x, x[0], x), raised(F.triplet_margin_loss, x, x, x, 0),
-        raised(F.ctc_loss, values(torch, 5, 2, 4).log_softmax(2), torch.ones(2, 2).long(),
-               torch.tensor([6, 5]), torch.tensor([2, 2])),
-        raised(F.ctc_loss, values(torch, 5, 2, 4).half(), torch.ones(2, 2).long(), (5, 5), (2, 2)),
         raised(F.multilabel_soft_margin_loss, x, p, reduction="max"),
     ]  # fmt: skip

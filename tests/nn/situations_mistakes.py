@@ -61,7 +61,7 @@ def calls(torch: Any) -> Any:
     nn = torch.nn
     layers = [
         nn.Conv1d(4, 2, 3), nn.Conv2d(4, 2, 3), nn.ConvTranspose2d(4, 2, 3), nn.MaxPool2d(2),
-        nn.AvgPool2d(2), nn.AdaptiveAvgPool2d(2), nn.LPPool2d(2, 2), nn.LSTM(4, 2), nn.GRU(4, 2),
+        nn.AvgPool2d(2), nn.AdaptiveAvgPool2d(2), nn.LSTM(4, 2), nn.GRU(4, 2),
         nn.RNN(4, 2), nn.BatchNorm1d(4), nn.ReLU(), nn.Flatten(), nn.Embedding(4, 2),
     ]  # fmt: skip
     return [[_line(m, *[torch.ones(2)] * 9), _line(m), _line(m, foo=torch.ones(2))] for m in layers]

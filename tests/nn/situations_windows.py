@@ -60,11 +60,10 @@ def reprs(torch: Any) -> Any:
     return [
         nn.MaxPool1d(2), nn.MaxPool2d((2, 3), 1, 1, 2, True, True), nn.MaxPool3d(2),
         nn.AvgPool1d(2), nn.AvgPool1d((2,), (1,)), nn.AvgPool2d(2, 1, 1, True, False, 3),
-        nn.AvgPool3d(2), nn.LPPool1d(2, 3), nn.LPPool2d(2, 3, 2, True), nn.LPPool3d(2, 3),
+        nn.AvgPool3d(2),
         nn.AdaptiveAvgPool1d(3), nn.AdaptiveAvgPool2d((3, None)), nn.AdaptiveAvgPool3d(3),
         nn.AdaptiveMaxPool1d(3), nn.AdaptiveMaxPool2d(3, True), nn.AdaptiveMaxPool3d(3),
-        nn.MaxUnpool1d(2), nn.MaxUnpool2d(2, 3, 1), nn.MaxUnpool3d((2, 2, 2)), nn.ZeroPad1d(2),
-        nn.ZeroPad2d((1, 2, 3, 4)), nn.ZeroPad3d(1), nn.ConstantPad1d(2, 3.5),
+        nn.ZeroPad1d(2), nn.ZeroPad2d((1, 2, 3, 4)), nn.ZeroPad3d(1), nn.ConstantPad1d(2, 3.5),
         nn.ConstantPad2d(2, 3), nn.ConstantPad3d((1,) * 6, 3.5), nn.ReflectionPad1d(2),
         nn.ReflectionPad2d(2), nn.ReflectionPad3d(2), nn.ReplicationPad1d(2),
         nn.ReplicationPad2d(2), nn.ReplicationPad3d(2), nn.CircularPad1d(2), nn.CircularPad2d(2),
@@ -88,7 +87,7 @@ def signals(torch: Any) -> Any:
         nn.Upsample(scale_factor=2), nn.Upsample(4, mode="linear"),
     ]  # fmt: skip
     x = ramp(torch, 2, 3, 7).sin()
-    return [answer(layer, x) for layer in layers] + [answer(nn.LPPool1d(2, 2), x.abs() + 1)]
+    return [answer(layer, x) for layer in layers]
 
 
 def pictures(torch: Any) -> Any:
@@ -102,8 +101,7 @@ def pictures(torch: Any) -> Any:
         nn.UpsamplingBilinear2d(scale_factor=2), nn.Upsample(7, mode="bicubic"),
     ]  # fmt: skip
     x = ramp(torch, 2, 4, 5, 6).sin()
-    more = [(nn.Fold((3, 4), 2), ramp(torch, 1, 8, 6)), (nn.PixelUnshuffle(2), x[:, :, :4]),
-            (nn.LPPool2d(2, 2), x.abs() + 1)]  # fmt: skip
+    more = [(nn.Fold((3, 4), 2), ramp(torch, 1, 8, 6)), (nn.PixelUnshuffle(2), x[:, :, :4])]
     return [answer(layer, x) for layer in layers] + [answer(*pair) for pair in more]
 
 
@@ -115,36 +113,7 @@ def volumes(torch: Any) -> Any:
         nn.CircularPad3d(1), nn.Upsample(4, mode="trilinear"), nn.Upsample(4),
     ]  # fmt: skip
     x = ramp(torch, 1, 2, 3, 2, 3).sin()
-    return [answer(layer, x) for layer in layers] + [answer(nn.LPPool3d(2, 2), x.abs() + 1)]
-
-
-def back_and_forth(torch: Any) -> Any:
-    """What max-pooling took is put back where it was."""
-    nn = torch.nn
-    answers = []
-    for d, shape in ((1, (1, 2, 7)), (2, (1, 2, 5, 4)), (3, (1, 2, 2, 4, 4))):
-        pool = getattr(nn, f"MaxPool{d}d")(2, return_indices=True)
-        back = getattr(nn, f"MaxUnpool{d}d")(2)
-        x = ramp(torch, *shape).cos()
-        values, indices = pool(x)
-        answers += [indices, numbers(back(values, indices, x.shape[2:]))]
-        answers.append(raised(back, values, indices, (99,) * d))
-    return answers
-
-
-def windows_at_random(torch: Any) -> Any:
-    """Where they are is drawn as PyTorch draws it."""
-    nn = torch.nn
-    x = ramp(torch, 2, 3, 6, 7).cos()
-    layer = nn.FractionalMaxPool2d(2, output_ratio=0.5, return_indices=True)
-    values, indices = layer(x)
-    fixed = nn.FractionalMaxPool2d((2, 3), 2, _random_samples=torch.full((1, 6, 2), 0.25))
-    return [
-        layer, numbers(values), indices, list(fixed.state_dict()), layer.output_ratio,
-        numbers(fixed(x.reshape(6, 6, 7))), answer(nn.FractionalMaxPool3d(2, (1, 2, 2)), x),
-        raised(nn.FractionalMaxPool2d, 2), raised(nn.FractionalMaxPool3d, 2, 3, 0.5),
-        raised(nn.FractionalMaxPool2d, 2, output_ratio=1.5), torch.rand(1),
-    ]  # fmt: skip
+    return [answer(layer, x) for layer in layers]
 
 
 def output_sizes(torch: Any) -> Any:

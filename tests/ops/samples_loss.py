@@ -1,6 +1,4 @@
-"""Samples of the further losses: likelihoods, margins, rankings, sequences."""
-
-from typing import Any
+"""Samples of the further losses: likelihoods, margins, rankings."""
 
 from tests.ops.sampling import Table, at, bad, fixed, given, ints, kink, pos, prob, rows, s, x
 
@@ -11,13 +9,6 @@ ROW = fixed(1.0, -1.0, 1.0)
 CLASSES = given([1, 0, 3])
 LISTS = given([[1, 0, -1, 2], [3, -1, 0, 0], [-1, 0, 0, 0]])
 WEIGHTS = fixed(1.0, 2.0, 0.5, 1.5)
-LABELS, STEPS, LENGTHS = given([[1, 2], [3, 3]]), given([5, 4]), given([2, 1])
-
-
-def of_scores(torch: Any, scores: Any, *args: Any, **kwargs: Any) -> Any:
-    """PyTorch's gradient is right for log-probabilities that stay such."""
-    return torch.nn.functional.ctc_loss(scores.log_softmax(-1), *args, **kwargs)
-
 
 LOSSES: Table = {
     "kl_div": rows(
@@ -91,22 +82,5 @@ LOSSES: Table = {
         *[s(x(3, 4), SIGNS, reduction=r) for r in REDUCED], s(x(2, 3, 3), ROW),
         s(x(3), ROW, reduction="none"), kink(at(20.0, -20.0), fixed(1.0, 1.0)),
         bad(x(2), fixed(1.0, 1.0), reduction="max"),
-    ),
-    "ctc_loss": rows(
-        *[kink(x(5, 2, 4), LABELS, STEPS, LENGTHS, reduction=r) for r in REDUCTIONS],
-        kink(x(5, 2, 4), given([1, 2, 3]), [5, 5], [2, 1]),
-        kink(x(5, 4), given([1, 1]), (5,), (2,)),
-        kink(x(5, 2, 4), LABELS, [1, 5], [2, 2], reduction="none", zero_infinity=True),
-        kink(x(5, 2, 4), given([[1, 2], [0, 0]]), [5, 5], [0, 2], 3, "none"),
-        kink(x(3, 2, 4), LABELS, [3, 3], [2, 2], reduction="none"),
-        bad(x(5, 2, 4), LABELS, [6, 5], [2, 2]), bad(x(5, 2, 4), LABELS, [5], [2, 2]),
-        bad(x(5, 2, 4), LABELS, [5, 5], [3, 2]), bad(x(5, 2, 4), LABELS, [5, 5], [2, 2], 4),
-        bad(x(5, 2, 4), given([1, 2]), [5, 5], [2, 2]), bad(x(5, 2, 4), LABELS, [5, 5], [-1, 2]),
-        second=False,  # PyTorch has no second derivative of it
-    ),
-    "ctc_of_scores": rows(
-        s(x(5, 2, 4), LABELS, STEPS, LENGTHS), s(x(5, 2, 5), LABELS, STEPS, LENGTHS, 4, "none"),
-        s(x(6, 1, 3), given([[1, 1, 2]]), [6], [3], reduction="sum"),
-        call=of_scores, second=False,
     ),
 }  # fmt: skip

@@ -14,7 +14,6 @@ from tests.ops.sampling import (
     given,
     ints,
     kink,
-    pos,
     rows,
     s,
     unary,
@@ -116,31 +115,6 @@ SIGN_WRITES: Table = {
 }
 
 
-def reduced() -> tuple[Sample, ...]:
-    """Samples of `index_reduce`, with and without what was there."""
-    index = given([0, 2, 0])
-    return (
-        s(pos(3, 4), 0, index, pos(3, 4), "prod"),
-        s(pos(3, 4), 0, index, pos(3, 4), "prod", include_self=False),
-        s(x(3, 4), 0, index, x(3, 4), "mean"),
-        s(x(3, 4), -2, index, x(3, 4), "mean", include_self=False),
-        s(x(4, 3), 1, index, x(4, 3), "amax"),
-        s(x(4, 3), 1, index, x(4, 3), "amin", include_self=False),
-        s(x(2, 3, 2), 1, given([1, 1], "int32"), x(2, 2, 2), "amax"),
-        s(ints(4), 0, given([1, 1]), ints(2), "mean"),
-        s(ints(4), 0, given([1, 3]), ints(2), "prod"),
-        kink(at(1.0, 2.0, 3.0), 0, given([0, 0, 1]), at(1.0, 1.0, 2.0), "amax"),
-        bad(x(3), 0, index, x(3), "sum"),
-        bad(x(3), 0, index, x(2), "prod"),
-        bad(x(3), 0, index, ints(3), "prod"),
-        bad(x(3), 0, given([0, 1, 3]), x(3), "prod"),
-        bad(x(3), 0, x(3, grad=False), x(3), "prod"),
-        bad(x(3, 2), 0, index, x(3, 3), "prod"),
-        bad(bools(3), 0, index, bools(3), "prod"),
-        bad(x(3, 2), 0, given([[0, 1]]), x(3, 3), "prod"),
-    )
-
-
 def put() -> tuple[Sample, ...]:
     """Samples of `put`."""
     return (
@@ -201,21 +175,11 @@ PLACING: Table = {
         layouts=False,
     ),
     "put": rows(*put()),
-    "index_reduce": rows(*reduced()),
     "nonzero_static": rows(
         s(ints(5), size=3),
         s(bools(2, 3), size=9, fill_value=7),
         s(x(grad=False), size=2),
         bad(ints(3), size=-1),
-    ),
-    "unravel_index": rows(
-        s(given([3, 7, -1, 9]), (2, 4)),
-        s(given(3), 4),
-        s(given([[3], [7]], "int32"), (2, 2, 2)),
-        bad(x(2), (2, 4)),
-        bad(bools(2), (2, 4)),
-        bad(given([1]), (2, -4)),
-        bad(given([1]), (2.0, 4)),
     ),
     "scalar_tensor": rows(
         s(2), s(2.5), s(True), s(2, dtype=Dtype("int64")), s(2.5, dtype=Dtype("int64")), bad("a")
@@ -223,5 +187,4 @@ PLACING: Table = {
 }
 PLACING_WRITES: Table = {
     "put_": rows(*put()),
-    "index_reduce_": rows(*reduced()),
 }

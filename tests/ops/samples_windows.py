@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.ops.sampling import Table, at, bad, fixed, given, ints, kink, rows, s, x
+from tests.ops.sampling import Table, at, bad, given, ints, kink, rows, s, x
 
 CONVOLUTION: Table = {
     "conv1d": rows(
@@ -121,12 +121,6 @@ POOLING: Table = {
     "avg_pool3d": rows(
         s(x(1, 2, 2, 4, 4), 2), s(x(1, 3, 3, 3), 2, 1, 1), bad(x(1, 2, 2, 4, 4), 3), bad(x(4), 2)
     ),
-    "lp_pool1d": rows(s(x(2, 2, 6, domain="positive"), 2, 2)),
-    "lp_pool2d": rows(
-        s(x(2, 2, 4, 4, domain="positive"), 3, 2, 1),
-        s(x(1, 2, 4, 4, domain="positive"), float("inf"), 2),
-    ),
-    "lp_pool3d": rows(s(x(1, 2, 2, 4, domain="positive"), 2, 2)),
     "adaptive_avg_pool1d": rows(
         s(x(2, 2, 7), 3), s(x(2, 5), 1), bad(x(1, 2, 3, 6), 2), bad(x(2, 2, 6), (2, 2))
     ),
@@ -147,29 +141,6 @@ POOLING: Table = {
     "adaptive_max_pool3d": rows(s(x(1, 3, 4, 5), (2, 3, 2))),
     "indices of adaptive_max_pool2d": rows(
         s(x(1, 2, 5, 4), (3, 2)), call=indices("adaptive_max_pool2d")
-    ),
-    "max_unpool1d": rows(s(x(1, 2, 2), given([[[1, 2], [0, 3]]]), 2)),
-    "max_unpool2d": rows(
-        s(x(1, 1, 2, 2), given([[[[1, 2], [9, 15]]]]), 2),
-        bad(x(1, 1, 2, 2), given([[[[1, 2], [9, 16]]]]), 2),
-        bad(x(1, 1, 2, 2), given([[[[1, 2]]]]), 2),
-        bad(x(1, 1, 2, 2), given([[[[1, 2], [9, 15]]]]), 2, output_size=(9, 9)),
-    ),
-    "max_unpool3d": rows(s(x(1, 1, 1, 2), given([[[[1, 12]]]]), 2)),
-}
-PLACES_OF_WINDOWS = fixed([[0.125, 0.75], [0.5, 0.25]])
-FRACTIONS: Table = {
-    "fractional_max_pool2d": rows(
-        s(x(1, 2, 6, 5), 2, 3, _random_samples=PLACES_OF_WINDOWS),
-        s(x(2, 5, 6), (2, 1), None, (0.5, 0.7), _random_samples=PLACES_OF_WINDOWS),
-        bad(x(1, 2, 6, 5), 2),
-        bad(x(1, 2, 6, 5), 2, 6),
-        bad(x(6, 5), 2, 2),
-        bad(x(1, 2, 6, 5), (2, 2, 2), 2),
-    ),
-    "fractional_max_pool3d": rows(
-        s(x(1, 1, 4, 4, 5), 2, 2, _random_samples=fixed([[0.1, 0.8, 0.4]])),
-        bad(x(1, 1, 4, 4, 5), 2, 3),
     ),
 }
 PADDING: Table = {
@@ -294,4 +265,4 @@ GRIDS: Table = {
         bad(x(2, 3, 3), (2, 1, 2, 2), False),
     ),
 }
-WINDOWS: Table = {**CONVOLUTION, **POOLING, **PADDING, **BLOCKS, **RESAMPLING, **GRIDS, **FRACTIONS}
+WINDOWS: Table = {**CONVOLUTION, **POOLING, **PADDING, **BLOCKS, **RESAMPLING, **GRIDS}

@@ -30,7 +30,6 @@ FOLDED = "it stands for addmm and t: tests/ops/test_affine.py"
 NO_DERIVATIVE = "PyTorch has no derivative of it: tests/core/situations_engine.py"
 ELSEWHERE = dict.fromkeys(
     [
-        "ctc_backward",
         "floor_divide",
         "heaviside",
         "number_floor_divided",

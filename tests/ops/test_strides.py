@@ -33,7 +33,7 @@ EXCEPTIONS = {
     ),
     **dict.fromkeys(
         [
-            "kron", "matrix_power", "linalg.matrix_power", "nll_loss", "max_unpool2d",
+            "kron", "matrix_power", "linalg.matrix_power", "nll_loss",
         ],
         OTHER_KERNEL,
     ),

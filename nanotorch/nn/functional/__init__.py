@@ -35,7 +35,6 @@ from nanotorch.nn.functional.blocks import pixel_shuffle as pixel_shuffle
 from nanotorch.nn.functional.blocks import pixel_unshuffle as pixel_unshuffle
 from nanotorch.nn.functional.blocks import unfold as unfold
 from nanotorch.nn.functional.classes import cross_entropy as cross_entropy
-from nanotorch.nn.functional.classes import linear_cross_entropy as linear_cross_entropy
 from nanotorch.nn.functional.classes import nll_loss as nll_loss
 from nanotorch.nn.functional.convolution import conv1d as conv1d
 from nanotorch.nn.functional.convolution import conv2d as conv2d
@@ -43,7 +42,6 @@ from nanotorch.nn.functional.convolution import conv3d as conv3d
 from nanotorch.nn.functional.convolution import conv_transpose1d as conv_transpose1d
 from nanotorch.nn.functional.convolution import conv_transpose2d as conv_transpose2d
 from nanotorch.nn.functional.convolution import conv_transpose3d as conv_transpose3d
-from nanotorch.nn.functional.ctc import ctc_loss as ctc_loss
 from nanotorch.nn.functional.dropout import alpha_dropout as alpha_dropout
 from nanotorch.nn.functional.dropout import dropout as dropout
 from nanotorch.nn.functional.dropout import dropout1d as dropout1d
@@ -113,9 +111,6 @@ from nanotorch.nn.functional.pooling import (
 from nanotorch.nn.functional.pooling import avg_pool1d as avg_pool1d
 from nanotorch.nn.functional.pooling import avg_pool2d as avg_pool2d
 from nanotorch.nn.functional.pooling import avg_pool3d as avg_pool3d
-from nanotorch.nn.functional.pooling import lp_pool1d as lp_pool1d
-from nanotorch.nn.functional.pooling import lp_pool2d as lp_pool2d
-from nanotorch.nn.functional.pooling import lp_pool3d as lp_pool3d
 from nanotorch.nn.functional.pooling import max_pool1d as max_pool1d
 from nanotorch.nn.functional.pooling import max_pool1d_with_indices as max_pool1d_with_indices
 from nanotorch.nn.functional.pooling import max_pool2d as max_pool2d
@@ -135,23 +130,12 @@ from nanotorch.nn.functional.resampling import upsample_bilinear as upsample_bil
 from nanotorch.nn.functional.resampling import upsample_nearest as upsample_nearest
 from nanotorch.nn.functional.response import local_response_norm as local_response_norm
 from nanotorch.nn.functional.response import normalize as normalize
-from nanotorch.nn.functional.unpooling import max_unpool1d as max_unpool1d
-from nanotorch.nn.functional.unpooling import max_unpool2d as max_unpool2d
-from nanotorch.nn.functional.unpooling import max_unpool3d as max_unpool3d
 from nanotorch.ops.distance import cosine_similarity as cosine_similarity
 from nanotorch.ops.distance import pairwise_distance as pairwise_distance
 from nanotorch.ops.distance import pdist as pdist
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand("nanotorch.nn.functional")
-from nanotorch.nn.functional.fractional import fractional_max_pool2d as fractional_max_pool2d
-from nanotorch.nn.functional.fractional import (
-    fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices,
-)
-from nanotorch.nn.functional.fractional import fractional_max_pool3d as fractional_max_pool3d
-from nanotorch.nn.functional.fractional import (
-    fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices,
-)
 from nanotorch.nn.functional.grids import affine_grid as affine_grid
 from nanotorch.nn.functional.grids import grid_sample as grid_sample
 

@@ -13,7 +13,6 @@ from nanotorch.nn.functional.reduction import checked_reduction
 from nanotorch.nn.functional.reduction import reduce as reduced
 from nanotorch.ops import loss as kernels
 from nanotorch.ops.activation import float_only
-from nanotorch.ops.affine import linear
 from nanotorch.ops.given import constants_given, tensors_given
 from nanotorch.ops.picture_loss import picture_nll
 from nanotorch.ops.scalar import over_number, times_number
@@ -164,54 +163,6 @@ def cross_entropy(
     classes = logs.size(0 if logs.ndim == 1 else 1)
     shares = 1 - label_smoothing, label_smoothing / classes
     return times_number(loss, shares[0]) + times_number(even, shares[1])
-
-
-def linear_cross_entropy(
-    input: Tensor,
-    linear_weight: Tensor,
-    target: Tensor,
-    *,
-    linear_bias: Tensor | None = None,
-    weight: Tensor | None = None,
-    reduction: str = "mean",
-    ignore_index: int | None = None,
-    label_smoothing: float = 0.0,
-    options: Any = None,
-) -> Tensor:
-    """`cross_entropy` of ``linear(input, linear_weight, linear_bias)``.
-
-    Args:
-        input: (N, in_features) or (in_features,).
-        linear_weight, linear_bias: (C, ..., in_features) and (C, ...).
-        ignore_index: Default: -100.
-        options: accepted; PyTorch's choice of implementation.
-        target, weight, reduction, label_smoothing: see `cross_entropy`.
-
-    Raises:
-        RuntimeError: for shapes that do not fit, and as `cross_entropy`.
-    """
-    checked_reduction(reduction)
-    if input.ndim not in (1, 2):
-        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
-    if input.size(-1) != linear_weight.size(-1):
-        raise RuntimeError(
-            "expected equal input and linear_weight last dimensions (in_features), got "
-            f"{input.size(-1)} and {linear_weight.size(-1)}, respectively"
-        )
-    if linear_bias is not None and linear_bias.shape != linear_weight.shape[:-1]:
-        raise RuntimeError(
-            f"expected linear_bias shape {tuple(linear_weight.shape[:-1])}, got "
-            f"{tuple(linear_bias.shape)}"
-        )
-    ignored = -100 if ignore_index is None else ignore_index
-    if linear_weight.ndim > 2:
-        shape = (*input.shape[:-1], *linear_weight.shape[:-1])
-        rows = linear_weight.reshape((-1, linear_weight.size(-1)))
-        biases = None if linear_bias is None else linear_bias.reshape(-1)
-        scores = linear(input, rows, biases).reshape(shape)
-    else:
-        scores = linear(input, linear_weight, linear_bias)
-    return cross_entropy(scores, target, weight, None, ignored, None, reduction, label_smoothing)
 
 
 def spread_evenly(

@@ -4,11 +4,9 @@
 """
 
 import warnings
-from collections.abc import Sequence
 
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import likelihood, loss, ranking
-from nanotorch.nn.functional.ctc import ctc_loss as of_sequences
 
 
 def named(function: str, position: int, reduction: int) -> str:
@@ -95,20 +93,4 @@ def binary_cross_entropy_with_logits(
     how = named("binary_cross_entropy_with_logits", 5, reduction)
     return loss.binary_cross_entropy_with_logits(
         input, target, weight, reduction=how, pos_weight=pos_weight
-    )
-
-
-def ctc_loss(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Tensor | Sequence[int],
-    target_lengths: Tensor | Sequence[int],
-    blank: int = 0,
-    reduction: int = 0,
-    zero_infinity: bool = False,
-) -> Tensor:
-    """`nn.functional.ctc_loss`."""
-    how = named("ctc_loss", 6, reduction)
-    return of_sequences(
-        log_probs, targets, input_lengths, target_lengths, blank, how, zero_infinity
     )

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from nanotorch import ops
 from nanotorch._core.arguments import as_int
 from nanotorch._core.out import SAME, Out, with_out
 from nanotorch._core.tensor import Tensor
@@ -61,7 +60,7 @@ def max_pool2d(
         padding: p, how far windows reach beyond the borders; at most half a window.
         dilation: d, how far neighbouring elements of a window are apart.
         ceil_mode: let the last window reach beyond the padding.
-        return_indices: whether to return where each is, too, for `max_unpool2d`.
+        return_indices: whether to return where each is, too.
 
     Shape:
         ``input`` (N, C, H, W) or (C, H, W); the result's height is
@@ -129,64 +128,10 @@ def avg_pool3d(
 avg_pool2d = with_out(__name__, "avg_pool2d", avg_pool2d, Out("avg_pool2d", SAME, strict=True))
 avg_pool3d = with_out(__name__, "avg_pool3d", avg_pool3d, Out("avg_pool3d", SAME, strict=True))
 
-# Norms
-
-
-def lp_pool(input: Tensor, norm_type: float, kernel: tuple[int, ...], means: Tensor) -> Tensor:
-    """The norms of windows, from the means of powers."""
-    count = 1
-    for k in kernel:
-        count *= k
-    # The sign, lest roots of negative sums become nan without need.
-    total = ops.sign(means) * ops.relu(ops.abs(means))
-    result: Tensor = (total * count) ** (1.0 / norm_type)
-    return result
-
 
 def sizes(kernel_size: Number, dims: int) -> tuple[int, ...]:
     """The size of windows along each dimension."""
     return (kernel_size,) * dims if isinstance(kernel_size, int) else tuple(kernel_size)
-
-
-def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: Number, stride: Number | None = None,
-    ceil_mode: bool = False,
-) -> Tensor:  # fmt: skip
-    """``(Σ input^p)^(1/p)`` of each window over one dimension; see `lp_pool2d`."""
-    if norm_type == float("inf"):
-        largest: Tensor = max_pool1d(ops.abs(input), kernel_size, stride, ceil_mode=ceil_mode)
-        return largest
-    means = avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode)
-    return lp_pool(input, norm_type, sizes(kernel_size, 1), means)
-
-
-def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Number, stride: Number | None = None,
-    ceil_mode: bool = False,
-) -> Tensor:  # fmt: skip
-    """``(Σ input^p)^(1/p)`` of each window over the last two dimensions.
-
-    Args:
-        norm_type: p; infinity for the greatest absolute value.
-        kernel_size, stride, ceil_mode: see `max_pool2d`.
-    """
-    if norm_type == float("inf"):
-        largest: Tensor = max_pool2d(ops.abs(input), kernel_size, stride, ceil_mode=ceil_mode)
-        return largest
-    means = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
-    return lp_pool(input, norm_type, sizes(kernel_size, 2), means)
-
-
-def lp_pool3d(
-    input: Tensor, norm_type: float, kernel_size: Number, stride: Number | None = None,
-    ceil_mode: bool = False,
-) -> Tensor:  # fmt: skip
-    """``(Σ input^p)^(1/p)`` of each window over the last three dimensions; see `lp_pool2d`."""
-    if norm_type == float("inf"):
-        largest: Tensor = max_pool3d(ops.abs(input), kernel_size, stride, ceil_mode=ceil_mode)
-        return largest
-    means = avg_pool3d(input**norm_type, kernel_size, stride, 0, ceil_mode)
-    return lp_pool(input, norm_type, sizes(kernel_size, 3), means)
 
 
 # Parts
