@@ -240,6 +240,29 @@ REASONS = (
         "use cross_entropy",
         r"ctc_loss CTCLoss",
     ),
+    Reason(
+        "few use it. Use torch.linalg.solve, inv, lu_factor or svd, and matmul",
+        r"""linalg.(inv_ex|solve_ex|lu_factor_ex|lu|lu_solve|cond|householder_product|tensorinv)
+        linalg.(tensorsolve|multi_dot|matrix_power|vecdot|vander) torch.vander chain_matmul
+        (torch|Tensor).(lu|lu_solve|matrix_power|cholesky_inverse)""",
+    ),
+    Reason(
+        "few programs prune weights. Multiply them by a mask: torch.nn.utils.parametrize helps",
+        r"nn.utils.prune",
+    ),
+    Reason(
+        "such weights have one form here. Use torch.nn.utils.weight_norm or spectral_norm, and "
+        "torch.nn.utils.parametrize for others",
+        r"nn.utils.parametrizations",
+    ),
+    Reason(
+        "few use it. Compute the weights of the layer after normalization by hand",
+        r"fuse_\w+_bn_\w+ nn.utils.fusion",
+    ),
+    Reason(
+        "few use it. Make the layer, and overwrite its values",
+        r"skip_init nn.utils.init",
+    ),
     Reason("it is for models larger than NumPy trains. Use AdamW", r"optim.(Adafactor|Muon)"),
     Reason(
         "it is for named dimensions, which tensors do not have here. Use permute and reshape",

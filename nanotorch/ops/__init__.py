@@ -14,7 +14,6 @@ from nanotorch.ops import aliases as aliases
 from nanotorch.ops import blending as blending
 from nanotorch.ops import buffers as buffers
 from nanotorch.ops import by_function as by_function
-from nanotorch.ops import chains as chains
 from nanotorch.ops import combining as combining
 from nanotorch.ops import comparing as comparing
 from nanotorch.ops import comparison as comparison

@@ -1,6 +1,5 @@
 """Pseudoinverses, least squares, ranks and condition numbers."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,8 @@ from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.factoring import singular, svdvals
-from nanotorch.ops.linalg import matrix_norm
-from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
-from nanotorch.ops.solving import check_matrices, inverse_with_info, is_vector, tr
-from nanotorch.ops.special import nan_to_num
+from nanotorch.ops.solving import check_matrices, is_vector, tr
 
 
 def tolerances(A: Array, atol: Any, rtol: Any) -> tuple[Any, Any]:
@@ -210,33 +206,3 @@ def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None 
 
 
 # How much a solution may depend on errors
-
-
-@under_vmap(looped)
-def cond(input: Any, p: Any = None) -> Any:
-    """The condition numbers of matrices: the norm of each times that of its inverse.
-
-    Args:
-        p: None or 2 for the quotient of the greatest and the smallest singular value, -2 for the
-            other way round; or "fro", "nuc", 1, -1, inf, -inf as for `matrix_norm`, for square
-            matrices; those without an inverse have an infinite one.
-
-    Raises:
-        RuntimeError, ValueError: for another norm, or matrices that are not square.
-    """
-    if input.ndim < 2:
-        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
-    if p is None or p in (2, -2):
-        values = svdvals(input)
-        most, least = values[..., :1], values[..., -1:]
-        return squeeze_one(least / most if p == -2 else most / least, values.ndim - 1)
-    if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
-        raise ValueError(f"linalg.cond got an invalid norm type: {p}")
-    check_matrices(f"linalg.cond(ord={p})", input._array)
-    if p == "nuc":
-        values = svdvals(input)
-        return sum_along(values, (values.ndim - 1,), False) * sum_along(
-            1 / values, (values.ndim - 1,), False
-        )
-    product = matrix_norm(input, p) * matrix_norm(inverse_with_info(input)[0], p)
-    return nan_to_num(product, math.inf, math.inf, -math.inf)

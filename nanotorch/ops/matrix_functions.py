@@ -5,15 +5,12 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import refused
 from nanotorch._core.batch_rules import leading, matrices
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import refuse_half
-from nanotorch.ops.expanding import expand
 from nanotorch.ops.joining import cat_along
-from nanotorch.ops.slicing import slice_along, tril
-from nanotorch.ops.solving import LinAlgError, check_matrices, tr
+from nanotorch.ops.slicing import slice_along
+from nanotorch.ops.solving import check_matrices, tr
 
 # Of the approximation of degree 13, and up to which norm it holds in double precision.
 PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
@@ -124,100 +121,3 @@ def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
     refuse_half("cholesky_solve_cpu", input2)
     L = np.triu(input2).swapaxes(-1, -2) if upper else np.tril(input2)
     return np.linalg.solve(L.swapaxes(-1, -2), np.linalg.solve(L, input))
-
-
-@op(
-    input=lambda g, input, out, upper: factor_slope(out @ both_ways(g) @ out, input, upper),
-    batch=leading,
-)
-def cholesky_inverse(input: Array, upper: bool = False) -> Array:
-    """The inverses of the matrices that have these Cholesky factors, ``(..., n, n)``.
-
-    Args:
-        upper: whether the upper triangle is looked at, not the lower.
-
-    Raises:
-        LinAlgError: for a zero on a diagonal.
-    """
-    if input.ndim < 2:
-        raise RuntimeError("cholesky_inverse: The input tensor A must have at least 2 dimensions.")
-    if input.shape[-2] != input.shape[-1]:
-        raise RuntimeError(
-            f"cholesky_inverse: A must be batches of square matrices, but they are "
-            f"{input.shape[-2]} by {input.shape[-1]} matrices"
-        )
-    if input.dtype.char not in "fd":
-        kind = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"cholesky_inverse_out_cpu\" not implemented for '{kind}'")
-    zeros = np.argwhere(np.diagonal(input, axis1=-2, axis2=-1) == 0)
-    if len(zeros):
-        raise LinAlgError(
-            f"cholesky_inverse: The diagonal element {zeros[0][-1] + 1} is zero, the inversion "
-            "could not be completed because the input matrix is singular."
-        )
-    L = np.triu(input).swapaxes(-1, -2) if upper else np.tril(input)
-    half = np.linalg.inv(L)
-    return half.swapaxes(-1, -2) @ half
-
-
-# By reflections
-
-
-def householder_product(input: Tensor, tau: Tensor) -> Any:
-    """The first columns of products of reflections ``I - tau v vᵀ``.
-
-    Args:
-        input: ``(..., m, n)``; below the diagonal of column k lies the vector v of reflection k,
-            which is 1 on the diagonal and 0 above.
-        tau: ``(..., k)``, k ≤ n ≤ m.
-
-    Returns:
-        ``(..., m, n)``, with orthonormal columns for what `torch.geqrf` gives.
-
-    Raises:
-        RuntimeError: for shapes that do not fit.
-    """
-    check_reflections(input, tau)
-    refuse_half("orgqr_cpu", input._array)
-    rows, columns = input.shape[-2:]
-    first = wrap(np.eye(rows, columns, dtype=input._array.dtype))
-    vectors: Any = tril(input, -1) + first
-    product: Any = expand(first, input.shape)
-    for k in reversed(range(tau.shape[-1])):
-        v = vectors[..., k : k + 1]
-        product = product - tau[..., k : k + 1, None] * (v @ (tr(v) @ product))
-    return product
-
-
-def check_reflections(input: Any, tau: Any) -> None:
-    """Refuse reflections that do not fit together."""
-    name = "torch.linalg.householder_product"
-    for position, (argument, value) in enumerate((("input", input), ("tau", tau)), 1):
-        if not isinstance(value, Tensor):
-            raise refused(value, "Tensor", ("linalg_householder_product", argument, position))
-    if input.ndim < 2:
-        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
-    if input.shape[-2] < input.shape[-1]:
-        raise RuntimeError(
-            f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]"
-        )
-    if input.shape[-1] < tau.shape[-1]:
-        raise RuntimeError(
-            f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]"
-        )
-    if tau.ndim != input.ndim - 1:
-        raise RuntimeError(
-            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal "
-            f"to {tau.ndim} and input.ndim is equal to {input.ndim}"
-        )
-    if tau.shape[:-1] != input.shape[:-2]:
-        raise RuntimeError(
-            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
-            f"{list(tau.shape[:-1])}"
-        )
-    if tau.dtype != input.dtype:
-        raise RuntimeError(
-            f"{name}: tau dtype {tau.dtype.char} does not match input dtype {input.dtype.char}"
-        )
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"orgqr_cpu\" not implemented for '{input.dtype.char}'")

@@ -39,7 +39,6 @@ CONVERTING = (
 )
 # By the error for a dtype that the result cannot be converted to.
 CONVERTING_ELSE = {
-    "cholesky_inverse": CASTABLE.format("cholesky_inverse"),
     "cholesky_solve": CASTABLE.format("cholesky_solve"),
     "ldexp": "ldexp can't be cast to the desired output type {out}",
     "logsumexp": "logsumexp(): Expected floating point type for result tensor, but got: {out}",
@@ -50,7 +49,7 @@ STRICT = {
     SAME: (
         "addmm", "addmv", "aminmax", "argmax", "argmin", "argsort", "baddbmm", "bmm", "cross",
         "diag", "gather", "index_add", "index_copy", "inverse", "isin",
-        "log_softmax", "lu_solve", "lu_unpack", "matrix_power", "mm", "msort", "norm", "renorm",
+        "log_softmax", "lu_unpack", "mm", "msort", "norm", "renorm",
         "scatter", "scatter_add", "scatter_reduce", "slice_scatter", "slogdet", "softmax", "sort",
         "svd", "take_along_dim", "topk", "tril", "triu",
     ),
@@ -94,7 +93,6 @@ STRICT = {
     "signbit does not support non-boolean outputs.": ("signbit",),
     "heaviside is not yet implemented for tensors with different dtypes.": ("heaviside",),
     "multinomial expects {result} tensor out, got: {out}": ("multinomial",),
-    "multi_dot(): expected out tensor to have dtype {result_c} but got {out_c}": ("chain_matmul",),
 }
 # fmt: on
 KNOWN_AS = {
@@ -106,7 +104,6 @@ KNOWN_AS = {
     "float_power": "pow",
     "ger": "mul",
     "kron": "mul",
-    "matrix_power": "matmul",
     "outer": "mul",
     "slogdet": "_linalg_slogdet",
     "square": "pow",
@@ -114,9 +111,7 @@ KNOWN_AS = {
     "true_divide": "div",
     "cross": "linalg_cross",
     "inverse": "linalg_inv_ex",
-    "chain_matmul": "mm",
     "log_sigmoid": "log_sigmoid_forward",
-    "lu_solve": "linalg_lu_solve",
     "norm": "linalg_vector_norm",
     **dict.fromkeys(JOINING, "cat"),
     "stack": "stack",

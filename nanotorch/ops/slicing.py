@@ -324,3 +324,8 @@ def unfold_backward(
     for k in range(size):
         out[(*(WHOLE,) * dim, slice(k, k + reach, step))] += g[..., k]
     return out
+
+
+def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """A view of the diagonals of matrices: see `torch.diagonal`."""
+    return diagonal(A, offset, dim1, dim2)

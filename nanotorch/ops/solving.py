@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_functions import looped, under_vmap, wholes
+from nanotorch._core.batch_functions import under_vmap, wholes
 from nanotorch._core.batch_rules import Call, leading, matrices
-from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import refuse_half
-from nanotorch.ops.masking import masked_fill, where
 from nanotorch.ops.shape import transpose, unsqueeze
 from nanotorch.ops.slicing import tril, triu
 
@@ -130,9 +128,6 @@ def inverse_with_info(input: Array) -> tuple[Array, Array]:
         return by_columns(out), info
 
 
-inv_ex_result = named_tuple("linalg_inv_ex", "inverse", "info")
-
-
 @under_vmap(wholes)
 def inverted(name: str, A: Any) -> Any:
     """The inverses; all must exist."""
@@ -154,13 +149,6 @@ def inv(A: Any) -> Any:
         LinAlgError: for a singular matrix.
     """
     return inverted("linalg.inv", A)
-
-
-def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
-    """`inv` without a check: the named tuple ``(inverse, info)``; the latter is 0 for success."""
-    if check_errors:
-        inverted("linalg.inv_ex", A)
-    return inv_ex_result(inverse_with_info(A))
 
 
 @method
@@ -259,31 +247,6 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
         LinAlgError: for a singular matrix.
     """
     return solved(A, B, left)
-
-
-solve_ex_result = named_tuple("linalg_solve_ex", "result", "info")
-
-
-@under_vmap(looped)
-def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    """`solve` without a check: the named tuple ``(result, info)``.
-
-    ``info`` is 0 for success, else the step at which a matrix turned out to be singular; its
-    solutions are nan.
-    """
-    try:
-        return solve_ex_result((solved(A, B, left), wrap(np.zeros(A.shape[:-2], np.int32))))
-    except LinAlgError as error:
-        if check_errors:
-            raise LinAlgError(str(error).replace("linalg.solve:", "linalg.solve_ex:")) from None
-    info = inverse_with_info(A.detach())[1]
-    singular = info._array[..., None, None] != 0
-    regular = where(wrap(singular), wrap(np.eye(A.shape[-1], dtype=A._array.dtype)), A)
-    result = solved(regular, B, left)
-    vector = is_vector(A.shape, B.shape)
-    return solve_ex_result(
-        (masked_fill(result, wrap(singular[..., 0] if vector else singular), math.nan), info)
-    )
 
 
 def triangle(A: Any, upper: bool, unit: bool) -> Any:

@@ -11,15 +11,12 @@ import numpy as np
 from nanotorch._core.batch_functions import looped, under_vmap, wholes
 from nanotorch._core.batch_rules import leading
 from nanotorch._core.named import named_tuple
-from nanotorch._core.op import Array, method, op, public
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.op import Array, op, public
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.slicing import slice_along, tril, triu
 from nanotorch.ops.solving import (
     check_matrices,
-    check_pair,
     inverse_with_info,
-    solve_triangular,
     tr,
 )
 
@@ -158,8 +155,6 @@ def lu_with_info(input: Array, pivot: bool) -> tuple[Array, Array, Array]:
 
 
 lu_factor_result = named_tuple("linalg_lu_factor", "LU", "pivots")
-lu_factor_ex_result = named_tuple("linalg_lu_factor_ex", "LU", "pivots", "info")
-lu_result = named_tuple("linalg_lu", "P", "L", "U")
 unpack_result = named_tuple("lu_unpack", "P", "L", "U")
 
 
@@ -188,13 +183,6 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
         RuntimeError: if a pivot is zero.
     """
     return lu_factor_result(factored("lu_factor", A, pivot)[:2])
-
-
-def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """`lu_factor` without a check: ``(LU, pivots, info)``; the last is 0 or the zero pivot."""
-    if check_errors:
-        factored("lu_factor_ex", A, pivot)
-    return lu_factor_ex_result(lu_with_info(A, pivot))
 
 
 @op(
@@ -242,61 +230,3 @@ def lu_unpack(
     P = exchanges(LU_pivots, LU_data) if unpack_pivots else empty
     L, U = unpacked(LU_data) if unpack_data else (empty, empty)
     return unpack_result((P, L, U))
-
-
-def lu(A: Any, *, pivot: bool = True) -> Any:
-    """P that exchanges rows, lower and upper triangular L, U with ``A = P L U``: ``(P, L, U)``.
-
-    Args:
-        A: ``(..., m, n)``.
-
-    Raises:
-        RuntimeError: without ``pivot``.
-    """
-    if A.ndim < 2:
-        raise RuntimeError(
-            "linalg.lu: Expected tensor with 2 or more dimensions. Got size: "
-            f"{list(A.shape)} instead"
-        )
-    LU, pivots, _ = lu_with_info(A, pivot)
-    return lu_result((exchanges(pivots, LU), *unpacked(LU)))
-
-
-def linalg_lu_solve(
-    LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False
-) -> Any:
-    """The solutions X of ``A X = B`` by the factors of A.
-
-    Args:
-        left: False for ``X A = B``.
-        adjoint: whether the transpose of A is meant.
-    """
-    check_pair("linalg.lu_solve", LU._array, B._array, "LU")
-    check_matrices("linalg.lu_solve", LU._array, "LU")
-    check_matrices("linalg.lu_solve", B._array, "B", square=False)
-    if not left:
-        return tr(linalg_lu_solve(LU, pivots, tr(B), adjoint=not adjoint)).clone()
-    if LU.shape[-2] != B.shape[-2]:
-        raise RuntimeError(
-            "linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B "
-            f"({LU.shape[-2]}x{LU.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
-        )
-    P, (L, U) = exchanges(pivots, LU), unpacked(LU)
-    if adjoint:
-        middle = solve_triangular(tr(U), B, upper=False)
-        return P @ solve_triangular(tr(L), middle, upper=True, unitriangular=True)
-    middle = solve_triangular(L, tr(P) @ B, upper=False, unitriangular=True)
-    return solve_triangular(U, middle, upper=True)
-
-
-@method
-def lu_solve(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
-    """`torch.linalg.lu_solve` with its arguments in the former order."""
-    return linalg_lu_solve(LU_data, LU_pivots, input)
-
-
-@method(name="lu")
-def lu_pair(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
-    """The pair of `torch.linalg.lu_factor`; with ``get_infos``, what `lu_factor_ex` returns."""
-    found = lu_with_info(A, pivot)
-    return tuple(found) if get_infos else tuple(found[:2])

@@ -17,9 +17,9 @@ def callable_as(o: Op) -> str | None:
     return {1: "unary", 2: "binary" if o.cast else None}.get(len(o.inputs))
 
 
-# The first two differ for matrices of another form or nan. The gradient of the last is a zero that
+# The first differs for matrices of another form. The gradient of the other is a zero that
 # PyTorch knows of, so that it stays 0 beside nan; a template asks for `sgn` without a gradient.
-ODD = ("trace", "cholesky_inverse", "sgn")
+ODD = ("trace", "sgn")
 UNARY = [o.name for o in OPS.values() if callable_as(o) == "unary" and o.name not in ODD]
 BINARY = [o.name for o in OPS.values() if callable_as(o) == "binary"] + ["div", "pow", "remainder"]
 UNARY_INPLACE = [f"{name}_" for name in UNARY if OPS[name].inplace]

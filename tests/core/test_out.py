@@ -75,7 +75,7 @@ DRAWN: dict[str, Any] = {
     "torch.bernoulli(means / 20, out=out)": lambda out: out.bernoulli_(MEANS / 20),
 }
 # Drawn, or called otherwise.
-ELSEWHERE = ("bernoulli", "empty", "lu_solve", "lu_unpack", "multinomial", "normal")
+ELSEWHERE = ("bernoulli", "empty", "lu_unpack", "multinomial", "normal")
 
 
 @pytest.mark.filterwarnings("ignore:An output with one or more")

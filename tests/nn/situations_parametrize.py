@@ -4,7 +4,7 @@ import copy
 import pickle
 from typing import Any
 
-from tests.answers import bits, numbers, raised, warned
+from tests.answers import numbers, raised, warned
 
 
 def _kinds(torch: Any) -> Any:
@@ -139,75 +139,6 @@ def refusals(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def norms_of_weights(torch: Any) -> Any:
-    PS = torch.nn.utils.parametrizations
-    answers = []
-    for dim in (0, 1, None, -1):
-        torch.manual_seed(3)
-        layer = PS.weight_norm(torch.nn.Linear(4, 3).double(), dim=dim)
-        with torch.no_grad():
-            layer.parametrizations.weight.original0.mul_(1.5)
-        out = layer(torch.ones(2, 4).double() / 3).sin()
-        out.sum().backward()
-        grads = [numbers(p.grad) for p in layer.parameters()]
-        answers += [repr(layer), list(layer.state_dict()), numbers(out), grads]
-    former = torch.nn.Linear(4, 3).state_dict()
-    state = {"bias": former["bias"], "weight_g": torch.ones(3, 1), "weight_v": former["weight"]}
-    layer = PS.weight_norm(torch.nn.Linear(4, 3))
-    return [*answers, layer.load_state_dict(state), numbers(layer.weight.norm(2, 1))]
-
-
-def spectral(torch: Any) -> Any:
-    PS = torch.nn.utils.parametrizations
-    answers = []
-    for shape in ((4, 3), (3, 5)):
-        torch.manual_seed(3)
-        layer = PS.spectral_norm(torch.nn.Linear(*shape, dtype=torch.float64))
-        x = torch.ones(2, shape[0]).double()
-        for training in (True, True, False):
-            layer.train(training)
-            layer.zero_grad()
-            out = layer(x).sin()
-            out.sum().backward()
-            grads = [numbers(p.grad) for p in layer.parameters()]
-            answers += [numbers(out), grads, [numbers(b) for b in layer.buffers()]]
-    norm = PS.spectral_norm(torch.nn.BatchNorm1d(3))
-    return [
-        *answers, repr(layer), list(layer.state_dict()), numbers(norm.weight),
-        raised(PS.spectral_norm, torch.nn.Linear(3, 4), n_power_iterations=0),
-        raised(PS.spectral_norm, torch.nn.Linear(3, 4), "nothing"),
-        raised(PS.spectral_norm, torch.nn.Linear(3, 4), dim=3),
-        raised(PS.weight_norm, torch.nn.Linear(3, 4), "nothing"),
-    ]  # fmt: skip
-
-
-def orthogonal(torch: Any) -> Any:
-    PS = torch.nn.utils.parametrizations
-    answers = []
-    for shape in ((3, 3), (3, 5), (5, 3)):
-        for how in (None, "matrix_exp", "cayley", "householder"):
-            for trivial in (True, False):
-                torch.manual_seed(1)
-                layer = PS.orthogonal(
-                    torch.nn.Linear(*shape, dtype=torch.float64), orthogonal_map=how,
-                    use_trivialization=trivial,
-                )  # fmt: skip
-                (layer.weight.sin() * torch.arange(15)[: shape[0]]).sum().backward()
-                grad = layer.parametrizations.weight.original.grad
-                answers.append([numbers(layer.weight), numbers(grad), list(layer.state_dict())])
-    q = torch.eye(3).flip(0)
-    layer = PS.orthogonal(torch.nn.Linear(3, 3))
-    layer.weight = q
-    other = PS.orthogonal(torch.nn.Linear(3, 3), orthogonal_map="cayley", use_trivialization=False)
-    return [
-        *answers, numbers(layer.weight), repr(layer), raised(setattr, other, "weight", q),
-        raised(setattr, layer, "weight", torch.eye(2)),
-        raised(PS.orthogonal, torch.nn.Linear(3, 4), "nothing"),
-        raised(PS.orthogonal, torch.nn.Linear(3, 4), "bias"),
-        raised(PS.orthogonal, torch.nn.Linear(3, 4), orthogonal_map="other"),
-    ]  # fmt: skip
-
-
 def former_weight_norm(torch: Any) -> Any:
     utils = torch.nn.utils
     answers = []
@@ -249,40 +180,4 @@ def former_spectral_norm(torch: Any) -> Any:
     return [
         *answers, list(layer.state_dict()), numbers(layer.weight), layer.state_dict()._metadata,
         raised(utils.remove_spectral_norm, layer),
-    ]  # fmt: skip
-
-
-def without_values(torch: Any) -> Any:
-    utils, nn = torch.nn.utils, torch.nn
-    torch.manual_seed(0)
-    layer = utils.skip_init(nn.Linear, 3, 4, bias=False)
-    return [
-        layer, tuple(layer.weight.shape), bits(torch.rand(3)), layer.weight.requires_grad,
-        raised(utils.skip_init, nn.Identity), raised(utils.skip_init, int),
-    ]  # fmt: skip
-
-
-def fused(torch: Any) -> Any:
-    nn, utils = torch.nn, torch.nn.utils
-    answers = []
-    for conv, x in ((nn.Conv1d(2, 3, 2), torch.ones(1, 2, 5)),
-                    (nn.Conv2d(2, 3, 2, bias=False), torch.ones(1, 2, 4, 4)),
-                    (nn.ConvTranspose1d(2, 3, 2), torch.ones(1, 2, 4))):  # fmt: skip
-        bn = (nn.BatchNorm2d if x.ndim == 4 else nn.BatchNorm1d)(3)
-        torch.manual_seed(4)
-        conv.weight.data.uniform_(-1, 1)
-        if conv.bias is not None:
-            conv.bias.data.uniform_(-1, 1)
-        for t in (bn.weight.data, bn.bias.data, bn.running_mean, bn.running_var):
-            t.uniform_(0.5, 2)
-        conv.eval(), bn.eval()
-        one = utils.fuse_conv_bn_eval(conv, bn, transpose=isinstance(conv, nn.ConvTranspose1d))
-        answers += [numbers(one(x)), numbers(bn(conv(x))), repr(one), one.weight.requires_grad]
-    linear, bn = nn.Linear(2, 3).eval(), nn.BatchNorm1d(3).eval()
-    linear.weight.data.fill_(0.5), linear.bias.data.fill_(1.0), bn.running_mean.fill_(2.0)
-    one = utils.fuse_linear_bn_eval(linear, bn)
-    return [
-        *answers, numbers(one(torch.ones(1, 2))),
-        raised(utils.fuse_linear_bn_eval, linear.train(), bn),
-        raised(utils.fuse_linear_bn_eval, linear.eval(), nn.BatchNorm1d(2).eval()),
     ]  # fmt: skip

@@ -6,7 +6,7 @@ ask for products in which the signs cancel.
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf, nan
+from math import nan
 from typing import Any
 
 from tests.ops.sampling import (
@@ -109,12 +109,6 @@ FACTORS: Table = {
     "inverse": of_squares(),
     "linalg.inv": of_squares(
         bad(SINGULAR), bad(PAIR), bad(ZEROS), bad(given([[1.0]], "float16")), call=called("inv")
-    ),
-    "linalg.inv_ex": rows(
-        s(SQUARE), s(BATCH), bad(ZEROS, check_errors=True), bad(WIDE), call=called("inv_ex")
-    ),
-    "info of linalg.inv_ex": rows(
-        s(PAIR), s(ZEROS), call=lambda torch, A: info_and_nan(torch, torch.linalg.inv_ex(A))
     ),
     "det": of_squares(s(SINGULAR), s(PAIR)),
     "linalg.det": rows(s(SQUARE), bad(WIDE), call=called("det")),
@@ -257,24 +251,6 @@ FACTORS: Table = {
         call=called("lstsq"),
         nodes=False,
     ),
-    "linalg.cond": rows(
-        s(SQUARE),
-        s(SQUARE, 2),
-        s(WIDE),
-        s(SQUARE, -2),
-        s(PLAIN, 1),
-        s(PLAIN, -1),
-        s(PLAIN, "fro"),
-        s(PLAIN_BATCH, inf),
-        s(PLAIN_BATCH, -inf),
-        s(SQUARE, "nuc"),
-        s(SINGULAR, 1),
-        bad(WIDE, 1),
-        bad(SQUARE, 3),
-        bad(x(3)),
-        call=called("cond"),
-        nodes=False,
-    ),
     "linalg.matrix_norm of values": rows(
         s(SQUARE, 2),
         s(SQUARE, -2),
@@ -293,57 +269,5 @@ FACTORS: Table = {
         torch="norm",
         call=lambda torch, *a, **k: torch.norm(*a, **k),
     ),
-    "linalg.matrix_power below zero": rows(
-        s(SQUARE, -1),
-        s(SQUARE, -2),
-        s(BATCH, -3),
-        bad(WIDE, 2),
-        bad(x(3), 2),
-        bad(ZEROS, -1),
-        call=called("matrix_power"),
-    ),
-    "linalg.multi_dot": rows(
-        s([WIDE, SQUARE, TURNED]),
-        s([x(3), SQUARE, x(3)]),
-        s([WIDE, SQUARE, x(3)]),
-        s([x(2), WIDE]),
-        s([x(2, 5), x(5, 1), x(1, 4), x(4, 3)]),
-        bad([WIDE]),
-        bad([WIDE, WIDE]),
-        bad([WIDE, x(3), SQUARE]),
-        bad([x(2, 2, 2), x(2, 2)]),
-        call=called("multi_dot"),
-        nodes=False,
-    ),
-    "chain_matmul": rows(s(WIDE, SQUARE, TURNED), s(WIDE), nodes=False),
-    "linalg.vecdot": rows(
-        s(x(2, 3), x(2, 3)), s(x(2, 3), x(3)), s(x(2, 3), x(2, 3), dim=0), call=called("vecdot")
-    ),
     "linalg.diagonal": rows(s(SQUARE), s(BATCH, offset=1), call=called("diagonal")),
-    "linalg.vander": rows(
-        s(x(3)), s(x(2, 3), N=2), s(ints(3)), bad(x(3), N=1), bad(x()), call=called("vander")
-    ),
-    "vander": rows(
-        s(x(3, grad=False)),
-        s(x(3, grad=False), 2, True),
-        s(x(3, grad=False), 0),
-        s(x(3, grad=False), N=1),
-        s(ints(3)),
-        bad(x(3), -1),
-        bad(x(1, 3)),
-        nodes=False,
-    ),
-    "linalg.tensorinv": rows(
-        s(at([[4.0, 1.0]], [[0.5, 3.0]]), 1),
-        bad(x(2, 2, 2), 2),
-        bad(x(2, 2), 0),
-        call=called("tensorinv"),
-        nodes=False,
-    ),
-    "linalg.tensorsolve": rows(
-        s(at([[4.0, 1.0]], [[0.5, 3.0]]), x(2)),
-        bad(x(2, 2, 3), x(2, 2)),
-        call=called("tensorsolve"),
-        nodes=False,
-    ),
 }

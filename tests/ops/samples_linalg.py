@@ -104,7 +104,6 @@ LINALG: Table = {
     ),
     "kron": rows(s(x(2, 2), x(2, 3)), s(x(2), x(3))),
     "cross": rows(s(x(2, 3), x(2, 3), dim=1), s(x(3), x(3), dim=0)),
-    "matrix_power": rows(s(SQUARE, 2), s(SQUARE, 0)),
     "linalg.norm": rows(
         s(x(3)),
         s(x(2, 3)),
@@ -141,8 +140,5 @@ LINALG: Table = {
     ),
     "linalg.cross": rows(
         s(x(2, 3), x(2, 3)), s(x(3), x(3)), call=lambda torch, *a: torch.linalg.cross(*a)
-    ),
-    "linalg.matrix_power": rows(
-        s(x(2, 2), 3), s(x(2, 2), 0), call=lambda torch, *a: torch.linalg.matrix_power(*a)
     ),
 }

@@ -242,7 +242,6 @@ REFUSED: dict[str, Any] = {
     "linalg_svd_cpu": torch.linalg.svdvals,
     "linalg_eigh_cpu": torch.linalg.eigvalsh,
     "triangular_solve_cpu": lambda x: torch.linalg.solve_triangular(x, x, upper=True),
-    "orgqr_cpu": lambda x: torch.linalg.householder_product(x, x[0]),
     "cdist": lambda x: torch.cdist(x, x),
     "pdist": F.pdist,
     "multi_margin_loss_cpu_kernel": lambda x: F.multi_margin_loss(x, torch.arange(3)),

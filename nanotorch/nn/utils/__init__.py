@@ -1,4 +1,4 @@
-"""Gradients held in bounds; parameters as one vector, as functions of others, or pruned."""
+"""Gradients held in bounds; parameters as one vector, or as functions of others."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
@@ -14,18 +14,11 @@ from nanotorch.nn.utils.convert_parameters import parameters_to_vector as parame
 from nanotorch.nn.utils.convert_parameters import vector_to_parameters as vector_to_parameters
 
 if _TYPE_CHECKING:  # the rest is imported when it is used
-    from nanotorch.nn.utils import parametrizations as parametrizations
     from nanotorch.nn.utils import parametrize as parametrize
-    from nanotorch.nn.utils import prune as prune
     from nanotorch.nn.utils.former_spectral_norm import remove_spectral_norm as remove_spectral_norm
     from nanotorch.nn.utils.former_spectral_norm import spectral_norm as spectral_norm
     from nanotorch.nn.utils.former_weight_norm import remove_weight_norm as remove_weight_norm
     from nanotorch.nn.utils.former_weight_norm import weight_norm as weight_norm
-    from nanotorch.nn.utils.fusion import fuse_conv_bn_eval as fuse_conv_bn_eval
-    from nanotorch.nn.utils.fusion import fuse_conv_bn_weights as fuse_conv_bn_weights
-    from nanotorch.nn.utils.fusion import fuse_linear_bn_eval as fuse_linear_bn_eval
-    from nanotorch.nn.utils.fusion import fuse_linear_bn_weights as fuse_linear_bn_weights
-    from nanotorch.nn.utils.init import skip_init as skip_init
 else:
     # PyTorch has files of the functions' names.
     for _name in ("spectral_norm", "weight_norm"):
@@ -38,12 +31,8 @@ else:
     __getattr__, __dir__ = _on_demand(
         "nanotorch.nn.utils",
         {
-            "nanotorch.nn.utils": "fusion init parametrizations parametrize prune",
+            "nanotorch.nn.utils": "parametrize",
             "nanotorch.nn.utils.former_spectral_norm": "remove_spectral_norm spectral_norm",
             "nanotorch.nn.utils.former_weight_norm": "remove_weight_norm weight_norm",
-            "nanotorch.nn.utils.fusion": (
-                "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights"
-            ),
-            "nanotorch.nn.utils.init": "skip_init",
         },
     )
