@@ -187,5 +187,5 @@ def never(self: Layout) -> bool:
 
 for _name in KINDS:
     setattr(Layout, _name, property(never, doc=never.__doc__))
-for _name in ("is_complex", "is_conj", "is_neg", "is_shared", "is_pinned"):
+for _name in ("is_complex", "is_shared", "is_pinned"):
     setattr(Layout, _name, never)

@@ -16,7 +16,6 @@ from nanotorch.distributions.divergence import kl_divergence as kl_divergence
 from nanotorch.distributions.divergence import register_kl as register_kl
 from nanotorch.distributions.independent import Independent as Independent
 from nanotorch.distributions.normal import Normal as Normal
-from nanotorch.distributions.uniform import Exponential as Exponential
 from nanotorch.distributions.uniform import Uniform as Uniform
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.names.lookup import stand_in as _stand_in
@@ -25,7 +24,6 @@ from nanotorch.names.lookup import stand_in as _stand_in
 for _file, _origin, _names in (
     ("bernoulli", "discrete", "Bernoulli"),
     ("categorical", "discrete", "Categorical"),
-    ("exponential", "uniform", "Exponential"),
     ("kl", "divergence", "kl_divergence register_kl"),
 ):
     globals()[_file] = _stand_in(f"{__name__}.{_file}", {f"{__name__}.{_origin}": _names})

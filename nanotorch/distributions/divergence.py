@@ -9,7 +9,7 @@ from nanotorch.distributions.discrete import Bernoulli, Categorical
 from nanotorch.distributions.distribution import Distribution
 from nanotorch.distributions.independent import Independent, summed
 from nanotorch.distributions.normal import Normal
-from nanotorch.distributions.uniform import Exponential, Uniform
+from nanotorch.distributions.uniform import Uniform
 from nanotorch.nn.functional import softplus
 
 Formula = Callable[[Any, Any], Tensor]
@@ -61,13 +61,6 @@ def between_uniforms(p: Uniform, q: Uniform) -> Tensor:
     """The logarithm of the ratio of the lengths; infinite if ``p`` goes beyond ``q``."""
     result = ops.log((q.high - q.low) / (p.high - p.low))
     return result.masked_fill((q.low > p.low).logical_or(q.high < p.high), INFINITE)
-
-
-@register_kl(Exponential, Exponential)
-def between_exponentials(p: Exponential, q: Exponential) -> Tensor:
-    """r - 1 - log r, where r is the ratio of the rates."""
-    ratio = q.rate / p.rate
-    return -ratio.log() + ratio - 1
 
 
 @register_kl(Bernoulli, Bernoulli)

@@ -1,7 +1,7 @@
 """The uniform and the exponential distribution."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor
@@ -83,66 +83,3 @@ class Uniform(Distribution):
     def entropy(self) -> Tensor:
         """The logarithm of the interval's length."""
         return ops.log(self.high - self.low)
-
-
-class Exponential(Distribution):
-    """Density rate exp(-rate x) for x from 0.
-
-    Args:
-        rate: the inverse of the mean.
-        validate_args: whether parameters and values are checked. Default: True.
-
-    Raises:
-        ValueError: for a rate that is not positive.
-    """
-
-    arg_constraints: ClassVar[Mapping[str, Constraint]] = {"rate": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
-        (self.rate,) = broadcast_all(rate)
-        super().__init__(self.rate.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        """The mean of samples."""
-        return self.rate.reciprocal()
-
-    @property
-    def mode(self) -> Tensor:
-        """The most probable sample."""
-        return ops.zeros_like(self.rate)
-
-    @property
-    def stddev(self) -> Tensor:
-        """The standard deviation of samples."""
-        return self.rate.reciprocal()
-
-    @property
-    def variance(self) -> Tensor:
-        """The variance of samples."""
-        return self.rate.pow(-2)
-
-    def rsample(self, sample_shape: Any = EMPTY) -> Tensor:
-        """Samples whose gradient goes on to the rate."""
-        shape = self._extended_shape(sample_shape)
-        return ops.empty(shape, dtype=self.rate.dtype).exponential_() / self.rate
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
-        self._validate_sample(value)
-        return self.rate.log() - self.rate * value
-
-    def cdf(self, value: Tensor) -> Tensor:
-        """The probability of samples up to a value."""
-        self._validate_sample(value)
-        return 1 - ops.exp(-self.rate * value)
-
-    def icdf(self, value: Tensor) -> Tensor:
-        """The value up to which samples have a probability."""
-        return -ops.log1p(-value) / self.rate
-
-    def entropy(self) -> Tensor:
-        """1 - log(rate)."""
-        return 1.0 - ops.log(self.rate)

@@ -20,7 +20,6 @@ from nanotorch.func.modules import (
     replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_,
 )
 from nanotorch.func.modules import stack_module_state as stack_module_state
-from nanotorch.func.rearranging import rearrange as rearrange
 from nanotorch.names.lookup import on_demand as _on_demand
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are

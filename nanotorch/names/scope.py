@@ -263,17 +263,45 @@ REASONS = (
         "few use it. Make the layer, and overwrite its values",
         r"skip_init nn.utils.init",
     ),
+    Reason(
+        "copies of views serve compilers. Use `clone()`, and write to a view of the copy",
+        r"(torch|Tensor).(as_strided|diagonal|select|slice)_scatter",
+    ),
+    Reason(
+        "few use it. Use nonzero, and torch.nn.functional.pad",
+        r"nonzero_static",
+    ),
+    Reason(
+        "few use it. Use apply_ or map_, or NumPy's frompyfunc",
+        r"map2_",
+    ),
+    Reason(
+        "nanotorch computes with real numbers, which are their own conjugates. Leave it out",
+        r"conj_physical_? is_conj is_neg",
+    ),
+    Reason(
+        "few use it. Use empty, permute, or as_strided",
+        r"(new_)?empty_strided empty_permuted",
+    ),
+    Reason(
+        "few use it. Use NumPy's generators, as in torch.from_numpy(numpy.random.poisson(rates))",
+        r"torch.(binomial|poisson)",
+    ),
+    Reason(
+        "einops has it for tensors of all frameworks. Use permute, reshape and expand",
+        r"func.rearrange",
+    ),
     Reason("it is for models larger than NumPy trains. Use AdamW", r"optim.(Adafactor|Muon)"),
     Reason(
         "it is for named dimensions, which tensors do not have here. Use permute and reshape",
         r"Tensor.index",
     ),
     Reason(
-        "the distributions are Normal, Uniform, Exponential, Bernoulli, Categorical and "
+        "the distributions are Normal, Uniform, Bernoulli, Categorical and "
         "Independent. Write others as functions of these",
         r"""distributions.(\w*Transform\w*|\w*Normal|\w*Cauchy|\w*Gamma|\w*Bernoulli|\w*Categorical)
         distributions.OneHot\w+ distributions.(\w*Beta|\w*Binomial|\w*Pareto|Chi2|Dirichlet)
-        distributions.(ExponentialFamily|FisherSnedecor|Geometric|Gumbel|Kumaraswamy|LKJCholesky)
+        distributions.(Exponential|exponential|ExponentialFamily|FisherSnedecor|Geometric|Gumbel|Kumaraswamy|LKJCholesky)
         distributions.(Laplace|MixtureSameFamily|Multinomial|Poisson|StudentT|VonMises|Weibull)
         distributions.(Wishart|biject_to|transform_to|constraint_registry|identity_transform)
         distributions.(beta|binomial|cauchy|chi2|continuous_bernoulli|dirichlet|exp_family)

@@ -70,7 +70,6 @@ from nanotorch.ops import sorting as sorting
 from nanotorch.ops import special as special
 from nanotorch.ops import spellings as spellings
 from nanotorch.ops import statistics as statistics
-from nanotorch.ops import strided_creation as strided_creation
 from nanotorch.ops import subscript as subscript
 from nanotorch.ops import triangular_factors as triangular_factors
 from nanotorch.ops import units as units
@@ -79,7 +78,7 @@ from nanotorch.ops import variance as variance
 # Families whose first use imports them. None has methods, or functions of the table in `outs`.
 FAMILIES = {
     "nanotorch.ops": (
-        "adaptive attention averaging blocks convolution convolving counts distance einstein "
+        "adaptive attention averaging blocks convolution convolving distance einstein "
         "elman embedding gelu grids gru layer_norm loss lstm margin_loss neighbours "
         "normalization packing padding picture_loss pooling pooling_functions recurrence "
         "resampling robust_loss scalar special_functions standard_rows "
@@ -93,7 +92,6 @@ LATER = {
     "nanotorch.ops.convolving": (
         "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"
     ),
-    "nanotorch.ops.counts": "binomial poisson",
     "nanotorch.ops.distance": "cosine_similarity pairwise_distance pdist",
     "nanotorch.ops.einstein": "einsum",
     "nanotorch.ops.grids": "affine_grid_generator grid_sampler grid_sampler_2d grid_sampler_3d",

@@ -55,9 +55,3 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
         TypeError: for a tensor of another dtype.
     """
     return replaced("map_", self, (tensor,), callable)
-
-
-@method(public=False)
-def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """`map_` with two further tensors."""
-    return replaced("map2_", self, (x, y), callable)

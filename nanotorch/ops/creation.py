@@ -28,7 +28,7 @@ from nanotorch._core.layout import strided
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch._core.warned import warn, warn_once
-from nanotorch.ops.arguments import as_number, need_tensors, number_in
+from nanotorch.ops.arguments import as_number, need_tensors, number_in, number_or_infinity
 from nanotorch.ops.buffers import from_dlpack, frombuffer, memory_of
 from nanotorch.ops.memory import contiguous_format, preserve_format
 from nanotorch.ops.sizes import shape_of
@@ -441,3 +441,19 @@ def new_full(
     """One number in shape ``size`` with the dtype of this tensor."""
     options = options_of(self, dtype, device, layout, requires_grad)
     return allocated(full, size, fill_value, **options)
+
+
+@public
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    layout: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A 0-d tensor of a number, in the default dtype unless another is given."""
+    kind = numpy_dtype(dtype)
+    return leaf(
+        np.array(number_or_infinity(as_number(s), kind), kind), requires_grad, device, layout
+    )

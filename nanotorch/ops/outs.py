@@ -20,7 +20,7 @@ ELEMENTWISE = (
     "tan", "tanh", "true_divide", "xlogy",
 )
 OF_ONE_TYPE = (
-    "abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min", "clip", "conj_physical",
+    "abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min", "clip",
     "floor", "frac", "hardshrink", "neg", "round", "sgn", "sign", "softplus", "softshrink", "trunc",
 )
 # With an argument `dtype`.
@@ -50,7 +50,7 @@ STRICT = {
         "addmm", "addmv", "aminmax", "argmax", "argmin", "argsort", "baddbmm", "bmm", "cross",
         "diag", "gather", "index_add", "index_copy", "inverse", "isin",
         "log_softmax", "lu_unpack", "mm", "msort", "norm", "renorm",
-        "scatter", "scatter_add", "scatter_reduce", "slice_scatter", "slogdet", "softmax", "sort",
+        "scatter", "scatter_add", "scatter_reduce", "slogdet", "softmax", "sort",
         "svd", "take_along_dim", "topk", "tril", "triu",
     ),
     "Expected the dtype for input and out to match, but got {result} for input's dtype and {out} "
@@ -64,9 +64,6 @@ STRICT = {
     "out.dtype = {out}": ("take",),
     "index_select(): self and result must have the same scalar type": ("index_select",),
     "masked_select(): self and result must have the same scalar type": ("masked_select",),
-    "nonzero_static: Expected out tensor to have scalar type {result} but got scalar type{out}": (
-        "nonzero_static",
-    ),
     "nonzero: Expected out tensor to have scalar type {result} but got scalar type{out}": (
         "nonzero",
     ),
@@ -118,11 +115,11 @@ KNOWN_AS = {
 }  # fmt: skip
 # What PyTorch computes without a derivative, or without a look at what requires grad.
 UNRECORDED = (
-    "all", "any", "argmax", "argmin", "bucketize", "conj_physical", "diag", "eq", "ge", "gt",
+    "all", "any", "argmax", "argmin", "bucketize", "diag", "eq", "ge", "gt",
     "histc", "inner", "isin", "isneginf", "isposinf", "le", "log_softmax", "logical_and",
     "logical_not", "logical_or", "logical_xor", "lt", "nanquantile", "ne",
-    "nonzero", "nonzero_static", "quantile", "searchsorted", "signbit",
-    "slice_scatter", "softmax", "tensordot",
+    "nonzero", "quantile", "searchsorted", "signbit",
+    "softmax", "tensordot",
 )  # fmt: skip
 # By `Out.overlap`: the functions that refuse inputs in the memory of `out`.
 OVERLAPPING = {
@@ -137,7 +134,7 @@ OVERLAPPING = {
     "any part": ("gather", "take_along_dim"),
     "any": (
         *JOINING, "aminmax", "cross", "diff", "ger", "index_select", "kron", "kthvalue",
-        "masked_select", "max", "min", "mode", "nonzero", "nonzero_static", "outer", "take",
+        "masked_select", "max", "min", "mode", "nonzero", "outer", "take",
     ),
 }  # fmt: skip
 OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}

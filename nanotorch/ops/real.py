@@ -19,22 +19,8 @@ def itself(name: str) -> None:
     method(same)
 
 
-for _name in ("conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg"):
+for _name in ("conj", "resolve_conj", "resolve_neg"):
     itself(_name)
-
-
-@public
-def is_conj(input: Tensor) -> bool:
-    """Whether a tensor is the conjugate of its memory: never."""
-    need_tensors(input)
-    return False
-
-
-@public
-def is_neg(input: Tensor) -> bool:
-    """Whether a tensor is the negative of its memory: never."""
-    need_tensors(input)
-    return False
 
 
 @public

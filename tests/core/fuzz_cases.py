@@ -506,15 +506,6 @@ CASES: dict[str, tuple[str, ...]] = {
         "t7 = t0.detach().sigmoid().expand(2, 2, 3).bernoulli()",
         "t8 = torch.normal(t0.detach().expand(2, 2, 3), 1.0)",
     ),
-    "parts of expanded tensors are written apart": (
-        "t2 = t0[:, :2].expand(2, 2, 2)",
-        "t3 = torch.arange(4.0).double().view(2, 2)",
-        "t4 = t2.slice_scatter(t3[:, None], 1, 0, 1)",
-        "t5 = t2.select_scatter(t3, 1, 0)",
-        "t6 = t2.diagonal_scatter(t3)",
-        "t7 = t2.detach().as_strided_scatter(t3[0], (2,), (3,))",
-        "(t4 * t5 * t6).sum().backward()",
-    ),
     "a single index takes the first of several": (
         "t2 = t0[0].scatter_add(-1, torch.tensor(0), t1[0])",
         "t3 = t0[0].clone().scatter_add_(0, torch.tensor(2), t1[1])",
@@ -790,14 +781,6 @@ CASES: dict[str, tuple[str, ...]] = {
         "t3.backward(retain_graph=True)",
         "t3.backward(create_graph=True)",
     ),
-    "what is written into integers has no history": (
-        "t2 = torch.ones(2, 3).byte()",
-        "t3 = t2.select_scatter(t0[0], 0, 0)",
-        "t3 = t2.slice_scatter(t0[:1], 0, 0, 1)",
-        "t3 = t2.bool().diagonal_scatter(t0[:, 0])",
-        "t3 = t2.as_strided_scatter(t0[0], (3,), (1,))",
-        "t3 = t2.select_scatter(t0.detach()[0], 0, 0) * 1",
-    ),
     "one exponent of half precision": (
         "t2 = torch.tensor(3.49, dtype=torch.float16)",
         "t3 = torch.ldexp(t0, t2)",
@@ -903,7 +886,6 @@ CASES: dict[str, tuple[str, ...]] = {
         "t2 = torch.zeros(2, 0).amax((0, -1))",
         "t2 = torch.zeros(2, 0).amin(-1)",
         "t2 = t0.scatter_add(0, torch.zeros(2, dtype=torch.int64), t0.float())",
-        "t2 = t0.sum().slice_scatter(t0.sum(), 0, 0, 1)",
         "t2 = t0.bernoulli()",
         "t2 = torch.linalg.cross(t0 > 0, t0)",
         "t2 = torch.nn.functional.cross_entropy(t0[0], torch.ones(2))",

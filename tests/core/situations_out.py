@@ -29,7 +29,7 @@ NAMES = (
     "nanquantile", "nansum", "ne", "neg", "nextafter", "nonzero", "norm", "ones",
     "outer", "pow", "quantile", "rad2deg", "reciprocal", "remainder", "renorm",
     "round", "row_stack", "rsqrt", "scatter", "scatter_add", "scatter_reduce", "searchsorted",
-    "sgn", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slice_scatter", "slogdet",
+    "sgn", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slogdet",
     "softmax", "softplus", "softshrink", "sort", "sqrt", "square", "stack", "std", "sub",
     "take", "take_along_dim", "tan", "tanh", "tensordot", "threshold", "topk", "tril",
     "triu", "true_divide", "trunc", "var", "vdot", "vstack", "where", "xlogy", "zeros",

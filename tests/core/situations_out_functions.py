@@ -62,7 +62,6 @@ def drawn(torch: Any) -> Any:
         raised(torch.normal, p, 1.0, out=torch.zeros(4).int()),
         torch.manual_seed(6) is None, torch.multinomial(p, 2, out=torch.zeros(0).long()),
         raised(torch.multinomial, p, 2, out=torch.zeros(2)),
-        raised(torch.conj_physical, p, out=torch.zeros(4).double()),
     ]  # fmt: skip
 
 
@@ -153,8 +152,6 @@ def of_several_results(torch: Any) -> Any:
     answers.append(torch.svd(m * 0 + torch.eye(2), out=tuple(torch.empty(0) for _ in range(3))))
     unpacked = torch.linalg.lu_factor(m)
     answers.append(torch.lu_unpack(*unpacked, out=tuple(torch.empty(0) for _ in range(3))))
-    answers.append(torch.nonzero_static(m, size=2, out=torch.empty(0).long()))
-    answers.append(raised(torch.nonzero_static, m, size=2, out=torch.empty(0)))
     mixed = (torch.float64, torch.float32, torch.int32, torch.float32)
     out = tuple(torch.empty(0, dtype=dtype) for dtype in mixed)
     answers.append(torch.linalg.lstsq(torch.eye(2), m, out=out))

@@ -14,8 +14,7 @@ torch.empty_like(x, at)|torch.full_like(x, 2, at)|torch.rand_like(x, at)|torch.r
 torch.randint_like(x, 3, at)|x.new_zeros(2, at)|x.new_ones(2, at)|x.new_empty(2, at)
 x.new_full((2,), 1.0, at)
 torch.tril_indices(2, 2, at)|torch.triu_indices(2, 2, at)|torch.scalar_tensor(1.0, at)
-torch.empty_strided((2,), (1,), at)|torch.empty_permuted((2,), (0,), at)
-x.new_empty_strided((2,), (1,), at)|torch.zeros(2, at, out=torch.empty(2))|torch.tensor([1.0], at)
+torch.zeros(2, at, out=torch.empty(2))|torch.tensor([1.0], at)
 torch.as_tensor([1.0], at)|x.new_tensor([1.0], at)|torch.asarray([1.0], at)
 """
 LARGE = """

@@ -15,7 +15,6 @@ def _made(torch: Any) -> dict[str, Any]:
         "normals": (d.Normal(loc, scale), torch.tensor([0.1, 0.2, 3.0])),
         "mixed": (d.Normal(loc, 2), torch.tensor([[0.1], [0.7]])),
         "uniform": (d.Uniform(loc, loc + scale), loc + scale / 3),
-        "exponential": (d.Exponential(scale), scale * 2),
         "bernoulli": (d.Bernoulli(torch.tensor([0.2, 0.5, 1.0])), torch.tensor([1.0, 0.0, 1.0])),
         "logits": (d.Bernoulli(logits=loc), torch.tensor([1.0, 0.0, 1.0])),
         "categorical": (d.Categorical(table), torch.tensor([2, 0])),
@@ -78,7 +77,7 @@ def gradients(torch: Any) -> Any:
     scale = torch.tensor([0.3, 1.5], requires_grad=True)
     logits = torch.tensor([0.1, 0.7, -0.2], requires_grad=True)
     found = []
-    for p in (d.Normal(loc, scale), d.Uniform(loc, loc + scale), d.Exponential(scale)):
+    for p in (d.Normal(loc, scale), d.Uniform(loc, loc + scale)):
         (p.rsample((5,)) ** 2).sum().backward()
         p.log_prob(p.sample()).sum().backward()
         found += [p.sample().requires_grad, numbers(loc.grad), numbers(scale.grad)]
@@ -98,7 +97,6 @@ def divergences(torch: Any) -> Any:
     pairs = [
         (d.Normal(loc, scale), d.Normal(0.0, 1.0)),
         (d.Uniform(loc, loc + scale), d.Uniform(-2.0, 3.0)),
-        (d.Exponential(scale), d.Exponential(2.0)),
         (d.Bernoulli(probs), d.Bernoulli(0.3)),
         (d.Bernoulli(0.3), d.Bernoulli(probs)),
         (d.Categorical(table), d.Categorical(torch.ones(2, 3))),
@@ -131,7 +129,6 @@ def refused(torch: Any) -> Any:
         raised(d.Bernoulli, 2.0),
         raised(d.Bernoulli),
         raised(d.Uniform, 1.0, 0.0),
-        raised(d.Exponential, 0.0),
         raised(d.Categorical(torch.ones(3)).log_prob, torch.tensor(3)),
         raised(d.Categorical(torch.ones(3)).rsample),
         raised(d.Normal(0.0, 1.0).log_prob, "a"),

@@ -9,7 +9,7 @@ from nanotorch import distributions
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("bernoulli", "Bernoulli"), ("categorical", "Categorical"), ("exponential", "Exponential"),
+    [("bernoulli", "Bernoulli"), ("categorical", "Categorical"),
      ("kl", "kl_divergence"), ("normal", "Normal"), ("uniform", "Uniform"),
      ("independent", "Independent"), ("distribution", "Distribution")],
 )  # fmt: skip

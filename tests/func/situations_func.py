@@ -223,7 +223,6 @@ def written_anew(torch: Any) -> Any:
         _values(vmap(lambda r: add(r.new_ones(size=(2, 4)), r), in_dims=1)(x.T)),
         _values(vmap(lambda r: add(r.new_full((4,), 2.5), r))(x)),
         _values(vmap(lambda r: add(r.new_empty(4).zero_(), r))(x)),
-        _values(vmap(lambda r: add(r.new_empty_strided((4,), (1,)).zero_(), r))(x)),
         _values(vmap(lambda r: r.new_ones(2, dtype=torch.int64))(x)),
         _values(vmap(lambda r: r.new_ones(2, requires_grad=True))(x)),
         _values(vmap(lambda r: r.new_zeros(2))(x[:0])),

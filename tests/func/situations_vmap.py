@@ -284,28 +284,3 @@ def jacobians_and_hessians(torch: Any) -> Any:
         _told(vmap(f.jacrev(with_output, 2, has_aux=True), (None, None, 0))(weight, bias, batch)),
         _told(f.jacrev(lambda w, b, x: predict(w, b, x), argnums=(0, 1))(weight, bias, x)),
     ]
-
-
-def rearranged(torch: Any) -> Any:
-    q, rearrange = torch.arange(24).reshape(2, 3, 4), torch.func.rearrange
-    patterns = [
-        ("a b c -> c b a", {}), ("a b c -> (a b) c", {}), ("a (b e) c -> a b e c", {"e": 3}),
-        ("... c -> c ...", {}), ("a ... -> a (...)", {}), ("a b c -> a 1 b c", {}),
-        ("a b c->c b a", {}), ("a b c -> a b () c", {}), ("a b (c d) -> (a d) b c", {"d": 2}),
-        ("... -> ...", {}),
-    ]  # fmt: skip
-    refused = [
-        ("a b -> b a", {}), ("a b c -> a b", {}), ("a a c -> a c", {}), ("a b c", {}),
-        ("a b (c d) -> a b c d", {}), ("a b (c d) -> a b c d", {"d": 3}), ("", {}),
-        ("a b c -> a b c", {"d": 3}), ("a b (c -> a b c", {}), ("a b c) -> a b c", {}),
-        ("a b 2 -> a b", {}), ("a b ((c d)) -> a b c d", {}), ("a . c -> a c", {}),
-        ("... ... c -> c", {}), ("(...) c -> c", {}), ("a_ b c -> c b a_", {}),
-        ("a b c -> c b ...", {}), ("a b c -> c b a", {"a": 3}), ("a! b -> b a!", {}),
-        ("() a b c -> a b c", {}), ("a b c -> c b a", {"a": "x"}),
-    ]  # fmt: skip
-    return [
-        [_told(rearrange(q, pattern, **sizes)) for pattern, sizes in patterns],
-        [raised(rearrange, q, pattern, **sizes) for pattern, sizes in refused],
-        _told(rearrange([q, q], "k a b c -> a (k b) c")),
-        _told(torch.vmap(lambda a: rearrange(a, "a b -> b a"))(q)),
-    ]

@@ -131,56 +131,7 @@ def put() -> tuple[Sample, ...]:
 
 
 PLACING: Table = {
-    "select_scatter": rows(
-        s(x(3, 4), x(3), 1, 2),
-        s(x(3, 4), x(4), 0, -1),
-        s(ints(3, 4), ints(4), 0, 1),
-        s(x(2, 3, 2), x(2, 2), -2, 1),
-        bad(x(3, 4), x(3), 0, 1),
-        bad(x(3, 4), x(3), 1, 4),
-        bad(x(3, 4), x(3), 2, 0),
-    ),
-    "slice_scatter": rows(
-        s(x(3, 4), x(3, 2), 1, 1, 3),
-        s(x(3, 4), x(2, 4), 0, 0, 3, 2),
-        s(x(3, 4), x(1, 4), start=-1),
-        s(x(3, 4), x(3, 4)),
-        s(x(3, 4), x(3, 2), dim=-1, end=2),
-        s(x(3, 4), x(0, 4), 0, 2, 1),
-        bad(x(3, 4), x(2, 4), 0, 0, 9),
-        bad(x(3, 4), x(3, 4), step=0),
-        bad(x(3, 4), x(3, 4), 2),
-    ),
-    "diagonal_scatter": rows(
-        s(x(3, 4), x(3)),
-        s(x(3, 4), x(3), 1),
-        s(x(3, 4), x(2), -1),
-        s(x(2, 3, 2), x(3, 2), 0, 0, 2),
-        bad(x(3, 4), x(2)),
-        bad(x(3, 4), x(3), 0, 0, 0),
-    ),
-    "as_strided_scatter": rows(
-        s(x(3, 4, grad=False), x(2, 2, grad=False), (2, 2), (1, 2)),
-        s(ints(3, 4), ints(2, 2), (2, 2), (4, 2), 3),
-        bad(x(3, 4), x(2, 3), (2, 2), (1, 2)),
-        bad(x(3, 4), x(2, 2), (2, 2), (1, 20), 0),
-        layouts=False,
-    ),
-    # PyTorch's gradient is that of what was written over, which does not count.
-    "gradient of as_strided_scatter": rows(
-        s(x(3, 4), x(2, 2), (2, 2), (1, 2)),
-        s(x(3, 4), x(2, 2), (2, 2), (4, 2), 3),
-        torch=None,
-        call=lambda torch, *arguments: torch.as_strided_scatter(*arguments),
-        layouts=False,
-    ),
     "put": rows(*put()),
-    "nonzero_static": rows(
-        s(ints(5), size=3),
-        s(bools(2, 3), size=9, fill_value=7),
-        s(x(grad=False), size=2),
-        bad(ints(3), size=-1),
-    ),
     "scalar_tensor": rows(
         s(2), s(2.5), s(True), s(2, dtype=Dtype("int64")), s(2.5, dtype=Dtype("int64")), bad("a")
     ),

@@ -51,7 +51,4 @@ SOLVING: Table = {
         s(x(2, 3, grad=False), x(3, grad=False), add), s(ints(3), ints(3), add),
         bad(x(3, grad=False), ints(3), add), bad(ints(3), ints(2), add), nodes=False,
     ),
-    "map2_": rows(
-        s(x(2, 3, grad=False), x(3, grad=False), x(2, 3, grad=False), add), nodes=False
-    ),
 }  # fmt: skip

@@ -56,10 +56,8 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
         [
             "bernoulli",
-            "binomial",
             "multinomial",
             "normal",
-            "poisson",
             "rand",
             "rand_like",
             "randint",
@@ -83,14 +81,12 @@ NOT_SAMPLED: dict[str, str] = {
     ),
     **dict.fromkeys(["detach_", "requires_grad_", "as_strided_", "resize_", "resize_as_"], STATE),
     **dict.fromkeys(["asarray", "from_dlpack", "from_numpy", "frombuffer", "to_dlpack"], NUMPY),
-    **dict.fromkeys(["empty", "empty_like", "empty_permuted", "empty_strided"], NO_VALUES),
+    **dict.fromkeys(["empty", "empty_like"], NO_VALUES),
     **dict.fromkeys(
         [
             "can_cast",
             "contiguous_format",
             "get_device",
-            "is_conj",
-            "is_neg",
             "is_tensor",
             "memory_format",
             "preserve_format",
@@ -98,9 +94,7 @@ NOT_SAMPLED: dict[str, str] = {
         NO_FUNCTION,
     ),
     **dict.fromkeys(["UntypedStorage", "layout", "strided"], NO_FUNCTION),
-    **dict.fromkeys(
-        ["conj", "conj_physical", "conj_physical_", "real", "resolve_conj", "resolve_neg"], ITSELF
-    ),
+    **dict.fromkeys(["conj", "real", "resolve_conj", "resolve_neg"], ITSELF),
     "grid_sampler": SECOND_NAME,
     "range": DEPRECATED,
     "imag": ITSELF,
