@@ -291,6 +291,10 @@ REASONS = (
         "einops has it for tensors of all frameworks. Use permute, reshape and expand",
         r"func.rearrange",
     ),
+    Reason(
+        "few show it. Use add_image, add_figure or add_histogram",
+        r"utils.tensorboard.add_(audio|embedding|mesh|onnx_graph|video)",
+    ),
     Reason("it is for models larger than NumPy trains. Use AdamW", r"optim.(Adafactor|Muon)"),
     Reason(
         "it is for named dimensions, which tensors do not have here. Use permute and reshape",

@@ -111,42 +111,6 @@ def draw_box(picture: Any, box: Array, text: str) -> None:
         draw.text((left + margin, bottom - height - margin), text, fill="black", font=font)
 
 
-def gif(frames: Array, fps: float) -> bytes:
-    """Frames, (time, height, width, channels), as an animated GIF file that goes on for ever."""
-    from PIL import Image
-
-    first, *others = [Image.fromarray(frame[:, :, :3]) for frame in frames]
-    content = io.BytesIO()
-    first.save(
-        content, format="GIF", save_all=True, append_images=others, duration=1000 / fps, loop=0
-    )
-    return content.getvalue()
-
-
-def film(videos: Array) -> Array:
-    """Several videos, (N, T, C, H, W), side by side, (T, height, width, C)."""
-    count, time, channels, height, width = videos.shape
-    places = 1 << (count - 1).bit_length()
-    padded = np.zeros((places, time, channels, height, width), videos.dtype)
-    padded[:count] = videos
-    rows = 1 << (count.bit_length() - 1) // 2
-    columns = places // rows
-    parted = padded.reshape(rows, columns, time, channels, height, width)
-    tiled = parted.transpose(2, 0, 4, 1, 5, 3)
-    frames = tiled.reshape(time, rows * height, columns * width, channels)
-    return np.repeat(frames, 3, axis=3) if channels == 1 else frames
-
-
-def sprite(pictures: Array) -> bytes:
-    """Pictures, (N, C, H, W), as a square of as many rows as columns, in a PNG file."""
-    side = math.ceil(len(pictures) ** 0.5)
-    laid = grid(pictures, side)[:, :, :3]
-    height, width = pictures.shape[2:]
-    square = np.zeros((side * height, side * width, 3), laid.dtype)
-    square[: len(laid), : laid.shape[1]] = laid
-    return png(colours(square))
-
-
 def figure_pixels(figures: Any, close: bool) -> Array:
     """Matplotlib figures, drawn: (height, width, 3), or of a list of them (N, height, width, 3).
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from nanotorch._core.tensor import Tensor
 from nanotorch._core.warned import warn
+from nanotorch.names.lookup import missing_attribute
 from nanotorch.utils.tensorboard.curves import Curves, scalar
 from nanotorch.utils.tensorboard.graph import BackwardGraph, ForwardGraph
 from nanotorch.utils.tensorboard.hparams import hparams
 from nanotorch.utils.tensorboard.media import Media
 from nanotorch.utils.tensorboard.nodes import Nodes
 from nanotorch.utils.tensorboard.output import metadata, number_of
-from nanotorch.utils.tensorboard.projector import Projector
 from nanotorch.utils.tensorboard.protos import protos
 from nanotorch.utils.tensorboard.trace import trace, watched_step
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PROFILED, VERSION = "graph_run_metadata", b"1"
 
 
-class SummaryWriter(Curves, Media, Projector):
+class SummaryWriter(Curves, Media):
     """Writes events for TensorBoard to files in a run's directory.
 
     Values may be tensors, arrays or numbers. Writing happens in the caller's thread: after
@@ -173,3 +173,6 @@ class SummaryWriter(Curves, Media, Projector):
                 file.add(protos().Event(summary=scalar(tag, value)), global_step)
         if subdirectory:
             self._files.pop(subdirectory).close()
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing_attribute(self, "utils.tensorboard", name)

@@ -100,25 +100,6 @@ def pictures(torch: Any) -> Any:
     return _written(torch, add)
 
 
-def sounds(torch: Any) -> Any:
-    def add(writer: Any) -> None:
-        writer.add_audio("sound", (torch.arange(50.0) % 7) / 7, sample_rate=8000)
-        writer.add_audio("loud", 2 - (torch.arange(50.0) % 5).reshape(1, 50))
-
-    return _written(torch, add)
-
-
-def meshes(torch: Any) -> Any:
-    corners = torch.arange(12.0).reshape(1, 4, 3)
-
-    def add(writer: Any) -> None:
-        faces, config = torch.tensor([[[0, 1, 2]]]), {"camera": {"cls": "PerspectiveCamera"}}
-        writer.add_mesh("mesh", corners, corners * 20, faces, config, 3)
-        writer.add_mesh("points", corners)
-
-    return _written(torch, add)
-
-
 def charts(torch: Any) -> Any:
     def add(writer: Any) -> None:
         kinds = {"x": ["Multiline", ["a", "b"]], "y": ["Margin", ["a", "b", "c"]]}
@@ -159,28 +140,14 @@ def hyperparameters(torch: Any) -> Any:
     return [text for text in found if "session_start_info" not in text]
 
 
-def embeddings(torch: Any) -> Any:
-    points = torch.arange(15.0).reshape(5, 3) / 7
-    with tempfile.TemporaryDirectory() as directory:
-        writer = _writer(torch, directory)
-        writer.add_embedding(points, list("abcde"), torch.ones(5, 3, 4, 4), 2, "e/x")
-        writer.add_embedding(points, [[1, "z"]] * 5, metadata_header=["p", "q"])
-        writer.close()
-        files = sorted(path for path in Path(directory).rglob("*") if path.suffix)
-        texts = [path.read_text("utf-8") for path in files if path.suffix == ".tsv"]
-        names = [str(path.relative_to(directory)) for path in files if "tfevents" not in path.name]
-        config = Path(directory, "projector_config.pbtxt").read_text("utf-8")
-    return [texts, names, sorted(line.strip() for line in config.splitlines())]
-
-
 def signatures(torch: Any) -> Any:
     writer = importlib.import_module(f"{torch.__name__}.utils.tensorboard").SummaryWriter
     names = ["__init__", "flush", "close", "get_logdir"]
     names += ["add_" + kind for kind in (
         "scalar", "scalars", "tensor", "histogram", "histogram_raw", "image", "images",
-        "image_with_boxes", "figure", "video", "audio", "text", "graph", "embedding", "pr_curve",
+        "image_with_boxes", "figure", "text", "graph", "pr_curve",
         "pr_curve_raw", "custom_scalars", "custom_scalars_multilinechart",
-        "custom_scalars_marginchart", "mesh", "hparams",
+        "custom_scalars_marginchart", "hparams",
     )]  # fmt: skip
     return {
         name: [[p.name, p.default if p.default is not p.empty else ""] for p in parameters]
@@ -190,16 +157,11 @@ def signatures(torch: Any) -> Any:
 
 
 def refusals(torch: Any) -> Any:
-    picture, points = torch.rand(3, 3, 3), torch.rand(5, 3)
+    picture = torch.rand(3, 3, 3)
     with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         w = _writer(torch, directory)
         answers = [
-            raised(w.add_embedding, points, list("ab")),
-            raised(w.add_embedding, torch.rand(5), list("abcde")),
-            raised(w.add_embedding, points, label_img=torch.rand(2, 3, 4, 4)),
-            raised(w.add_embedding, points, [[1, 2]] * 5, metadata_header=["p"]),
-            raised(w.add_audio, "x", torch.rand(2, 2)),
             raised(w.add_custom_scalars_marginchart, ["a"]),
             raised(w.add_custom_scalars, {"c": {"d": ["Margin", ["a"]]}}),
             raised(w.add_hparams, 1, {}), raised(w.add_hparams, {"a": 1}, {}, {"a": ["x"]}),
