@@ -43,7 +43,6 @@ FILES = {
     "nn_further_loss": "tests.nn.situations_further_loss",
     "nn_module_api": "tests.nn.situations_module_api",
     "nn_parametrize": "tests.nn.situations_parametrize",
-    "nn_plain": "tests.nn.situations_plain",
     "nn_classes": "tests.nn.situations_classes",
     "nn_everyday": "tests.nn.situations_everyday",
     "nn_mistakes": "tests.nn.situations_mistakes",

@@ -116,8 +116,11 @@ REASONS = (
         "or the layer of torch.nn",
         r"""native_\w+ unsafe_\w+ batch_norm_\w+ convolution conv_tbc
         torch.embedding_bag embedding_renorm_ init_num_threads
-        torch.(rnn_(tanh|relu)|lstm|gru) (rnn_tanh|rnn_relu|lstm|gru)_cell geqrf orgqr ormqr
-        cudnn_is_acceptable quasirandom""",
+        torch.(rnn_(tanh|relu)|lstm|gru|(alpha_|feature_|feature_alpha_)?dropout_?|norm_except_dim)
+        torch.((batch|layer|group|instance)_norm|embedding|threshold_?|rrelu_?|[cs]elu_?)
+        torch.(hardshrink|kl_div|poisson_nll_loss|(hinge|cosine)_embedding_loss)
+        torch.(margin_ranking_loss|triplet_margin_loss|binary_cross_entropy_with_logits)
+        (rnn_tanh|rnn_relu|lstm|gru)_cell geqrf orgqr ormqr cudnn_is_acceptable quasirandom""",
     ),
     Reason(
         "it is made for compilers, which cannot do with views. Use the function without `_copy`, "
@@ -294,6 +297,18 @@ REASONS = (
     Reason(
         "few show it. Use add_image, add_figure or add_histogram",
         r"utils.tensorboard.add_(audio|embedding|mesh|onnx_graph|video)",
+    ),
+    Reason(
+        "few networks use it. Use LeakyReLU or PReLU",
+        r"nn.RReLU nn.functional.rrelu_?",
+    ),
+    Reason(
+        "few networks use it. Use Dropout",
+        r"(nn|nn.functional).(FeatureA|A|feature_a|a)lpha_?[dD]ropout",
+    ),
+    Reason(
+        "few programs use it. Use cross_entropy, or multilabel_soft_margin_loss",
+        r"Multi(Label)?MarginLoss multi(label)?_margin_loss",
     ),
     Reason("it is for models larger than NumPy trains. Use AdamW", r"optim.(Adafactor|Muon)"),
     Reason(

@@ -26,12 +26,10 @@ from nanotorch.nn.activation import Tanhshrink as Tanhshrink
 from nanotorch.nn.container import ModuleDict as ModuleDict
 from nanotorch.nn.container import ModuleList as ModuleList
 from nanotorch.nn.container import Sequential as Sequential
-from nanotorch.nn.dropout import AlphaDropout as AlphaDropout
 from nanotorch.nn.dropout import Dropout as Dropout
 from nanotorch.nn.dropout import Dropout1d as Dropout1d
 from nanotorch.nn.dropout import Dropout2d as Dropout2d
 from nanotorch.nn.dropout import Dropout3d as Dropout3d
-from nanotorch.nn.dropout import FeatureAlphaDropout as FeatureAlphaDropout
 from nanotorch.nn.linear import Bilinear as Bilinear
 from nanotorch.nn.linear import Identity as Identity
 from nanotorch.nn.linear import Linear as Linear
@@ -78,7 +76,6 @@ if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.further_activation import Hardswish as Hardswish
     from nanotorch.nn.further_activation import Mish as Mish
     from nanotorch.nn.further_activation import PReLU as PReLU
-    from nanotorch.nn.further_activation import RReLU as RReLU
     from nanotorch.nn.further_activation import Softmax2d as Softmax2d
     from nanotorch.nn.further_activation import Softshrink as Softshrink
     from nanotorch.nn.further_activation import Threshold as Threshold
@@ -87,9 +84,7 @@ if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.further_loss import HingeEmbeddingLoss as HingeEmbeddingLoss
     from nanotorch.nn.further_loss import KLDivLoss as KLDivLoss
     from nanotorch.nn.further_loss import MarginRankingLoss as MarginRankingLoss
-    from nanotorch.nn.further_loss import MultiLabelMarginLoss as MultiLabelMarginLoss
     from nanotorch.nn.further_loss import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
-    from nanotorch.nn.further_loss import MultiMarginLoss as MultiMarginLoss
     from nanotorch.nn.further_loss import PoissonNLLLoss as PoissonNLLLoss
     from nanotorch.nn.further_loss import SoftMarginLoss as SoftMarginLoss
     from nanotorch.nn.further_loss import TripletMarginLoss as TripletMarginLoss
@@ -160,13 +155,13 @@ else:
             "nanotorch.nn.distance": "CosineSimilarity PairwiseDistance",
             "nanotorch.nn.embedding": "Embedding EmbeddingBag",
             "nanotorch.nn.further_activation": (
-                "CELU GLU Hardshrink Hardsigmoid Hardswish Mish PReLU RReLU Softmax2d "
+                "CELU GLU Hardshrink Hardsigmoid Hardswish Mish PReLU Softmax2d "
                 "Softshrink Threshold"
             ),
             "nanotorch.nn.further_loss": (
                 "CosineEmbeddingLoss GaussianNLLLoss HingeEmbeddingLoss KLDivLoss "
-                "MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss "
-                "MultiMarginLoss PoissonNLLLoss SoftMarginLoss TripletMarginLoss "
+                "MarginRankingLoss MultiLabelSoftMarginLoss "
+                "PoissonNLLLoss SoftMarginLoss TripletMarginLoss "
                 "TripletMarginWithDistanceLoss"
             ),
             "nanotorch.nn.groupnorm": "GroupNorm LocalResponseNorm RMSNorm",

@@ -2,13 +2,11 @@
 
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional.dropout import (
-    alpha_dropout,
     check_probability,
     dropout,
     dropout1d,
     dropout2d,
     dropout3d,
-    feature_alpha_dropout,
 )
 from nanotorch.nn.module import Module
 
@@ -92,27 +90,3 @@ class Dropout3d(_DropoutNd):
     def forward(self, input: Tensor) -> Tensor:
         """The input, with fewer channels in training."""
         return dropout3d(input, self.p, self.training, self.inplace)
-
-
-class AlphaDropout(_DropoutNd):
-    """Dropout after `SELU`: drops to its lowest value, and keeps mean 0 and variance 1.
-
-    Reference:
-        Klambauer et al., Self-Normalizing Neural Networks, NeurIPS 2017.
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, thinned out in training."""
-        return alpha_dropout(input, self.p, self.training)  # PyTorch does not ask `inplace` either
-
-
-class FeatureAlphaDropout(_DropoutNd):
-    """`AlphaDropout` of whole channels.
-
-    Shape:
-        Input and output (N, C, ...).
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, with fewer channels in training."""
-        return feature_alpha_dropout(input, self.p, self.training)  # nor here

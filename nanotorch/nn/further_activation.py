@@ -166,29 +166,6 @@ class Threshold(_Activation):
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
 
-class RReLU(_Activation):
-    """``x`` where positive, ``x`` times a random slope elsewhere.
-
-    In training each element has a slope of its own; in evaluation all have the mean.
-
-    Args:
-        lower, upper: between which slopes are drawn. Default: 1/8 and 1/3.
-        inplace: write into the input. Default: False.
-    """
-
-    shown = ("lower", "upper")
-
-    def __init__(
-        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
-    ) -> None:
-        super().__init__()
-        self.lower, self.upper, self.inplace = lower, upper, inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The function of ``input``."""
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
-
-
 class PReLU(_Activation):
     """``x`` where positive, ``weight * x`` elsewhere; the weight is learned.
 

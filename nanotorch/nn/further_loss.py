@@ -261,57 +261,6 @@ class TripletMarginWithDistanceLoss(_Loss):
 # Of margins between scores
 
 
-class MultiMarginLoss(_WeightedLoss):
-    """One right class: `nn.functional.multi_margin_loss`.
-
-    Args:
-        p: 1 or 2. Default: 1.
-        margin: Default: 1.
-        weight: of each class, (C,). Default: None.
-
-    Raises:
-        ValueError: for another ``p``, or weights that are no vector.
-    """
-
-    def __init__(
-        self,
-        p: int = 1,
-        margin: float = 1.0,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        if p not in (1, 2):
-            raise ValueError("only p == 1 and p == 2 supported")
-        if weight is not None and weight.dim() != 1:
-            raise ValueError(
-                "MultiMarginLoss: expected weight to be None or 1D tensor, got "
-                f"{weight.dim()}D instead"
-            )
-        self.p, self.margin = p, margin
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of the scores ``input`` against the class numbers ``target``."""
-        return margins.multi_margin_loss(
-            input,
-            target,
-            p=self.p,
-            margin=self.margin,
-            weight=self.weight,
-            reduction=self.reduction,
-        )
-
-
-class MultiLabelMarginLoss(_Loss):
-    """Several right classes: `nn.functional.multilabel_margin_loss`."""
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of the scores ``input`` against lists of class numbers that end with -1."""
-        return margins.multilabel_margin_loss(input, target, reduction=self.reduction)
-
-
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Classes that are right or not: `nn.functional.multilabel_soft_margin_loss`.
 

@@ -79,7 +79,7 @@ from nanotorch.ops import variance as variance
 FAMILIES = {
     "nanotorch.ops": (
         "adaptive attention averaging blocks convolution convolving distance einstein "
-        "elman embedding gelu grids gru layer_norm loss lstm margin_loss neighbours "
+        "elman embedding gelu grids gru layer_norm loss lstm neighbours "
         "normalization packing padding picture_loss pooling pooling_functions recurrence "
         "resampling robust_loss scalar special_functions standard_rows "
         "standardizing taps weight_norm windows"

@@ -17,7 +17,7 @@ from nanotorch._core.sums import HALF, SINGLE, sum_of_squares, sum_whole
 from nanotorch._core.tensor import wrap
 from nanotorch.ops.activation import sigmoid
 from nanotorch.ops.comparison import tied
-from nanotorch.ops.elementwise import log
+from nanotorch.ops.elementwise import exp, log
 from nanotorch.ops.one_limit import clamp_min
 from nanotorch.ops.units import log_sigmoid
 
@@ -327,3 +327,23 @@ def nll_spread(
     shares = np.where(ignored, input.dtype.type(0), -(input * weights))
     np.put_along_axis(out, np.where(ignored, 0, target)[:, None], shares[:, None], 1)
     return out
+
+
+def soft_slope(g: Any, input: Any, target: Any, reduction: str) -> Any:
+    """The gradient of `soft_margin`."""
+    power = exp(-target * input)
+    share = per_element(g, power.shape, reduction)
+    return kept(share * (-target * power / (power + 1)), input, target)
+
+
+@op(
+    input=lambda g, input, target, reduction: soft_slope(g, input, target, reduction),
+    cast="promote",
+    method=False,
+    public=False,
+    node="SoftMarginLossBackward0",
+    batch=per_sample,
+)
+def soft_margin(input: Array, target: Array, reduction: str) -> Array:
+    """``log(1 + exp(-target * input))``."""
+    return reduced(np.log1p(np.exp(-target * input)), reduction)

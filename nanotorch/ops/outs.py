@@ -34,7 +34,7 @@ JOINING = (
     "vstack",
 )
 CONVERTING = (
-    "addr", "diff", "ger", "kron", "max", "min", "outer", "std", "threshold",
+    "addr", "diff", "ger", "kron", "max", "min", "outer", "std",
     "var",
 )
 # By the error for a dtype that the result cannot be converted to.
@@ -139,7 +139,7 @@ OVERLAPPING = {
 }  # fmt: skip
 OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}
 # What writes to memory that several elements share.
-EXPANDED = ("empty", "eye", "full", "ones", "threshold", "zeros")
+EXPANDED = ("empty", "eye", "full", "ones", "zeros")
 ALONG = ("median", "nanmedian", "prod", "sum")
 INDICES = (
     "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{out}Tensor "

@@ -6,9 +6,6 @@ the sign: a slope or scale below zero is an error of the backward pass.
 
 from typing import Any
 
-import numpy as np
-
-from nanotorch._core.batch_rules import elementwise
 from nanotorch._core.op import OPS, Array
 from nanotorch.ops.activation import leaky_relu
 from nanotorch.ops.comparison import tied
@@ -27,13 +24,6 @@ REPORT = (
     " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
     "leakRelu backward calculation with negative slope"
 )
-
-
-def random_slope(g: Any, out: Any, noise: Any, slope: float) -> Any:
-    """The gradient of `rrelu`; ``slope`` is the one of all elements, if they have one."""
-    if slope < 0:
-        raise RuntimeError(NEGATIVE.format("leakyReLu") + REPORT)
-    return tied(g * noise, out)
 
 
 def leaky_slope(g: Any, out: Any, negative_slope: float) -> Any:
@@ -93,18 +83,3 @@ def threshold_(input: Array, threshold: float, value: float) -> Array:
     """`threshold`, written into ``input``."""
     result: Array = KERNELS["threshold"](input, threshold, value)
     return result
-
-
-@writer(
-    input=lambda g, out, noise, slope: random_slope(g, out, noise, slope),
-    node="RreluWithNoiseBackward1",
-    batch=elementwise,
-    wide=True,
-)
-def rrelu_with_noise_(input: Array, noise: Array, slope: float) -> Array:
-    """`rrelu_with_noise`, written into ``input``.
-
-    Args:
-        slope: that of all elements below zero; 0 if each has its own.
-    """
-    return np.multiply(input, noise, out=input)

@@ -176,18 +176,6 @@ def prelu_kernel(input: Array, weight: Array) -> Array:
     return pick(input > 0, input, input * weight)
 
 
-@op(
-    input=lambda g, input, noise: tied(g * noise, input),
-    method=False,
-    public=False,
-    batch=elementwise,
-    wide=True,
-)
-def rrelu_with_noise(input: Array, noise: Array) -> Array:
-    """``input`` times a slope for each element, which is 1 where it is positive."""
-    return input * noise
-
-
 @method
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``input`` where positive, ``weight * input`` elsewhere.

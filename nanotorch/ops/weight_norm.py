@@ -18,12 +18,12 @@ def others(ndim: int, dim: int | None) -> tuple[int, ...]:
     return tuple(d for d in range(ndim) if d != dim % ndim)
 
 
-def lengths(v: Tensor, dim: int | None, order: float = 2) -> Tensor:
+def lengths(v: Tensor, dim: int | None) -> Tensor:
     """The norm of each slice along ``dim``, in a shape that broadcasts with ``v``; of all for
     None, a number.
     """
     whole = len(others(v.ndim, dim)) == v.ndim
-    return vector_norm(v, order, others(v.ndim, dim), not whole)
+    return vector_norm(v, 2, others(v.ndim, dim), not whole)
 
 
 def slopes(which: str, g: Any, v: Any, length: Any, dim: int | None) -> Any:

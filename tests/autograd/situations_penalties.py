@@ -72,7 +72,6 @@ def activations(torch: Any) -> Any:
         _penalised(torch, lambda x: functional.leaky_relu(x.clone(), inplace=True), (4,)),
         _penalised(torch, lambda x: functional.leaky_relu(x), (4,)),
         _penalised(torch, lambda x: functional.relu(x.clone(), inplace=True), (4,)),
-        _penalised(torch, lambda x: functional.rrelu(x, 0.2, 0.2, training=True), (4,)),
     ]
 
 

@@ -31,7 +31,7 @@ NAMES = (
     "round", "row_stack", "rsqrt", "scatter", "scatter_add", "scatter_reduce", "searchsorted",
     "sgn", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slogdet",
     "softmax", "softplus", "softshrink", "sort", "sqrt", "square", "stack", "std", "sub",
-    "take", "take_along_dim", "tan", "tanh", "tensordot", "threshold", "topk", "tril",
+    "take", "take_along_dim", "tan", "tanh", "tensordot", "topk", "tril",
     "triu", "true_divide", "trunc", "var", "vdot", "vstack", "where", "xlogy", "zeros",
 )
 # fmt: on

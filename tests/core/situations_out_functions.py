@@ -33,7 +33,6 @@ def sharing(torch: Any) -> Any:
         "where": lambda x, out: torch.where(x > 1, x, -x, out=out),
         "cross": lambda x, out: torch.cross(x, x.flip(0), dim=1, out=out),
         "kron": lambda x, out: torch.kron(x, x[:1, :1], out=out),
-        "threshold": lambda x, out: torch.threshold(x, 0.1, 1.0, out=out),
         "take_along_dim": lambda x, out: torch.take_along_dim(x, first, 0, out=out),
         "cat": lambda x, out: torch.cat([x], out=out),
         "sort": lambda x, out: torch.sort(x, out=(out, torch.empty(0).long())),

@@ -83,7 +83,7 @@ def where_losses_bend(torch: Any) -> Any:
     ones, near = torch.ones(1, 2), torch.tensor([[4.0, 4.0]])
     losses = [
         f.margin_ranking_loss(x, torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, -1.0]])),
-        f.hinge_embedding_loss(x, -ones), f.multi_margin_loss(x, torch.tensor([0])),
+        f.hinge_embedding_loss(x, -ones),
         f.triplet_margin_loss(x, near, torch.tensor([[7.0, 0.0]]), margin=1.0, eps=0.0),
         f.cosine_embedding_loss(x, torch.tensor([[1.0, 0.0]]), -ones[0, :1], margin=1.0),
         f.normalize(x * 0).sum(), f.smooth_l1_loss(x, ones * 0), f.huber_loss(x, ones * 0),

@@ -38,17 +38,6 @@ def anomaly_mode_by_its_other_name(torch: Any) -> Any:
     return answers
 
 
-def rows_of_a_table(torch: Any) -> Any:
-    w = torch.arange(6.0).reshape(3, 2).requires_grad_()
-    torch.embedding(w, torch.tensor([0, 2, 2]), 2).sum().backward()
-    return [
-        torch.embedding(w, torch.tensor([0, 2])), w.grad, raised(torch.embedding, w, [1]),
-        torch.embedding(w, torch.tensor([0, 1]), padding_idx=-7),
-        raised(torch.embedding, w, torch.tensor([5])),
-        raised(torch.embedding, w, torch.tensor([0.5])),
-    ]  # fmt: skip
-
-
 def a_flag_that_is_no_bool(torch: Any) -> Any:
     x = torch.ones(2)
     made = [
@@ -74,7 +63,6 @@ def dropout_of_integers(torch: Any) -> Any:
     return [
         raised(f.dropout, x, 0.5), f.dropout(x, 0.5, training=False), f.dropout(x, 0.0),
         f.dropout(x, 1.0), raised(f.dropout, x > 1, 0.5), raised(f.dropout, x, 0.5, inplace=True),
-        raised(torch.dropout, x, 0.5, True),
     ]  # fmt: skip
 
 

@@ -40,8 +40,6 @@ REFUSED = {
     "equal": "Batching rule not implemented for aten::equal",
     "is_nonzero": "data-dependent control flow",
     "nonzero": "dynamic shape",
-    "rrelu": "we do not yet support aten::rrelu",
-    "rrelu_": "we do not yet support aten::rrelu",
     "unique": "dynamic shape",
     "unique_consecutive": "dynamic shape",
 }

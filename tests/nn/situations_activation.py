@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import bits, numbers, raised, warned
+from tests.answers import numbers, raised, warned
 
 
 def ramp(torch: Any, *shape: int) -> Any:
@@ -16,9 +16,8 @@ def layers(torch: Any) -> list[Any]:
     nn = torch.nn
     return [
         nn.CELU(), nn.CELU(0.5), nn.GLU(), nn.GLU(0), nn.Hardshrink(), nn.Hardshrink(1),
-        nn.Hardsigmoid(), nn.Hardswish(), nn.Mish(), nn.PReLU(), nn.PReLU(4, 0.3), nn.RReLU(),
-        nn.RReLU(0.2, 0.6), nn.Softshrink(), nn.Softshrink(1.5), nn.Threshold(0.5, 2),
-        nn.RReLU().eval(),
+        nn.Hardsigmoid(), nn.Hardswish(), nn.Mish(), nn.PReLU(), nn.PReLU(4, 0.3),
+        nn.Softshrink(), nn.Softshrink(1.5), nn.Threshold(0.5, 2),
     ]  # fmt: skip
 
 
@@ -26,7 +25,7 @@ def reprs(torch: Any) -> Any:
     nn = torch.nn
     return [
         *layers(torch), nn.CELU(2.0, True), nn.Hardsigmoid(True), nn.Hardswish(True), nn.Mish(True),
-        nn.RReLU(inplace=True), nn.Threshold(1, 2, True), nn.Softmax2d(),
+        nn.Threshold(1, 2, True), nn.Softmax2d(),
         nn.Hardtanh(min_value=-3, max_value=2),
     ]  # fmt: skip
 
@@ -46,7 +45,6 @@ def in_place(torch: Any) -> Any:
     nn = torch.nn
     answers = []
     for layer in (nn.CELU(0.5, True), nn.Hardsigmoid(True), nn.Hardswish(True), nn.Mish(True),
-                  nn.RReLU(inplace=True), nn.RReLU(inplace=True).eval(),
                   nn.Threshold(0.5, 2, True), nn.ELU(inplace=True), nn.SELU(True),
                   nn.LeakyReLU(inplace=True), nn.SiLU(True), nn.Hardtanh(inplace=True),
                   nn.ReLU6(True), nn.ReLU(True)):  # fmt: skip
@@ -65,16 +63,6 @@ def states(torch: Any) -> Any:
     nn = torch.nn
     layer = nn.PReLU(3, dtype=torch.float64)
     return [dict(layer.state_dict()), nn.PReLU().weight, nn.PReLU(0).weight.shape]
-
-
-def noise_by_layout(torch: Any) -> Any:
-    F = torch.nn.functional
-    x = ramp(torch, 3, 5)
-    return [
-        bits(F.rrelu(x, training=True)), bits(F.rrelu(x.t(), training=True)),
-        bits(F.rrelu(x.double(), training=True)), bits(F.rrelu(x, 0.3, 0.3, training=True)),
-        torch.rand(2),
-    ]  # fmt: skip
 
 
 def gumbel(torch: Any) -> Any:
@@ -107,9 +95,9 @@ def refusals(torch: Any) -> Any:
 
     return [
         raised(nn.Hardtanh, 2, 1), warned(lambda: nn.Hardtanh(min_value=-3, max_value=2)),
-        raised(F.softshrink, x, -1), raised(F.celu, x, 0), raised(F.rrelu, x, 0.5, 0.2),
+        raised(F.softshrink, x, -1), raised(F.celu, x, 0),
         backward(F.elu_, -1.0), backward(F.leaky_relu_, -1.0), backward(F.celu_, -1.0),
-        backward(F.rrelu_, -1.0, -0.5), raised(F.elu, whole), raised(F.silu, whole),
+        raised(F.elu, whole), raised(F.silu, whole),
         raised(F.leaky_relu, whole), raised(F.gelu, whole), raised(F.softplus, whole),
         raised(F.logsigmoid, whole), raised(F.selu, whole), F.hardtanh(whole),
         raised(F.prelu, x, 0.5), raised(F.prelu, x, torch.ones(3)), raised(F.glu, torch.ones(3)),

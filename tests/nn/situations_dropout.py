@@ -18,9 +18,8 @@ def kinds(torch: Any) -> list[Any]:
     return [
         (nn.Dropout1d, (3, 4, 5)), (nn.Dropout1d, (4, 5)), (nn.Dropout2d, (3, 4, 2, 3)),
         (nn.Dropout2d, (3, 4, 5)), (nn.Dropout2d, (3, 4)), (nn.Dropout3d, (3, 4, 2, 1, 2)),
-        (nn.Dropout3d, (4, 2, 1, 2)), (nn.Dropout3d, (4, 2, 3)), (nn.AlphaDropout, (6, 7)),
-        (nn.AlphaDropout, (5,)), (nn.FeatureAlphaDropout, (3, 4, 5)),
-        (nn.FeatureAlphaDropout, (3, 4)), (nn.Dropout, (5, 6)),
+        (nn.Dropout3d, (4, 2, 1, 2)), (nn.Dropout3d, (4, 2, 3)),
+        (nn.Dropout, (5, 6)),
     ]  # fmt: skip
 
 
@@ -56,8 +55,7 @@ def other_layouts(torch: Any) -> Any:
     nn = torch.nn
     return [
         numbers(layer(x))
-        for layer in (nn.Dropout(0.4), nn.Dropout1d(0.4), nn.AlphaDropout(0.4),
-                      nn.FeatureAlphaDropout(0.4))
+        for layer in (nn.Dropout(0.4), nn.Dropout1d(0.4))
     ]  # fmt: skip
 
 
@@ -75,11 +73,9 @@ def refusals(torch: Any) -> Any:
     x = ramp(torch, 2, 4, 3)
     return [
         *[raised(kind, 1.5) for kind, _ in kinds(torch)], nn.Dropout2d(0.1, True),
-        raised(F.dropout1d, ramp(torch, 2, 3, 4, 5)), raised(F.alpha_dropout, x, -0.5),
+        raised(F.dropout1d, ramp(torch, 2, 3, 4, 5)),
         raised(F.dropout2d, x, 2), raised(F.dropout3d, x, 2), raised(F.dropout1d, x, 2),
-        raised(F.feature_alpha_dropout, x, 2), raised(F.feature_alpha_dropout, x[0, 0], 0.5, True),
         warned(lambda: F.dropout2d(x)), warned(lambda: F.dropout2d(x[0])),
         warned(lambda: F.dropout3d(x)), raised(F.dropout2d, x[0, 0]),
-        F.alpha_dropout(x) is x, F.feature_alpha_dropout(x) is x,
         tuple(F.dropout1d(torch.ones(2, 0, 3)).shape),
     ]  # fmt: skip

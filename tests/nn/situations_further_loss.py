@@ -63,15 +63,11 @@ def of_places(torch: Any) -> Any:
 def of_margins(torch: Any) -> Any:
     nn = torch.nn
     x, w = values(torch, 4, 3), values(torch, 3, seed=1).abs()
-    y, signs = torch.tensor([0, 2, 1, 1]), values(torch, 4, 3, seed=2).sign()
+    signs = values(torch, 4, 3, seed=2).sign()
     yes = (signs > 0).float()
-    lists = torch.tensor([[0, 2, -1], [1, -1, 0], [-1, 0, 0], [2, 1, 0]])
     answers = []
     for r in REDUCTIONS:
         answers += [
-            gradient(lambda a: nn.MultiMarginLoss(reduction=r)(a, y), x),
-            gradient(lambda a: nn.MultiMarginLoss(2, 0.5, w, reduction=r)(a, y), x),
-            gradient(lambda a: nn.MultiLabelMarginLoss(reduction=r)(a, lists), x),
             gradient(lambda a: nn.MultiLabelSoftMarginLoss(w, reduction=r)(a, yes), x),
             gradient(lambda a: nn.SoftMarginLoss(reduction=r)(a, signs), x),
         ]
@@ -84,8 +80,8 @@ def reprs_and_states(torch: Any) -> Any:
     losses = [
         nn.KLDivLoss(), nn.PoissonNLLLoss(), nn.GaussianNLLLoss(full=True),
         nn.HingeEmbeddingLoss(), nn.CosineEmbeddingLoss(), nn.MarginRankingLoss(),
-        nn.TripletMarginLoss(), nn.TripletMarginWithDistanceLoss(), nn.MultiMarginLoss(weight=w),
-        nn.MultiLabelMarginLoss(), nn.MultiLabelSoftMarginLoss(w), nn.SoftMarginLoss(),
+        nn.TripletMarginLoss(), nn.TripletMarginWithDistanceLoss(),
+        nn.MultiLabelSoftMarginLoss(w), nn.SoftMarginLoss(),
         nn.TripletMarginWithDistanceLoss(distance_function=nn.CosineSimilarity()),
     ]  # fmt: skip
     return [[loss, dict(loss.state_dict()), loss.reduction] for loss in losses]
@@ -103,10 +99,6 @@ def refusals(torch: Any) -> Any:
         raised(F.gaussian_nll_loss, x, x, -p),
         raised(F.gaussian_nll_loss, x, x, p, reduction="max"),
         raised(nn.TripletMarginLoss, -1), raised(nn.TripletMarginWithDistanceLoss, margin=0),
-        raised(nn.MultiMarginLoss, 3), raised(nn.MultiMarginLoss, weight=torch.ones(2, 2)),
-        raised(F.multi_margin_loss, x, torch.tensor([1, 0, 4])),
-        raised(F.multi_margin_loss, x, torch.tensor([1, 0])),
-        raised(F.multilabel_margin_loss, x, torch.tensor([1, 0])),
         raised(F.cosine_embedding_loss, x, x[0], torch.ones(3)),
         raised(F.cosine_embedding_loss, x, x, torch.ones(3, 4)),
         raised(F.margin_ranking_loss, x, x, torch.ones(3)),

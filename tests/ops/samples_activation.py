@@ -35,8 +35,6 @@ FURTHER: Table = {
         bad(x(3), x(3)), bad(x(), x(2)), bad(ints(3), x(1)), bad(ints(3), ints(1)),
         kinks=False,  # at 0, PyTorch lets the gradient of the weight depend on nothing
     ),
-    "rrelu": rows(*PLAIN, s(x(3), 0.2, 0.6), s(x(3), 0.2, 0.2, True), bad(x(3), 0.5, 0.2),
-                  bad(ints(3))),
 }  # fmt: skip
 
 IN_PLACE: Table = {
@@ -45,7 +43,6 @@ IN_PLACE: Table = {
     "elu_": rows(s(x(3, 4)), s(x(3), 0.5), SMALL),
     "selu_": rows(s(x(3, 4)), SMALL),
     "celu_": rows(s(x(3, 4)), s(x(3), 0.5), SMALL),
-    "rrelu_": rows(s(x(3, 4)), s(x(3), 0.2, 0.6)),
     "hardtanh_": rows(s(x(3, 4)), s(x(3), -0.5, 1.5), SMALL),
     "threshold_": rows(s(x(3, 4), 0.3, 2.0), s(x(2), 0, 0)),
     "silu_in_place": rows(s(x(3, 4)), call=lambda torch, a: torch.nn.functional.silu(a * 2, True)),

@@ -1,6 +1,6 @@
 """Samples of the further losses: likelihoods, margins, rankings."""
 
-from tests.ops.sampling import Table, at, bad, fixed, given, ints, kink, pos, prob, rows, s, x
+from tests.ops.sampling import Table, at, bad, fixed, given, kink, pos, prob, rows, s, x
 
 REDUCTIONS = ("none", "mean", "sum")
 REDUCED = ("mean", "sum")
@@ -57,22 +57,6 @@ LOSSES: Table = {
         *[s(x(3, 4), x(3, 4), x(3, 4), reduction=r) for r in REDUCTIONS],
         s(x(3, 4), x(3, 4), x(3, 4), margin=2.0, swap=True), bad(x(2), x(2), x(2), margin=0),
         bad(x(2), x(2, 2), x(2)),
-    ),
-    "multi_margin_loss": rows(
-        *[s(x(3, 4), CLASSES, reduction=r) for r in REDUCTIONS],
-        *[s(x(3, 4), CLASSES, 2, 0.5, WEIGHTS, reduction=r) for r in REDUCTIONS],
-        s(x(4), given(2)), s(x(4), given([2]), reduction="none"),
-        s(x(4), given(1), reduction="none"),
-        bad(x(3, 4), CLASSES, 3), bad(x(3, 2), CLASSES), bad(x(2, 4), CLASSES),
-        bad(x(3, 4), CLASSES, weight=fixed(1.0, 2.0)), bad(x(2, 3, 4), CLASSES),
-        bad(ints(3, 4), CLASSES), bad(x(3, 4), given([1, 0, 3], "int32")),
-        second=False,  # PyTorch has no second derivative of it
-    ),
-    "multilabel_margin_loss": rows(
-        *[s(x(3, 4), LISTS, reduction=r) for r in REDUCTIONS], s(x(4), given([1, 1, -1, 2])),
-        s(x(4), given([0, 1, 2, 3]), reduction="none"),
-        bad(x(3, 4), given([1, 0, -1, 2])), bad(x(2), given([1, 4])), bad(x(3, 4), x(3, 4)),
-        second=False,  # PyTorch has no second derivative of it
     ),
     "multilabel_soft_margin_loss": rows(
         *[s(x(3, 4), prob(3, 4), reduction=r) for r in REDUCTIONS],

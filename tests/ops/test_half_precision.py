@@ -244,11 +244,6 @@ REFUSED: dict[str, Any] = {
     "triangular_solve_cpu": lambda x: torch.linalg.solve_triangular(x, x, upper=True),
     "cdist": lambda x: torch.cdist(x, x),
     "pdist": F.pdist,
-    "multi_margin_loss_cpu_kernel": lambda x: F.multi_margin_loss(x, torch.arange(3)),
-    "multilabel_margin_loss_forward_out_frame": lambda x: F.multilabel_margin_loss(
-        x, torch.zeros(3, 3, dtype=torch.int64)
-    ),
-    "rrelu_with_noise_out_cpu": lambda x: F.rrelu(x, training=True),
     "avg_pool3d_out_frame": lambda x: F.avg_pool3d(x[None, None], 1),
     "compute_index_ranges_weights": lambda x: F.interpolate(
         x[None, None], (2, 2), mode="bilinear", antialias=True

@@ -42,12 +42,10 @@ from nanotorch.nn.functional.convolution import conv3d as conv3d
 from nanotorch.nn.functional.convolution import conv_transpose1d as conv_transpose1d
 from nanotorch.nn.functional.convolution import conv_transpose2d as conv_transpose2d
 from nanotorch.nn.functional.convolution import conv_transpose3d as conv_transpose3d
-from nanotorch.nn.functional.dropout import alpha_dropout as alpha_dropout
 from nanotorch.nn.functional.dropout import dropout as dropout
 from nanotorch.nn.functional.dropout import dropout1d as dropout1d
 from nanotorch.nn.functional.dropout import dropout2d as dropout2d
 from nanotorch.nn.functional.dropout import dropout3d as dropout3d
-from nanotorch.nn.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
 from nanotorch.nn.functional.embedding import embedding as embedding
 from nanotorch.nn.functional.embedding import embedding_bag as embedding_bag
 from nanotorch.nn.functional.embedding import one_hot as one_hot
@@ -60,8 +58,6 @@ from nanotorch.nn.functional.further_activation import hardsigmoid as hardsigmoi
 from nanotorch.nn.functional.further_activation import hardswish as hardswish
 from nanotorch.nn.functional.further_activation import mish as mish
 from nanotorch.nn.functional.further_activation import prelu as prelu
-from nanotorch.nn.functional.further_activation import rrelu as rrelu
-from nanotorch.nn.functional.further_activation import rrelu_ as rrelu_
 from nanotorch.nn.functional.further_activation import softshrink as softshrink
 from nanotorch.nn.functional.further_activation import threshold as threshold
 from nanotorch.nn.functional.further_activation import threshold_ as threshold_
@@ -81,8 +77,6 @@ from nanotorch.nn.functional.loss import huber_loss as huber_loss
 from nanotorch.nn.functional.loss import l1_loss as l1_loss
 from nanotorch.nn.functional.loss import mse_loss as mse_loss
 from nanotorch.nn.functional.loss import smooth_l1_loss as smooth_l1_loss
-from nanotorch.nn.functional.margin_loss import multi_margin_loss as multi_margin_loss
-from nanotorch.nn.functional.margin_loss import multilabel_margin_loss as multilabel_margin_loss
 from nanotorch.nn.functional.margin_loss import (
     multilabel_soft_margin_loss as multilabel_soft_margin_loss,
 )
@@ -146,7 +140,7 @@ for _name in (
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
     "cosine_similarity", "gelu", "hardshrink", "linear", "logsigmoid", "one_hot",
     "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_",
-    "rrelu_", "selu_", "softplus", "softshrink", "threshold_", "celu_", "elu_", "hardtanh_",
+    "selu_", "softplus", "softshrink", "threshold_", "celu_", "elu_", "hardtanh_",
     "leaky_relu_",
 ):
     globals()[_name] = _exported(__name__, _name, globals()[_name])

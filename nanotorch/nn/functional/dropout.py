@@ -1,7 +1,5 @@
 """Dropout, of elements and of whole channels."""
 
-import math
-
 from nanotorch._core import dtypes
 from nanotorch._core.batch_functions import under_vmap
 from nanotorch._core.tensor import Tensor, wrap
@@ -173,67 +171,3 @@ def warn_of_dimensions(name: str, ndim: int, spatial: str, wanted: str) -> None:
         f"{spatial} dimensions, a channel dimension, and an optional batch dimension (i.e. "
         f"{wanted} inputs)."
     )
-
-
-# For self-normalizing networks
-
-SATURATION = 1.7580993408473766  # minus the value of `selu` far below 0
-
-
-def saturated(input: Tensor, ones: Tensor, p: float, inplace: bool) -> Tensor:
-    """``input`` where ``ones`` are, else `selu`'s lowest value; scaled to mean 0 and variance 1."""
-    scale = 1.0 / math.sqrt((SATURATION * SATURATION * p + 1) * (1 - p))
-    shift = (ones - 1).mul_(SATURATION * scale).add_(SATURATION * scale * p)
-    factor = ones.mul_(scale)
-    result: Tensor = input.mul_(factor).add_(shift) if inplace else (input * factor).add_(shift)
-    return result
-
-
-def alpha_dropout(
-    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
-) -> Tensor:
-    """Dropout after `selu`: drops to its lowest value, and keeps mean 0 and variance 1.
-
-    Args:
-        p: in [0, 1]. Default: 0.5.
-        training: otherwise ``input`` is returned as it is. Default: False.
-        inplace: change ``input`` itself. Default: False.
-
-    Raises:
-        ValueError: for a ``p`` out of range.
-
-    Reference:
-        Klambauer et al., Self-Normalizing Neural Networks, NeurIPS 2017.
-    """
-    check_probability(p)
-    tensor_given("alpha_dropout", input)
-    if p == 0.0 or not training or not input._array.size:
-        return input
-    if p == 1.0:
-        return channels_dropped(input, p, training, inplace)
-    return saturated(input, ones_of(input, p), p, inplace)
-
-
-@under_vmap(alike, random=True)
-def ones_of(input: Tensor, p: float) -> Tensor:
-    """Ones and zeros for the elements."""
-    array, target = empty_layout(input, None)
-    target[...] = default_generator.bernoulli(1 - p, target.shape, array.dtype)
-    return wrap(array)
-
-
-def feature_alpha_dropout(
-    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
-) -> Tensor:
-    """`alpha_dropout` of whole channels.
-
-    Shape:
-        ``input`` (N, C, ...); the result the same.
-
-    Raises:
-        RuntimeError: for fewer than two dimensions.
-    """
-    check_probability(p)
-    if p in (0.0, 1.0) or not training or not input._array.size:
-        return channels_dropped(input, p, training, inplace)
-    return saturated(input, of_channels(input, p), p, inplace)

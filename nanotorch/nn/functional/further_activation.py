@@ -1,19 +1,12 @@
 """Further activations: gates, soft and hard shrinkage, slopes that are learned or drawn."""
 
-import numpy as np
-
 from nanotorch import ops
-from nanotorch._core.batch_functions import never, under_vmap
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.tensor import Tensor
 from nanotorch._core.warned import warn
 from nanotorch.ops import shrinking, units
-from nanotorch.ops.activation import float_only
-from nanotorch.ops.arguments import refuse_half
-from nanotorch.ops.generator import default_generator
 from nanotorch.ops.given import tensor_given
 from nanotorch.ops.overwriting import celu_ as celu_
-from nanotorch.ops.overwriting import rrelu_with_noise_
 from nanotorch.ops.overwriting import threshold_ as threshold_
 from nanotorch.ops.shrinking import hardshrink as hardshrink
 from nanotorch.ops.shrinking import prelu as prelu
@@ -91,57 +84,6 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     tensor_given("threshold", input)
     result: Tensor = (threshold_ if inplace else shrinking.threshold)(input, threshold, value)
     return result
-
-
-@under_vmap(never("vmap: we do not yet support aten::rrelu. Please file an issue"))
-def rrelu(
-    input: Tensor,
-    lower: float = 1.0 / 8,
-    upper: float = 1.0 / 3,
-    training: bool = False,
-    inplace: bool = False,
-) -> Tensor:
-    """``input`` where positive, ``input`` times a random slope elsewhere.
-
-    Args:
-        lower, upper: between which the slopes are drawn.
-        training: draw one for each element; otherwise all are the mean of the two. Default: False.
-        inplace: write into ``input``. Default: False.
-
-    Raises:
-        RuntimeError: if ``lower`` is greater than ``upper``.
-
-    Reference:
-        Xu et al., Empirical Evaluation of Rectified Activations in Convolutional Network, 2015.
-    """
-    if lower > upper:
-        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
-    tensor_given("rrelu", input)
-    if not input.is_floating_point():
-        raise float_only("rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu", input._array)
-    if training:
-        refuse_half("rrelu_with_noise_out_cpu", input._array)
-    noise = np.ones(input._array.shape, input._array.dtype)
-    negative = input._array <= 0
-    slope = 0.0 if training else (lower + upper) / 2
-    if training:
-        low, high = float(noise.dtype.type(lower)), float(noise.dtype.type(upper))
-        drawn = default_generator.uniform(int(negative.sum()), "float64")
-        noise[negative] = drawn * (high - low) + low
-    else:
-        noise[negative] = slope
-    if inplace:
-        written: Tensor = rrelu_with_noise_(input, wrap(noise), slope)
-        return written
-    result: Tensor = shrinking.rrelu_with_noise(input, wrap(noise))
-    return result
-
-
-def rrelu_(
-    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
-) -> Tensor:
-    """`rrelu`, written into ``input``."""
-    return rrelu(input, lower, upper, training, True)
 
 
 def gumbel_softmax(

@@ -12,7 +12,7 @@ from nanotorch.names.lookup import on_demand, stand_in
 FILES = {
     "activation": (
         "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
-        "LogSoftmax Mish MultiheadAttention PReLU ReLU ReLU6 RReLU SELU Sigmoid SiLU Softmax "
+        "LogSoftmax Mish MultiheadAttention PReLU ReLU ReLU6 SELU Sigmoid SiLU Softmax "
         "Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold"
     ),
     "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
@@ -20,7 +20,7 @@ FILES = {
     "container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
     "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
     "distance": "CosineSimilarity PairwiseDistance",
-    "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
+    "dropout": "Dropout Dropout1d Dropout2d Dropout3d",
     "flatten": "Flatten Unflatten",
     "fold": "Fold Unfold",
     "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
@@ -28,7 +28,7 @@ FILES = {
     "loss": (
         "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
         "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MarginRankingLoss MSELoss "
-        "MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss PoissonNLLLoss "
+        "MultiLabelSoftMarginLoss NLLLoss PoissonNLLLoss "
         "SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss"
     ),
     "module": "Module",
