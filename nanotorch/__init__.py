@@ -97,7 +97,7 @@ else:  # what many programs do without is imported when it is used
             "nanotorch.amp": "GradScaler autocast",
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",
             "nanotorch.func": "vmap",
-            "nanotorch.nn.functional": "bilinear rms_norm",
+            "nanotorch.nn.functional": "rms_norm",
             "nanotorch.ops.tensor_types": (
                 "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor "
                 "IntTensor LongTensor ShortTensor"

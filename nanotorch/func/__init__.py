@@ -10,7 +10,6 @@ from nanotorch.func.batching import vmap as vmap
 from nanotorch.func.gradients import grad as grad
 from nanotorch.func.gradients import grad_and_value as grad_and_value
 from nanotorch.func.gradients import jvp as jvp
-from nanotorch.func.gradients import linearize as linearize
 from nanotorch.func.gradients import vjp as vjp
 from nanotorch.func.jacobians import hessian as hessian
 from nanotorch.func.jacobians import jacfwd as jacfwd

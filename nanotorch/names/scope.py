@@ -162,8 +162,8 @@ REASONS = (
         r"""autocast_\w+ (set|get|clear)_autocast_\w+ is_autocast_cache_enabled""",
     ),
     Reason(
-        "forward-mode differentiation as such is not there. Use torch.func.jvp, jacfwd or "
-        "linearize, which give its results",
+        "forward-mode differentiation as such is not there. Use torch.func.jvp or jacfwd, "
+        "which give its results",
         r"autograd.forward_ad",
     ),
     Reason(
@@ -309,6 +309,26 @@ REASONS = (
     Reason(
         "few programs use it. Use cross_entropy, or multilabel_soft_margin_loss",
         r"Multi(Label)?MarginLoss multi(label)?_margin_loss",
+    ),
+    Reason(
+        "few networks use it. Use einsum",
+        r"nn.Bilinear nn.functional.bilinear torch.bilinear",
+    ),
+    Reason(
+        "few networks use it. Use reshape and transpose",
+        r"ChannelShuffle channel_shuffle",
+    ),
+    Reason(
+        "few use it. Use as_tensor, from_dlpack or frombuffer",
+        r"asarray",
+    ),
+    Reason(
+        "few use it. Write a Dataset that gives tuples",
+        r"StackDataset",
+    ),
+    Reason(
+        "few use it. Use torch.func.jvp for each vector",
+        r"func.linearize",
     ),
     Reason("it is for models larger than NumPy trains. Use AdamW", r"optim.(Adafactor|Muon)"),
     Reason(

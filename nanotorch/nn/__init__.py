@@ -30,7 +30,6 @@ from nanotorch.nn.dropout import Dropout as Dropout
 from nanotorch.nn.dropout import Dropout1d as Dropout1d
 from nanotorch.nn.dropout import Dropout2d as Dropout2d
 from nanotorch.nn.dropout import Dropout3d as Dropout3d
-from nanotorch.nn.linear import Bilinear as Bilinear
 from nanotorch.nn.linear import Identity as Identity
 from nanotorch.nn.linear import Linear as Linear
 from nanotorch.nn.loss import BCELoss as BCELoss
@@ -54,7 +53,6 @@ if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.batchnorm import BatchNorm1d as BatchNorm1d
     from nanotorch.nn.batchnorm import BatchNorm2d as BatchNorm2d
     from nanotorch.nn.batchnorm import BatchNorm3d as BatchNorm3d
-    from nanotorch.nn.blocks import ChannelShuffle as ChannelShuffle
     from nanotorch.nn.blocks import Fold as Fold
     from nanotorch.nn.blocks import PixelShuffle as PixelShuffle
     from nanotorch.nn.blocks import PixelUnshuffle as PixelUnshuffle
@@ -148,7 +146,7 @@ else:
             "nanotorch.nn": "modules parallel",
             "nanotorch.nn.attention": "MultiheadAttention",
             "nanotorch.nn.batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
-            "nanotorch.nn.blocks": "ChannelShuffle Fold PixelShuffle PixelUnshuffle Unfold",
+            "nanotorch.nn.blocks": "Fold PixelShuffle PixelUnshuffle Unfold",
             "nanotorch.nn.conv": (
                 "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d"
             ),

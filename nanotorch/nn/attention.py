@@ -5,8 +5,6 @@ from typing import Any
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
-from nanotorch.nn.attention_backends import SDPBackend as SDPBackend
-from nanotorch.nn.attention_backends import sdpa_kernel as sdpa_kernel
 from nanotorch.nn.functional.heads import multi_head_attention_forward, need
 from nanotorch.nn.linear import Linear
 from nanotorch.nn.module import Module

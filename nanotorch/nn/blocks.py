@@ -101,19 +101,3 @@ class PixelUnshuffle(Module):
 
     def extra_repr(self) -> str:
         return f"downscale_factor={self.downscale_factor}"
-
-
-class ChannelShuffle(Module):
-    """(N, C, ...) with the channels of ``groups`` groups in turn, one of each."""
-
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The same channels in another order."""
-        result: Tensor = F.channel_shuffle(input, self.groups)
-        return result
-
-    def extra_repr(self) -> str:
-        return f"groups={self.groups}"

@@ -7,9 +7,9 @@ from nanotorch import ops
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
-from nanotorch.nn.functional.linear import bilinear, linear
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
+from nanotorch.ops.affine import linear
 
 
 class Identity(Module):
@@ -83,71 +83,4 @@ class Linear(Module):
         return (
             f"in_features={self.in_features}, out_features={self.out_features}, "
             f"bias={self.bias is not None}"
-        )
-
-
-class Bilinear(Module):
-    """``y[o] = x1ᵀ weight[o] x2 + bias[o]``.
-
-    Args:
-        in1_features, in2_features: the sizes I and J of the inputs.
-        out_features: the size O of each output.
-        bias: whether to add one. Default: True.
-        device: accepted for PyTorch's sake.
-        dtype: of the parameters. Default: the default dtype.
-
-    Shape:
-        Inputs (..., I) and (..., J), output (..., O).
-
-    Attributes:
-        weight: (O, I, J), drawn uniformly from ±1/√I.
-        bias: (O,), drawn likewise; None without bias.
-
-    Raises:
-        ValueError: if ``in1_features`` is not positive.
-    """
-
-    in1_features: int
-    in2_features: int
-    out_features: int
-    weight: Tensor
-    bias: Tensor | None
-
-    def __init__(
-        self,
-        in1_features: int,
-        in2_features: int,
-        out_features: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__()
-        if in1_features <= 0:
-            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
-        self.in1_features, self.in2_features = in1_features, in2_features
-        self.out_features = out_features
-        shape = (out_features, in1_features, in2_features)
-        self.weight = Parameter(ops.empty(shape, dtype=dtype, device=device))
-        self.register_parameter(
-            "bias",
-            Parameter(ops.empty(out_features, dtype=dtype, device=device)) if bias else None,
-        )
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new values for the parameters."""
-        bound = 1 / math.sqrt(self.weight.size(1))
-        init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
-
-    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
-        """``input1ᵀ weight[o] input2 + bias[o]`` for every output o."""
-        return bilinear(input1, input2, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
         )

@@ -6,8 +6,8 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.nn.functional.linear import linear
 from nanotorch.nn.recurrent_base import Hidden, RNNBase
+from nanotorch.ops.affine import linear
 from nanotorch.ops.elman import elman_steps
 from nanotorch.ops.gru import gru_steps
 from nanotorch.ops.lstm import lstm_steps

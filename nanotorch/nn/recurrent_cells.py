@@ -6,9 +6,9 @@ from typing import Any
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
-from nanotorch.nn.functional.linear import linear
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
+from nanotorch.ops.affine import linear
 
 
 class RNNCellBase(Module):

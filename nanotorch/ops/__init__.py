@@ -88,7 +88,7 @@ FAMILIES = {
 # What the package has of them; the others are parts of layers.
 LATER = {
     "nanotorch.ops.adaptive": "adaptive_avg_pool1d adaptive_max_pool1d",
-    "nanotorch.ops.blocks": "channel_shuffle pixel_shuffle pixel_unshuffle",
+    "nanotorch.ops.blocks": "pixel_shuffle pixel_unshuffle",
     "nanotorch.ops.convolving": (
         "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"
     ),

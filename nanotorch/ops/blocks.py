@@ -128,39 +128,3 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
             )
     parts = input.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
     return parts.reshape(*lead, channels * r * r, height // r, width // r)
-
-
-@op(
-    input=lambda g, input_shape, groups: channel_shuffle(g, input_shape[1] // groups),
-    method=False,
-    in_order=True,
-    batch=merged,
-)
-def channel_shuffle(input: Array, groups: int) -> Array:
-    """(N, C, ...) with the channels of ``groups`` groups in turn, one of each.
-
-    Raises:
-        RuntimeError: for fewer than three dimensions, and channels that do not divide into groups.
-
-    Reference:
-        Zhang et al., ShuffleNet: An Extremely Efficient Convolutional Neural Network for Mobile
-        Devices, CVPR 2018.
-    """
-    groups = as_int(groups)
-    if input.ndim < 3:
-        raise RuntimeError(
-            f"channel_shuffle expects input with > 2 dims, but got input with sizes "
-            f"{list(input.shape)}"
-        )
-    if groups <= 0:
-        raise RuntimeError(
-            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
-        )
-    samples, channels, *rest = input.shape
-    if channels % groups:
-        raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {channels} channels and "
-            f"{groups} groups."
-        )
-    parts = input.reshape(samples, groups, channels // groups, *rest).swapaxes(1, 2)
-    return parts.reshape(input.shape)

@@ -27,9 +27,8 @@ from nanotorch._core.inference import InferenceCell
 from nanotorch._core.layout import strided
 from nanotorch._core.op import method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
-from nanotorch._core.warned import warn, warn_once
+from nanotorch._core.warned import warn
 from nanotorch.ops.arguments import as_number, need_tensors, number_in, number_or_infinity
-from nanotorch.ops.buffers import from_dlpack, frombuffer, memory_of
 from nanotorch.ops.memory import contiguous_format, preserve_format
 from nanotorch.ops.sizes import shape_of
 from nanotorch.ops.values import array_of, shared
@@ -37,10 +36,6 @@ from nanotorch.ops.values import array_of, shared
 COPY_WARNING = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
     "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
-)
-UNSPECIFIED = (
-    "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. "
-    "Pass requires_grad=False explicitly to get the old behavior and silence this warning."
 )
 OPTIONS = (
     "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, "
@@ -123,59 +118,6 @@ def as_tensor(data: Any, *, dtype: DType | None = None, device: Any = None) -> T
     if isinstance(data, np.ndarray) and (dtype is None or numpy_dtype(dtype) == data.dtype):
         return from_numpy(data)
     return leaf(array_of(data, dtype))
-
-
-@public
-def asarray(
-    obj: Any,
-    *,
-    dtype: DType | None = None,
-    device: Any = None,
-    copy: bool | None = None,
-    requires_grad: bool | None = None,
-) -> Tensor:
-    """``obj`` as a tensor: what `as_tensor` takes, or an object that shares its memory.
-
-    Args:
-        obj: beside others, one with DLPack's ``__dlpack__`` or Python's buffer protocol.
-        dtype: for a buffer, what its bytes are read as.
-        copy: True: on memory of its own; False: on that of ``obj``.
-        requires_grad: whether operations on it are recorded, also if it is ``obj`` itself; by
-            default as those on ``obj``.
-
-    Raises:
-        ValueError: if there should be no copy and must be one; for bytes that do not fit.
-        TypeError, RuntimeError: as `tensor`.
-
-    Warns:
-        UserWarning: where that default is True, once.
-    """
-    if not isinstance(obj, (Tensor, np.ndarray, np.generic)):
-        memory = memory_of(obj)
-        if memory is not None:
-            obj = np.asarray(memory) if dtype is None else frombuffer(obj, dtype=dtype)
-        elif hasattr(obj, "__dlpack__"):
-            obj = from_dlpack(obj)
-    out = as_tensor(obj, dtype=dtype, device=device)
-    if copy is False:
-        if not isinstance(obj, (Tensor, np.ndarray)):
-            raise ValueError("can't alias arbitrary sequence into a tensor.")
-        own = obj.dtype if isinstance(obj, Tensor) else dtypes.of_array(obj)
-        if own != out.dtype:
-            raise ValueError(
-                f"can't alias tensor with dtype '{own.char}' into dtype '{out.dtype.char}'."
-            )
-    out = out.clone() if copy else out
-    if requires_grad is None:
-        requires_grad = isinstance(obj, Tensor) and obj.requires_grad
-        if requires_grad:
-            warn_once(UNSPECIFIED)
-    require_flag(requires_grad)
-    if requires_grad:
-        require_float(out._array)
-    elif out.grad_fn is not None:
-        return out.detach()
-    return out._set_requires_grad(requires_grad)
 
 
 @public

@@ -33,7 +33,7 @@ MODELS: dict[str, Callable[[], Any]] = {
         nn.Linear(24, 3),
     ),
     "channels and space": lambda: nn.Sequential(
-        nn.PixelUnshuffle(2), nn.Conv2d(8, 4, 3), nn.ChannelShuffle(2), nn.PixelShuffle(2),
+        nn.PixelUnshuffle(2), nn.Conv2d(8, 4, 3), nn.PixelShuffle(2),
         nn.ReplicationPad2d(1), nn.Flatten(), nn.Linear(36, 3),
     ),
     "signals": lambda: nn.Sequential(

@@ -83,21 +83,3 @@ def buffers(torch: Any) -> Any:
         raised(frombuffer, "text", dtype=byte),
         raised(frombuffer, held, dtype=whole, requires_grad=True),
     ]
-
-
-def asarray(torch: Any) -> Any:
-    array, x = np.arange(3.0), torch.arange(2.0)
-    shared = torch.asarray(memoryview(array))
-    array[0] = 9
-    held = bytearray(b"\x00\x00\x80?")
-    return [
-        [shared, torch.asarray(array), torch.asarray(array, copy=True)],
-        [torch.asarray(x) is x, torch.asarray(x, requires_grad=True).requires_grad],
-        [torch.asarray(held), torch.asarray(held, dtype=torch.float32)],
-        [torch.asarray(held, copy=False), torch.asarray(np.float32(2)), torch.asarray(3)],
-        torch.asarray([1, 2], dtype=torch.float64),
-        raised(torch.asarray, array, dtype=torch.float32, copy=False),
-        raised(torch.asarray, [1, 2], copy=False),
-        raised(torch.asarray, "a"),
-        raised(torch.asarray, bytearray(b"abc"), dtype=torch.float32),
-    ]

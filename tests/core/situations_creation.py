@@ -80,9 +80,6 @@ torch.logspace(0, 1, 3, dtype=i64)|linspace(-0.3, 17.9, 33).tolist()
 linspace(5, -5, 9, dtype=f16).tolist()
 """
 SHARED = """
-torch.asarray([1, 2])|torch.asarray(a, copy=False)|torch.asarray([1], copy=False)
-torch.asarray(a, dtype=f32, copy=False)|torch.asarray(a, copy=True)|torch.asarray(range(3))
-torch.asarray(T([1.0]), requires_grad=True)|torch.asarray(a, requires_grad=1)
 T([1.0], requires_grad=None)|torch.as_tensor(a, f32)|torch.as_tensor(a, dtype=f32)
 torch.from_numpy(a[::-1])|torch.as_tensor(a[::-1])|T(a[::-1])|torch.from_numpy(np.ma.array(a))
 torch.from_numpy(a.astype(">f8"))|T(a.astype(">f8"))|torch.from_numpy([1])|T(np.matrix([[1, 2]]))

@@ -20,7 +20,7 @@ torch.ones(2, device=1.5)|torch.ones(2).to('xpu')|torch.ones(2, device=None)
 torch.ones(2).new_zeros(2, device='cpu')|torch.eye(2, device='cpu')|torch.Generator().device
 torch.full_like(torch.ones(2), 3, device='cpu')|torch.nn.Linear(2, 1, device='cpu').weight.device
 torch.nn.Linear(2, 1).to(D('cpu')).weight.device|torch.nn.Linear(2, 1).to('foo')
-torch.as_tensor([1.0], device='cpu')|torch.asarray([1.0], device='cpu')
+torch.as_tensor([1.0], device='cpu')
 torch.cuda.is_available()|torch.cuda.device_count()|torch.cuda.is_initialized()
 torch.cuda.manual_seed(0)|torch.cuda.manual_seed_all(0)|torch.cuda.empty_cache()
 torch.cuda.memory_allocated()|torch.cuda.max_memory_allocated()|torch.cuda.is_bf16_supported()

@@ -15,7 +15,7 @@ torch.randint_like(x, 3, at)|x.new_zeros(2, at)|x.new_ones(2, at)|x.new_empty(2,
 x.new_full((2,), 1.0, at)
 torch.tril_indices(2, 2, at)|torch.triu_indices(2, 2, at)|torch.scalar_tensor(1.0, at)
 torch.zeros(2, at, out=torch.empty(2))|torch.tensor([1.0], at)
-torch.as_tensor([1.0], at)|x.new_tensor([1.0], at)|torch.asarray([1.0], at)
+torch.as_tensor([1.0], at)|x.new_tensor([1.0], at)
 """
 LARGE = """
 torch.zeros(n)|torch.ones(n)|torch.empty(n)|torch.full((n,), 1.0)|torch.rand(n)|torch.randn(n)

@@ -224,28 +224,3 @@ def errors(torch: Any) -> Any:
         raised(layer, x.double(), x.double(), x.double()),
         warned(lambda: layer(x, x, x, no(2, 3), attn_mask=zeros(3, 3))),
     ]  # fmt: skip
-
-
-def ways_to_compute_attention(torch: Any) -> Any:
-    from importlib import import_module
-
-    place = import_module(f"{torch.__name__}.nn.attention")
-    way, chosen, q = place.SDPBackend, place.sdpa_kernel, torch.ones(1, 2, 4)
-    attend = torch.nn.functional.scaled_dot_product_attention
-    results = []
-    for ways in (way.MATH, [way.MATH, way.FLASH_ATTENTION]):
-        with chosen(ways):
-            results.append(attend(q, q, q))
-
-    @chosen(way.MATH)
-    def decorated() -> Any:
-        return attend(q, q, q).shape
-
-    def wrong(ways: Any) -> None:
-        with chosen(ways):
-            pass
-
-    return [
-        *results, decorated(), raised(wrong, "math"), raised(wrong, None), repr(way.MATH),
-        [(name, member.value) for name, member in way.__members__.items()],
-    ]  # fmt: skip

@@ -31,14 +31,6 @@ def linear(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def bilinear(torch: Any) -> Any:
-    layer = torch.nn.Bilinear(2, 3, 4)
-    x, y = ramp(torch, 5, 2), ramp(torch, 5, 3)
-    return [layer, numbers(layer(x, y)), bits(layer.weight), bits(layer.bias),
-            torch.nn.Bilinear(1, 1, 1, bias=False).bias,
-            raised(torch.nn.Bilinear, 0, 1, 1)]  # fmt: skip
-
-
 def reprs(torch: Any) -> Any:
     nn = torch.nn
     return [

@@ -69,7 +69,7 @@ def reprs(torch: Any) -> Any:
         nn.ReplicationPad2d(2), nn.ReplicationPad3d(2), nn.CircularPad1d(2), nn.CircularPad2d(2),
         nn.CircularPad3d(2), nn.Unfold(2), nn.Unfold((2, 3), 1, 1, 2), nn.Fold(6, 2),
         nn.Fold((6, 6), 2, 1, 0, 1), nn.PixelShuffle(2), nn.PixelUnshuffle(2),
-        nn.ChannelShuffle(2), nn.Upsample(3), nn.Upsample(scale_factor=2),
+        nn.Upsample(3), nn.Upsample(scale_factor=2),
         nn.Upsample(scale_factor=(2, 3), mode="bilinear", align_corners=True),
         nn.Upsample((2, 3), mode="nearest"), nn.UpsamplingNearest2d(3),
         nn.UpsamplingNearest2d(scale_factor=2), nn.UpsamplingBilinear2d(scale_factor=2),
@@ -97,7 +97,7 @@ def pictures(torch: Any) -> Any:
         nn.AdaptiveAvgPool2d((2, 3)), nn.AdaptiveAvgPool2d(1), nn.AdaptiveMaxPool2d((None, 2)),
         nn.ZeroPad2d(1), nn.ConstantPad2d((1, 0, 2, 1), 2.0), nn.ReflectionPad2d(2),
         nn.ReplicationPad2d((1, 2, 0, 1)), nn.CircularPad2d(2), nn.Unfold(2, 1, 1),
-        nn.PixelShuffle(2), nn.ChannelShuffle(2), nn.UpsamplingNearest2d(scale_factor=2),
+        nn.PixelShuffle(2), nn.UpsamplingNearest2d(scale_factor=2),
         nn.UpsamplingBilinear2d(scale_factor=2), nn.Upsample(7, mode="bicubic"),
     ]  # fmt: skip
     x = ramp(torch, 2, 4, 5, 6).sin()

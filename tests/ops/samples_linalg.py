@@ -83,7 +83,6 @@ LINALG: Table = {
         bad(x(2, 3), x(4, 2)),
         bad(x(2, 3), x(4, 2), x(4)),
     ),
-    "bilinear": rows(s(x(2, 3), x(2, 4), x(5, 3, 4), x(5))),
     "einsum": rows(
         s("ij,jk->ik", x(2, 3), x(3, 4)),
         s("ij,ij->", x(2, 3), x(2, 3)),

@@ -191,9 +191,6 @@ BLOCKS: Table = {
     "pixel_unshuffle": rows(
         s(x(1, 2, 4, 6), 2), s(x(1, 3, 6), 3), bad(x(1, 2, 3, 4), 2), bad(x(1, 2, 4, 4), 0)
     ),
-    "channel_shuffle": rows(
-        s(x(1, 6, 2, 2), 3), s(x(2, 4, 3), 2), bad(x(1, 5, 2, 2), 2), bad(x(2, 4), 2)
-    ),
 }
 RESAMPLING: Table = {
     "interpolate": rows(

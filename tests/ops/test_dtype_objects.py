@@ -89,7 +89,6 @@ ENTRIES: dict[str, Callable[[np.ndarray], Any]] = {
     "tensor of rows": lambda a: torch.tensor(list(a)),
     "tensor of numbers": lambda a: torch.tensor([list(row) for row in a]),
     "as_tensor": torch.as_tensor,
-    "asarray": torch.asarray,
     "from_numpy": torch.from_numpy,
     "Tensor": torch.Tensor,
     "new_tensor": lambda a: BOOLS.new_tensor(a),

@@ -29,7 +29,6 @@ from nanotorch.nn.functional.activation import tanhshrink as tanhshrink
 from nanotorch.nn.functional.attention import (
     scaled_dot_product_attention as scaled_dot_product_attention,
 )
-from nanotorch.nn.functional.blocks import channel_shuffle as channel_shuffle
 from nanotorch.nn.functional.blocks import fold as fold
 from nanotorch.nn.functional.blocks import pixel_shuffle as pixel_shuffle
 from nanotorch.nn.functional.blocks import pixel_unshuffle as pixel_unshuffle
@@ -67,8 +66,6 @@ from nanotorch.nn.functional.heads import (
 from nanotorch.nn.functional.likelihood import gaussian_nll_loss as gaussian_nll_loss
 from nanotorch.nn.functional.likelihood import kl_div as kl_div
 from nanotorch.nn.functional.likelihood import poisson_nll_loss as poisson_nll_loss
-from nanotorch.nn.functional.linear import bilinear as bilinear
-from nanotorch.nn.functional.linear import linear as linear
 from nanotorch.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
 from nanotorch.nn.functional.loss import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
@@ -124,6 +121,7 @@ from nanotorch.nn.functional.resampling import upsample_bilinear as upsample_bil
 from nanotorch.nn.functional.resampling import upsample_nearest as upsample_nearest
 from nanotorch.nn.functional.response import local_response_norm as local_response_norm
 from nanotorch.nn.functional.response import normalize as normalize
+from nanotorch.ops.affine import linear as linear
 from nanotorch.ops.distance import cosine_similarity as cosine_similarity
 from nanotorch.ops.distance import pairwise_distance as pairwise_distance
 from nanotorch.ops.distance import pdist as pdist
@@ -136,7 +134,7 @@ from nanotorch.nn.functional.grids import grid_sample as grid_sample
 # Those that PyTorch has not written in Python, whose arguments have further names.
 # fmt: off
 for _name in (
-    "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "channel_shuffle",
+    "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
     "cosine_similarity", "gelu", "hardshrink", "linear", "logsigmoid", "one_hot",
     "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_",

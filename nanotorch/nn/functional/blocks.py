@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from nanotorch._core.arguments import as_ints, refused
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.blocks import channel_shuffle as channel_shuffle
 from nanotorch.ops.blocks import col2im, im2col
 from nanotorch.ops.blocks import pixel_shuffle as pixel_shuffle
 from nanotorch.ops.blocks import pixel_unshuffle as pixel_unshuffle

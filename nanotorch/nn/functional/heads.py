@@ -6,7 +6,7 @@ from nanotorch import ops
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional.attention import canonical_mask, scaled_dot_product_attention
 from nanotorch.nn.functional.dropout import dropout
-from nanotorch.nn.functional.linear import linear
+from nanotorch.ops.affine import linear
 
 NEED_MASK = (
     "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "

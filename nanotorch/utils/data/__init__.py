@@ -10,7 +10,6 @@ from nanotorch.utils.data.dataset import ChainDataset as ChainDataset
 from nanotorch.utils.data.dataset import ConcatDataset as ConcatDataset
 from nanotorch.utils.data.dataset import Dataset as Dataset
 from nanotorch.utils.data.dataset import IterableDataset as IterableDataset
-from nanotorch.utils.data.dataset import StackDataset as StackDataset
 from nanotorch.utils.data.dataset import Subset as Subset
 from nanotorch.utils.data.dataset import TensorDataset as TensorDataset
 from nanotorch.utils.data.dataset import random_split as random_split

@@ -57,62 +57,6 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return int(self.tensors[0].size(0))
 
 
-class StackDataset(Dataset[Any]):
-    """Several datasets side by side: a sample is the tuple or dict of theirs.
-
-    Args:
-        args: datasets of the same length, for tuples;
-        kwargs: or by name, for dicts.
-
-    Raises:
-        ValueError: for both or none of them, or if the lengths differ.
-    """
-
-    datasets: tuple[Any, ...] | dict[str, Any]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if args and kwargs:
-            raise ValueError(
-                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
-                "input/output, but both types are given."
-            )
-        if not args and not kwargs:
-            raise ValueError("At least one dataset should be passed")
-        everything = args or tuple(kwargs.values())
-        self._length = len(everything[0])
-        if any(len(dataset) != self._length for dataset in everything):
-            raise ValueError("Size mismatch between datasets")
-        self.datasets = args or kwargs
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(self.datasets, dict):
-            return {name: dataset[index] for name, dataset in self.datasets.items()}
-        return tuple(dataset[index] for dataset in self.datasets)
-
-    def __getitems__(self, indices: list[Any]) -> list[Any]:
-        """The samples of several indices, read at once from datasets that can.
-
-        Raises:
-            ValueError: if one of them gives another number of samples.
-        """
-        named = isinstance(self.datasets, dict)
-        held: Any = self.datasets
-        columns = []
-        for dataset in held.values() if named else held:
-            items = samples(dataset, indices)
-            if len(items) != len(indices):
-                raise ValueError(
-                    f"Nested dataset's output size mismatch. Expected {len(indices)}, "
-                    f"got {len(items)}"
-                )
-            columns.append(items)
-        rows = list(zip(*columns, strict=True))
-        return [dict(zip(held, row, strict=True)) for row in rows] if named else rows
-
-    def __len__(self) -> int:
-        return self._length
-
-
 class ConcatDataset(Dataset[T_co]):
     """Several datasets one after the other.
 

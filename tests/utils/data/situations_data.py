@@ -25,14 +25,11 @@ def combined_datasets(torch: Any) -> Any:
     d = torch.utils.data
     a, b = d.TensorDataset(torch.arange(3)), d.TensorDataset(torch.arange(10, 12))
     both, part = a + b, d.Subset(a, [2, 0])
-    stacked, named = d.StackDataset(a, [5, 6, 7]), d.StackDataset(x=a, y=[5, 6, 7])
     return [
         type(both).__name__, len(both), [both[i] for i in range(5)], both[-1], both[-5],
         raised(lambda: both[-6]), raised(lambda: both[5]), both.cumulative_sizes,
         [part[i] for i in range(2)], part[[0, 1]], len(part), part.__getitems__([1, 0]),
-        stacked[1], named[1], len(named), stacked.__getitems__([0, 2]), named.__getitems__([0]),
-        raised(d.ConcatDataset, []), raised(d.StackDataset), raised(d.StackDataset, a, b),
-        raised(d.StackDataset, a, x=a),
+        raised(d.ConcatDataset, []),
         # Pythons go on in words of their own about what is missing.
         raised(d.IterableDataset).split(" with")[0], "__iter__" in raised(d.IterableDataset),
         d.Subset(d.Subset(both, [4, 3, 0]), [2, 1])[0],
@@ -222,7 +219,7 @@ def signatures(torch: Any) -> Any:
     kinds = [
         d.DataLoader, d.DistributedSampler, d.RandomSampler, d.SubsetRandomSampler, d.BatchSampler,
         d.WeightedRandomSampler, d.SequentialSampler, d.Subset, d.ConcatDataset, d.ChainDataset,
-        d.StackDataset, d.TensorDataset, d.random_split, d.default_collate, d.default_convert,
+        d.TensorDataset, d.random_split, d.default_collate, d.default_convert,
         d.get_worker_info,
     ]  # fmt: skip
     answers = []
