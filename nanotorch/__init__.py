@@ -91,9 +91,10 @@ else:  # what many programs do without is imported when it is used
             **ops.LATER,
             "nanotorch": (
                 "accelerator amp backends compiler cuda distributed distributions func functional "
-                "linalg mps multiprocessing nn onnx optim return_types serialization special "
-                "testing types utils version xpu"
+                "linalg multiprocessing nn onnx optim return_types serialization special "
+                "testing types utils version"
             ),
+            "nanotorch.accelerator": "xpu",
             "nanotorch.amp": "GradScaler autocast",
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",
             "nanotorch.func": "vmap",

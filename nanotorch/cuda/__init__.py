@@ -45,29 +45,6 @@ def max_memory_allocated(device: _Any = None) -> int:
     return 0
 
 
-def memory_reserved(device: _Any = None) -> int:
-    """Always 0."""
-    return 0
-
-
-def max_memory_reserved(device: _Any = None) -> int:
-    """Always 0."""
-    return 0
-
-
-def get_rng_state_all() -> list[_Any]:
-    """Always empty."""
-    return []
-
-
-def set_rng_state_all(new_states: _Any) -> None:
-    """Nothing to do: there is no stream to set."""
-
-
-def reset_peak_memory_stats(device: _Any = None) -> None:
-    """Nothing to do."""
-
-
 def manual_seed(seed: int) -> None:
     """Nothing to do: `nanotorch.manual_seed` starts the only stream."""
 

@@ -60,7 +60,7 @@ REASONS = (
     Reason(
         "nanotorch runs on the CPU only. Use torch.device('cpu'), or choose the device by "
         "torch.cuda.is_available()",
-        r"""(torch|Tensor).(mtia|hip|ipu) Tensor.xpu vulkan is_vulkan_available cudnn_\w+
+        r"""(torch|Tensor).(mtia|hip|ipu) Tensor.xpu torch.mps vulkan is_vulkan_available cudnn_\w+
         miopen_\w+ Stream
         Event StreamObjType AcceleratorError OutOfMemoryError DeviceObjType get_device_module
         pin_memory record_stream to_mkldnn mkldnn_\w+ fbgemm_\w+ torch.(cpp|cpu) has_mkl

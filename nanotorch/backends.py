@@ -1,0 +1,61 @@
+"""Libraries that PyTorch may be built with: none is here.
+
+Their flags can be read and set, as scripts do to be reproducible.
+"""
+
+import contextlib as _contextlib
+from collections.abc import Iterator as _Iterator
+from types import SimpleNamespace as _SimpleNamespace
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from nanotorch.names.lookup import on_demand as _on_demand
+from nanotorch.names.lookup import stand_in as _stand_in
+
+
+def _no() -> bool:
+    """Always False."""
+    return False
+
+
+@_contextlib.contextmanager
+def _flags(
+    enabled: bool = False,
+    benchmark: bool = False,
+    benchmark_limit: int = 10,
+    deterministic: bool = False,
+    allow_tf32: bool = True,
+    fp32_precision: str = "none",
+    depthwise_kernel: str = "auto",
+) -> _Iterator[None]:
+    """Set the flags of `cudnn` inside `with`."""
+    own = vars(cudnn)
+    given = {
+        "enabled": enabled,
+        "benchmark": benchmark,
+        "deterministic": deterministic,
+        "allow_tf32": allow_tf32,
+    }
+    before = {name: own[name] for name in given}
+    own.update(given)
+    try:
+        yield
+    finally:
+        own.update(before)
+
+
+def _module(name: str, **members: _Any) -> _Any:
+    module = _stand_in(f"{__name__}.{name}", {})
+    vars(module).update(members)
+    return module
+
+
+cuda = _module("cuda", is_built=_no, matmul=_SimpleNamespace(allow_tf32=False))
+cudnn = _module(
+    "cudnn", enabled=True, benchmark=False, deterministic=False, allow_tf32=True, flags=_flags,
+    is_available=_no, version=lambda: None,
+)  # fmt: skip
+mps = _module("mps", is_available=_no, is_built=_no)
+
+if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = _on_demand(__name__)
