@@ -49,9 +49,7 @@ from nanotorch._core.printing import get_printoptions as get_printoptions
 from nanotorch._core.printing import printoptions as printoptions
 from nanotorch._core.printing import set_printoptions as set_printoptions
 from nanotorch._core.tensor import Tensor as Tensor
-from nanotorch._core.threads import get_num_interop_threads as get_num_interop_threads
 from nanotorch._core.threads import get_num_threads as get_num_threads
-from nanotorch._core.threads import set_num_interop_threads as set_num_interop_threads
 from nanotorch._core.threads import set_num_threads as set_num_threads
 from nanotorch._core.typename import typename as typename
 from nanotorch.autograd.anomaly_mode import (
@@ -107,10 +105,10 @@ else:  # what many programs do without is imported when it is used
             "nanotorch.serialization": "load save",
             "nanotorch.settings": (
                 "are_deterministic_algorithms_enabled get_default_device "
-                "get_deterministic_debug_mode get_float32_matmul_precision "
+                "get_float32_matmul_precision "
                 "is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled "
-                "set_default_device set_default_tensor_type set_deterministic_debug_mode "
-                "set_float32_matmul_precision set_flush_denormal set_warn_always "
+                "set_default_device set_default_tensor_type "
+                "set_float32_matmul_precision set_warn_always "
                 "use_deterministic_algorithms"
             ),
         },

@@ -9,7 +9,6 @@ from nanotorch._core.warned import warn, warn_once
 from nanotorch.ops.tensor_types import dtype_of
 
 PRECISIONS = ("highest", "high", "medium")
-MODES = ("default", "warn", "error")
 DEPRECATED = (
     "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
     "torch.set_default_dtype() and torch.set_default_device() as alternatives."
@@ -74,34 +73,6 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     return switches.warn_only
 
 
-def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """As `use_deterministic_algorithms`: 0 or "default", 1 or "warn", 2 or "error".
-
-    Raises:
-        RuntimeError: for another mode.
-        TypeError: for what is neither a number nor a text.
-    """
-    if not isinstance(debug_mode, (int, str)):
-        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
-    if isinstance(debug_mode, str):
-        if debug_mode not in MODES:
-            raise RuntimeError(
-                "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got "
-                f"{debug_mode}"
-            )
-        debug_mode = MODES.index(debug_mode)
-    if debug_mode not in (0, 1, 2):
-        raise RuntimeError(
-            f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
-        )
-    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
-
-
-def get_deterministic_debug_mode() -> int:
-    """The mode that was set last. Default: 0."""
-    return (1 if switches.warn_only else 2) if switches.deterministic else 0
-
-
 def set_default_device(device: Any) -> None:
     """Accept the CPU, where tensors are anyway; None stands for it.
 
@@ -128,11 +99,6 @@ def set_default_tensor_type(t: Any) -> None:
     """
     warn_once(DEPRECATED)
     dtypes.set_default_dtype(dtype_of(t))
-
-
-def set_flush_denormal(mode: bool) -> bool:
-    """Always False: NumPy computes with the smallest numbers as they are."""
-    return False
 
 
 def set_warn_always(b: bool) -> None:

@@ -13,7 +13,6 @@ MISSING = (
     "set_num_threads has no effect without the package threadpoolctl: install it, or set "
     "OPENBLAS_NUM_THREADS={count} in the environment before NumPy is imported"
 )
-interop_threads = [os.cpu_count() or 1]
 
 
 def pools() -> Any:
@@ -62,17 +61,3 @@ def get_num_threads() -> int:
         return int(held.info()[0]["num_threads"])
     given = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or ""
     return int(given) if given.isdigit() and int(given) else os.cpu_count() or 1
-
-
-def set_num_interop_threads(num: int) -> None:
-    """Accepted for PyTorch's sake: operations do not run side by side.
-
-    Raises:
-        RuntimeError: for anything else than a positive int.
-    """
-    interop_threads[0] = checked("set_num_interop_threads", num)
-
-
-def get_num_interop_threads() -> int:
-    """What `set_num_interop_threads` was given; default: the number of processors."""
-    return interop_threads[0]

@@ -330,6 +330,14 @@ REASONS = (
         "few use it. Use torch.func.jvp for each vector",
         r"func.linearize",
     ),
+    Reason(
+        "few use it. Use logsumexp of parts, or cumsum of exp",
+        r"logcumsumexp",
+    ),
+    Reason(
+        "operations do not run side by side, and all are deterministic. Leave it out",
+        r"[gs]et_(num_interop_threads|deterministic_debug_mode) set_flush_denormal",
+    ),
     Reason("it is for models larger than NumPy trains. Use AdamW", r"optim.(Adafactor|Muon)"),
     Reason(
         "it is for named dimensions, which tensors do not have here. Use permute and reshape",

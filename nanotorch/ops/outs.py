@@ -71,7 +71,7 @@ STRICT = {
     "tensordot: Expected the output tensor to have dtype {result}, but got an output tensor with "
     "dtype {out}": ("inner", "tensordot"),
     "expected scalar type {result} but found {out}": ("log_sigmoid",),
-    "expected scalar_type {result} but found {out}": ("cummax", "cummin", "logcumsumexp"),
+    "expected scalar_type {result} but found {out}": ("cummax", "cummin"),
     "output values must be of same type as input": ("kthvalue",),
     "expected scalar type '{result}' but got '{out}' for values output": ("mode",),
     "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type "
@@ -124,7 +124,7 @@ UNRECORDED = (
 # By `Out.overlap`: the functions that refuse inputs in the memory of `out`.
 OVERLAPPING = {
     "part": (
-        *ELEMENTWISE, "addr", "cumprod", "cumsum", "frexp", "heaviside", "logcumsumexp", "msort",
+        *ELEMENTWISE, "addr", "cumprod", "cumsum", "frexp", "heaviside", "msort",
         "nan_to_num", "normal", "renorm", "sort", "topk", "where",
     ),
     "part no": ("addbmm", "addmm", "addmv", "baddbmm", "ldexp"),

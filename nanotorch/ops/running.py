@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_rules import dimensions
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op, public
-from nanotorch._core.sums import DOUBLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import logical_xor, zero_where
 from nanotorch.ops.creation import zeros_like
@@ -166,78 +164,6 @@ def cummin(input: Any, dim: int) -> Any:
     The index is that of its last occurrence.
     """
     return cummin_result(cummin_along(input, normal_dim(dim, input.ndim)))
-
-
-# Sums of exponentials. With s the running sums of exp(x) in logarithm, the adjoint is
-# h_i = sum of g_j exp(x_i - s_j) over all j from i on, whose own adjoint runs the other way.
-
-
-def scaled_sums(weights: Array, exponents: Array, scale: Array, dim: int) -> Array:
-    """``exp(scale)`` times the running sums of ``weights * exp(exponents)``, without overflow."""
-    parts = []
-    for sign in (1, -1):
-        logs = np.log(np.maximum(sign * weights, 0)) + exponents
-        parts.append(np.exp(running_logarithm(logs, dim) + scale))
-    return np.asarray(parts[0] - parts[1]).astype(weights.dtype)
-
-
-def running_logarithm(logs: Array, dim: int) -> Array:
-    """The logarithm of the running sums of ``exp(logs)``, added in double precision."""
-    return np.logaddexp.accumulate(logs.astype(DOUBLE), dim)
-
-
-@op(
-    weights=lambda g, input, sums, dim: weighted_forwards(g, input, sums, dim),
-    input=lambda g, out: g * out,
-    sums=lambda g, weights, input, sums, dim: -weights * weighted_forwards(g, input, sums, dim),
-    method=False,
-    public=False,
-    batch=dimensions,
-    wide=True,
-)
-def weighted_backwards(weights: Array, input: Array, sums: Array, dim: int) -> Array:
-    """``h_i = sum of weights_j exp(input_i - sums_j)`` over all j from i on."""
-    weights, sums, input = (np.flip(a, dim) for a in (weights, sums, input))
-    return np.flip(scaled_sums(weights, -sums, input, dim), dim).copy()
-
-
-@op(
-    weights=lambda g, input, sums, dim: weighted_backwards(g, input, sums, dim),
-    input=lambda g, weights, input, sums, dim: weights * weighted_backwards(g, input, sums, dim),
-    sums=lambda g, out: -g * out,
-    method=False,
-    public=False,
-    batch=dimensions,
-    wide=True,
-)
-def weighted_forwards(weights: Array, input: Array, sums: Array, dim: int) -> Array:
-    """``f_j = sum of weights_i exp(input_i - sums_j)`` over all i up to j."""
-    return scaled_sums(weights, input, -sums, dim)
-
-
-@op(
-    input=lambda g, input, out, dim: (
-        weighted_backwards(g, input, out, dim) if input.ndim and 0 not in input.shape else g
-    ),
-    method=False,
-    public=False,
-    node="LogcumsumexpBackward0",
-    in_order=True,
-)
-def logcumsumexp_along(input: Array, dim: int) -> Array:
-    """The kernel of `logcumsumexp`."""
-    if input.dtype.kind != "f":
-        kind = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{kind}'")
-    if not input.ndim:
-        return input.copy()
-    return running_logarithm(input, dim).astype(input.dtype)
-
-
-@method
-def logcumsumexp(input: Any, dim: int) -> Any:
-    """The logarithm of the running sums of ``exp(input)`` along ``dim``, without overflow."""
-    return logcumsumexp_along(input, normal_dim(dim, input.ndim))
 
 
 # Differences

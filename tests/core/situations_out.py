@@ -22,7 +22,7 @@ NAMES = (
     "heaviside", "histc", "hstack", "hypot", "index_add", "index_copy",
     "index_select", "inner", "inverse", "isin", "isneginf", "isposinf", "kron",
     "kthvalue", "lcm", "ldexp", "le", "lerp", "lgamma", "linspace", "log", "log10", "log1p", "log2",
-    "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logical_and", "logical_not",
+    "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not",
     "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "lt",
     "masked_select", "matmul", "max", "maximum", "mean", "min", "minimum",
     "mm", "mode", "msort", "mul", "mv", "nan_to_num", "nanmean",

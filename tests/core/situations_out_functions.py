@@ -18,7 +18,7 @@ def sharing(torch: Any) -> Any:
     def of_one(name: str) -> Callable[..., Any]:
         return lambda x, out: getattr(torch, name)(x, out=out)
 
-    summing = ("cumsum", "cumprod", "logcumsumexp", "softmax", "std", "logsumexp", "tril")
+    summing = ("cumsum", "cumprod", "softmax", "std", "logsumexp", "tril")
     elementwise = ("msort", "exp", "sgn", "nan_to_num", "abs", "angle", "inverse")
     calls: dict[str, Callable[..., Any]] = {
         **{name: along_first(name) for name in summing},

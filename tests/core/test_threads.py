@@ -24,8 +24,6 @@ ROOT = Path(__file__).parents[2]
 def test_wrong_numbers_as_pytorch(given: object, message: str) -> None:
     with pytest.raises(RuntimeError, match=f"^{message}$"):
         torch.set_num_threads(given)
-    with pytest.raises(RuntimeError, match=message.replace("num", "num_interop")):
-        torch.set_num_interop_threads(given)
 
 
 def run(program: str, **environment: str) -> str:
@@ -63,10 +61,3 @@ torch.set_num_threads(1)
     assert told.startswith("2\n")
     assert told.count("UserWarning: set_num_threads has no effect without") == 1
     assert "OPENBLAS_NUM_THREADS=1 in the environment" in told
-
-
-def test_interop_threads_are_what_was_set() -> None:
-    before = torch.get_num_interop_threads()
-    torch.set_num_interop_threads(3)
-    assert torch.get_num_interop_threads() == 3
-    torch.set_num_interop_threads(before)

@@ -25,18 +25,14 @@ def determinism(torch: Any) -> Any:
         return [
             torch.are_deterministic_algorithms_enabled(),
             torch.is_deterministic_algorithms_warn_only_enabled(),
-            torch.get_deterministic_debug_mode(),
         ]
 
     found = [state()]
     for mode, warn_only in ((True, False), (True, True), (False, True)):
         torch.use_deterministic_algorithms(mode, warn_only=warn_only)
         found.append(state())
-    for debug in ("warn", 2, "error", 1, "default"):
-        torch.set_deterministic_debug_mode(debug)
-        found.append(state())
-    wrong = [raised(torch.set_deterministic_debug_mode, mode) for mode in (5, "x", 1.5)]
-    return [found, wrong, raised(torch.use_deterministic_algorithms, 1)]
+    torch.use_deterministic_algorithms(False)
+    return [found, raised(torch.use_deterministic_algorithms, 1)]
 
 
 def devices(torch: Any) -> Any:
