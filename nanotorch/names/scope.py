@@ -23,16 +23,19 @@ class Reason(NamedTuple):
 
 # What PyTorch's tensors have of it.
 NAMES_OF_TENSORS = """
-    as_subclass bfloat16 ccol_indices cdouble cfloat chalf coalesce col_indices const_data_ptr
-    crow_indices dense_dim dequantize eig geqrf grad_dtype hash_tensor index indices int_repr ipu
-    is_coalesced is_distributed is_set_to istft lstsq module_load mtia name narrow_copy orgqr ormqr
-    pin_memory q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
-    q_zero_point qr qscheme record_stream reinforce resize resize_as resize_as_sparse_ row_indices
-    set_ share_memory_ slice_inverse smm solve sparse_dim sparse_mask sparse_resize_
-    sparse_resize_and_clear_ sspaddmm stft storage storage_type symeig to_dense to_mkldnn
-    to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
-    to_sparse_csr triangular_solve unsafe_chunk unsafe_split unsafe_split_with_sizes values
-    volatile xpu
+    as_strided_scatter as_subclass bfloat16 ccol_indices cdouble cfloat chalf cholesky_inverse
+    coalesce col_indices conj_physical conj_physical_ const_data_ptr crow_indices dense_dim
+    dequantize diagonal_scatter eig geqrf grad_dtype hash_tensor i0 i0_ igamma igamma_ igammac
+    igammac_ index index_reduce index_reduce_ indices int_repr ipu is_coalesced is_conj
+    is_distributed is_neg is_set_to istft logcumsumexp lstsq lu lu_solve map2_ matrix_power
+    module_load mtia mvlgamma mvlgamma_ name narrow_copy new_empty_strided nonzero_static orgqr
+    ormqr pin_memory polygamma polygamma_ q_per_channel_axis q_per_channel_scales
+    q_per_channel_zero_points q_scale q_zero_point qr qscheme record_stream reinforce resize
+    resize_as resize_as_sparse_ row_indices select_scatter set_ share_memory_ slice_inverse
+    slice_scatter smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm
+    stft storage storage_type symeig to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc
+    to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve unsafe_chunk
+    unsafe_split unsafe_split_with_sizes values volatile xpu
 """
 OF_TENSORS = tuple(NAMES_OF_TENSORS.split())
 
