@@ -25,6 +25,12 @@ def zero_where(input: Array, mask: Array) -> Array:
     return pick(mask, input.dtype.type(0), input)
 
 
+@op(input=lambda g, mask: halved_where(g, mask), method=False, public=False)
+def halved_where(input: Array, mask: Array) -> Array:
+    """``input``, of which half where ``mask`` is true: the gradient of one of two equals."""
+    return pick(mask, input * input.dtype.type(0.5), input)
+
+
 @op(method=False, public=False)
 def vanishing(input: Array) -> Array:
     """Zeros, which depend on nothing: the gradient of what is flat almost everywhere."""

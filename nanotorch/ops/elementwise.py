@@ -13,7 +13,7 @@ from nanotorch._core.op import PUBLIC, Array, method, op, public
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors, number_in
-from nanotorch.ops.comparison import vanishing, zero_where
+from nanotorch.ops.comparison import halved_where, vanishing, zero_where
 
 LN_2, LN_10 = math.log(2.0), math.log(10.0)
 
@@ -381,14 +381,14 @@ def sign(input: Array) -> Array:
     return (input > 0).astype(input.dtype) - (input < 0).astype(input.dtype)
 
 
-def share(g: Any, lost: Any, different: Any) -> Any:
+def share(g: Any, lost: Any, tied: Any) -> Any:
     """The gradient of one of two that compete: 0 where it lost, half where they are equal."""
-    return zero_where(g, lost) - zero_where(g * 0.5, different)
+    return zero_where(halved_where(g, tied), lost)
 
 
 @op(
-    input=lambda g, input, other: share(g, input < other, input != other),
-    other=lambda g, input, other: share(g, input > other, input != other),
+    input=lambda g, input, other: share(g, input < other, input == other),
+    other=lambda g, input, other: share(g, input > other, input == other),
     cast="promote",
     numbers=False,
 )
@@ -398,8 +398,8 @@ def maximum(input: Array, other: Array) -> Array:
 
 
 @op(
-    input=lambda g, input, other: share(g, input > other, input != other),
-    other=lambda g, input, other: share(g, input < other, input != other),
+    input=lambda g, input, other: share(g, input > other, input == other),
+    other=lambda g, input, other: share(g, input < other, input == other),
     cast="promote",
     numbers=False,
 )

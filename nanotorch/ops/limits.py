@@ -13,7 +13,7 @@ from nanotorch._core.op import Array, method, op
 from nanotorch._core.overlap import refuse_overlap
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import number_in
-from nanotorch.ops.comparison import zero_where
+from nanotorch.ops.comparison import halved_where, zero_where
 from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.hidden import inplace_form
 
@@ -79,16 +79,16 @@ def held_between(input: Array, min: Number | None, max: Number | None) -> Array:
 def input_share(g: Any, input: Any, min: Any, max: Any) -> Any:
     """The gradient of a clamped input."""
     if min is None:
-        return zero_where(g * (1 - 0.5 * (input == max)), input > max)
+        return zero_where(halved_where(g, input == max), input > max)
     if max is None:
-        return zero_where(g * (1 - 0.5 * (input == min)), input < min)
+        return zero_where(halved_where(g, input == min), input < min)
     tie = ((input == min) | (input == max)) & (min < max)
-    return zero_where(g * (1 - 0.5 * tie), (input < min) | (input > max))
+    return zero_where(halved_where(g, tie), (input < min) | (input > max))
 
 
 def min_share(g: Any, input: Any, min: Any, max: Any) -> Any:
     """The gradient of the lower limit, which stands where it is not above the upper one."""
-    halves = g * (1 - 0.5 * (input == min))
+    halves = halved_where(g, input == min)
     if max is None:
         return zero_where(halves, input > min)
     return zero_where(halves, ~(((min < max) & (input <= min)) | ((min == max) & (input < min))))
@@ -97,10 +97,10 @@ def min_share(g: Any, input: Any, min: Any, max: Any) -> Any:
 def max_share(g: Any, input: Any, min: Any, max: Any) -> Any:
     """The gradient of the upper limit."""
     if min is None:
-        return zero_where(g * (1 - 0.5 * (input == max)), input < max)
+        return zero_where(halved_where(g, input == max), input < max)
     tie = (input == max) & (min < max)
     beyond = (min > max) | ((min <= max) & (input > max))
-    return zero_where(g * (1 - 0.5 * tie), ~(tie | beyond))
+    return zero_where(halved_where(g, tie), ~(tie | beyond))
 
 
 @op(

@@ -90,12 +90,12 @@ def first_wins(g: Any, input: Any, other: Any, less: Any) -> Any:
         less: where it is the worse.
     """
     lost = less | ((input != input) & (other == other))
-    return share(g, lost, (input != other) | (other != other))
+    return share(g, lost, input == other)
 
 
 def second_wins(g: Any, input: Any, other: Any, less: Any) -> Any:
     """As `first_wins`, of the second; of two nans the first counts."""
-    return share(g, less | (other != other), input != other)
+    return share(g, less | (other != other), input == other)
 
 
 @op(
