@@ -34,11 +34,14 @@ def kind_of(value: Any) -> str:
 Place = tuple[str, str, int]  # a function's name, an argument's, its position or 0
 
 
-def place_of(value: Any) -> Place | None:
+def place_of(value: Any, likely: str = "") -> Place | None:
     """The operation that was given ``value``, the argument's name there, and its position.
 
     Of operations that call each other that which was called first is meant. A method's position
     does not count ``self``.
+
+    Args:
+        likely: the argument's name, if there is one of that name; equal numbers are one object.
     """
     frame: FrameType | None = sys._getframe(1)
     outer: FrameType | None = None
@@ -57,7 +60,8 @@ def place_of(value: Any) -> Place | None:
         return None
     code, held = outer.f_code, outer.f_locals
     count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
-    for position, name in enumerate(code.co_varnames[:count]):  # `*args` comes last
+    places = list(enumerate(code.co_varnames[:count]))  # `*args` comes last
+    for position, name in sorted(places, key=lambda place: place[1] != likely):
         given = held.get(name)
         within = isinstance(given, (tuple, list)) and any(v is value for v in given)
         if given is value or within:

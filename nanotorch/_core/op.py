@@ -27,7 +27,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from nanotorch._core import op_source
-from nanotorch._core.arguments import METHOD
+from nanotorch._core.arguments import METHOD, named
 from nanotorch._core.bytecode import (
     Argument,
     LazySignature,
@@ -203,6 +203,11 @@ class Op(Options):
         plain = self.node_name.rpartition("::")[2].rpartition("Backward")[0]
         return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", plain).lower() or self.name
 
+    @property
+    def inplace_name(self) -> str:
+        """The name of the in-place form."""
+        return f"{self.name if self.method else self.known_as}_"
+
     def _read_recipe(self) -> list[tuple[str, str]]:
         recipe: dict[str, str] = {}
         for needs in self.needs.values():
@@ -295,6 +300,9 @@ def method(function: Any = None, *, public: bool = True, name: str | None = None
 
     def register(f: Any) -> Any:
         known_as = name or f.__name__
+        own = getattr(f, "__name__", known_as)  # a property has none
+        if own != known_as and vars(Tensor).get(own) is not f:  # what has two keeps its first
+            named(f, known_as)
         setattr(Tensor, known_as, f)
         if public:
             PUBLIC[known_as] = f
@@ -374,14 +382,16 @@ def generated(o: Op, name: str) -> Any:
     Most functions of most ops are never called, and compiling them all would take longer than the
     rest of the import. The function stays the same object: it is given its code by then.
     """
-    function = FunctionType(uncompiled.__code__, o.namespace, name.removeprefix(METHOD))
-    function.__qualname__ = function.__name__
+    plain, inplace = name.removeprefix(METHOD), name.endswith("_") and not name.startswith("__")
+    known_as = o.inplace_name if inplace else plain
+    function = FunctionType(uncompiled.__code__, o.namespace, known_as)
+    function.__qualname__ = known_as
     function.__kwdefaults__ = {"which": (o, name)}
     function.__module__, function.__doc__ = o.kernel.__module__, o.kernel.__doc__
     function.__signature__ = LazySignature(o.kernel)  # type: ignore[attr-defined]
     if name.startswith(METHOD):
-        function.__qualname__, function.__module__ = name, Tensor.__module__
-    if name.endswith("_") and not name.startswith("__"):
+        function.__qualname__, function.__module__ = METHOD + known_as, Tensor.__module__
+    if inplace:
         function.__doc__ = f"In-place `{o.name}`: writes its result into the tensor."
     o.functions[name] = function
     return function
@@ -407,7 +417,9 @@ def compiled(o: Op, name: str) -> Any:
     # In this order another thread may call it at any time.
     function.__defaults__ = made.__defaults__
     function.__kwdefaults__ = {**(made.__kwdefaults__ or {}), "which": (o, name)}
-    function.__code__ = made.__code__.replace(co_qualname=name)
+    function.__code__ = made.__code__.replace(
+        co_name=function.__name__, co_qualname=function.__qualname__
+    )
     function.__kwdefaults__ = made.__kwdefaults__
     return function
 

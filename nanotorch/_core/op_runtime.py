@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import ABSENT, METHOD, lacking, refused, surplus, with_others
+from nanotorch._core.arguments import (
+    ABSENT,
+    METHOD,
+    lacking,
+    place_of,
+    refused,
+    surplus,
+    with_others,
+)
 from nanotorch._core.batch_rules import in_batch
 from nanotorch._core.batched import NoValues, Shadow
 from nanotorch._core.bytecode import EMPTY
@@ -119,9 +127,9 @@ def promote(
     ]
 
 
-def not_a_tensor(value: Any) -> TypeError:
-    """PyTorch's message for an argument that should be a tensor."""
-    return refused(value, "Tensor")
+def not_a_tensor(value: Any, name: str = "") -> TypeError:
+    """PyTorch's message for an argument that should be a tensor, by its name if that is known."""
+    return refused(value, "Tensor", place_of(value, name))
 
 
 # What PyTorch computes for two numbers as well, as if the first were a tensor.
@@ -232,7 +240,7 @@ def in_words(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) 
     for name, x in zip(o.inputs, operands, strict=True):
         absent = name == o.variadic or (x is None and name in o.optional)
         if not absent and not isinstance(x, Tensor):
-            return not_a_tensor(x)
+            return not_a_tensor(x, name)
     if isinstance(error, ValueError) and o.cast and not o.variadic:
         shapes = [x._array.shape for x in operands]
         for i in range(1, max(map(len, shapes)) + 1):

@@ -35,7 +35,12 @@ def tensors_only(o: "Op") -> list[str]:
     """Refuse Python numbers where PyTorch does."""
     if o.numbers or not o.cast:
         return []
-    return [f"if not isinstance({n}, (Tensor, ndarray)): raise not_a_tensor({n})" for n in o.inputs]
+    return [tensor_only(n) for n in o.inputs]
+
+
+def tensor_only(name: str) -> str:
+    """Refuse a Python number as this operand."""
+    return f"if not isinstance({name}, (Tensor, ndarray)): raise not_a_tensor({name}, {name!r})"
 
 
 def taken(o: "Op", inplace: bool) -> tuple[list[str], list[str]]:
@@ -84,9 +89,7 @@ def taken(o: "Op", inplace: bool) -> tuple[list[str], list[str]]:
 
 def first_tensor(o: "Op") -> list[str]:
     """Refuse a Python number in the first place, where only the second may be one."""
-    first = o.inputs[0]
-    refusal = f"if not isinstance({first}, (Tensor, ndarray)): raise not_a_tensor({first})"
-    return [refusal] if o.numbers == "other" else []
+    return [tensor_only(o.inputs[0])] if o.numbers == "other" else []
 
 
 def with_number(o: "Op") -> list[str]:

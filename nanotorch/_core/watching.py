@@ -134,7 +134,7 @@ def watched(o: "Op") -> Callable[..., Any]:
             here.in_kernel = False
         if level_of(result):
             caller = sys._getframe(1)
-            name = o.known_as + ("_" if caller.f_code.co_name == f"{o.name}_" else "")
+            name = o.known_as + ("_" if caller.f_code.co_name == o.inplace_name else "")
             look(name, result, passed_to(o, args, named), cause, caller)
         return result
 

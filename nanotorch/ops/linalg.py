@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import named
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import PUBLIC, Array, method, op
 from nanotorch._core.sums import DOUBLE, sum_over, sum_products
@@ -225,4 +226,4 @@ def torch_norm(
     return vector_norm(input, 2 if p == "fro" or p is None else p, dim, keepdim, dtype=dtype)
 
 
-PUBLIC["norm"] = torch_norm
+PUBLIC["norm"] = named(torch_norm, "norm")

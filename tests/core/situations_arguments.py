@@ -1,6 +1,6 @@
 """Arguments of the wrong kind: what the errors say, or where PyTorch's go on at length, their type.
 
-The texts of calls are expressions over `torch`, `np` and a matrix `x`.
+The texts of calls are expressions over `torch`, `np`, a matrix `x` and indices `i`.
 """
 
 from typing import Any
@@ -46,6 +46,15 @@ torch.full((2,), 'a')|torch.eye('a')|torch.eye(1.5)|torch.full((2,), x)
 torch.full((2,), torch.tensor(3.0))|torch.arange(torch.tensor(2))|torch.eye(np.int64(2))
 x.masked_fill(x > 0, np.float32(2))|x.repeat_interleave(np.int64(2))|x.narrow(0, np.int64(0), 1)
 """
+# Methods in place and their kin, which are put together of others; equal numbers are one object.
+INNER = """
+x.index_copy_(0, i, 1)|x.index_copy_(1, i, 1)|x.index_copy_(1, 1, x)|x.index_copy(1, i, 1)
+x.index_add_(0, i, 1)|x.index_add_(1, i, 1)|x.index_add(1, 1, x)|x.put_(i, 1)|x.put_(1, x)
+x.scatter_add_(0, i, 1)|x.scatter_add_(1, i, 1)|x.scatter_add(1, 1, x)
+x.index_reduce_(1, i, 1, 'mean')|x.scatter_reduce_(1, i, 1, 'sum')|x.index_select(1, 1)
+x.gather(1, 1)|x.polygamma('a')|torch.celu_(1)|torch.threshold_(1, 1, 1)|x.addcmul_(x, 1)
+x.addmm(x, 1, beta=1)|torch.maximum(x, 1)
+"""
 # What PyTorch answers with a list of all forms of the function, or from inside another.
 AT_LENGTH = """
 x.view('a')|x.view(True)|x.view(None)|x.view()|x.expand('a', 2)|x.sum('a')|x.sum(1.5)|x.sum(True)
@@ -62,8 +71,8 @@ def answers(torch: Any, calls: str, short: bool = False) -> dict[str, str]:
     """What each call raises or gives; only the type of an error if ``short``."""
     told = {}
     for text in calls.strip().replace("\n", "|").split("|"):
-        x = torch.ones(2, 3)
-        answer = raised(eval, text, {"torch": torch, "np": np, "x": x})
+        x, i = torch.ones(2, 3), torch.tensor([0, 1])
+        answer = raised(eval, text, {"torch": torch, "np": np, "x": x, "i": i})
         told[text] = answer.split(":")[0] if short else answer
     return told
 
@@ -86,6 +95,11 @@ def tensors(torch: Any) -> Any:
 def numbers(torch: Any) -> Any:
     """What must be a number."""
     return answers(torch, NUMBERS)
+
+
+def inner(torch: Any) -> Any:
+    """Errors name what users have called."""
+    return answers(torch, INNER)
 
 
 def at_length(torch: Any) -> Any:
