@@ -180,6 +180,11 @@ OF_STATES: list[tuple[str, str, str]] = [
         "PyTorch makes the gradient of a product of its result, which `.data` has changed unseen",
     ),
     (
+        r"(layer|group|batch)_norm\((t\d+)\b[^Z]*\b\2\.data\.",
+        r"state .*values: .*",
+        "PyTorch takes the former mean off the input again, which `.data` has changed unseen",
+    ),
+    (
         r"(t\d+) = torch\.func[^Z]*\b\1\.grad_fn\.next_functions",
         r"state log .*",
         "which nodes a transform makes inside, and of which shapes, is not promised",
