@@ -102,6 +102,7 @@ class Node:
     Attributes:
         _edges: one edge per differentiable input.
         _outputs: `(shape, dtype)` of each output, which every gradient that arrives is held to.
+        _seen: the number of outputs that users know, if it is another.
         _saved: what the formulas need; a `FreedValues` once freed.
         plain: whether no user can see the node run: no hooks, no user's function.
         folded: whether it stands for several, which are made when somebody looks.
@@ -114,6 +115,7 @@ class Node:
     _sequence = 0
     _edges: tuple[Edge, ...] = ()
     _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
+    _seen = 0
     _saved: "tuple[Any, ...] | FreedValues" = ()
     _hooks: NodeHooks | None = None
     _site: Site | None = None  # where in the user's source it was made
@@ -186,9 +188,10 @@ class Node:
 
     def __call__(self, *grads: Any) -> Any:
         """Apply the node by hand to gradients of its outputs (Tensors or None), recording it."""
-        if len(grads) != len(self._outputs):
-            raise TypeError(f"expected {len(self._outputs)} arguments, got {len(grads)} instead")
-        results = tuple(self.apply(list(grads), True))
+        own = len(self._outputs)
+        if len(grads) != (self._seen or own):
+            raise TypeError(f"expected {self._seen or own} arguments, got {len(grads)} instead")
+        results = tuple(self.apply([*grads, *[None] * own][:own], True))
         return results[0] if len(results) == 1 else results
 
     def __repr__(self) -> str:

@@ -19,6 +19,12 @@ def lower(g: Any, graph: bool) -> Any:
     return g if g is None or graph else g._array
 
 
+def seen(node: Node, arrived: Sequence[Any]) -> tuple[Any, ...]:
+    """The gradients of a node's outputs as its hooks see them."""
+    count = node._seen or len(arrived)
+    return tuple(lift(g) for g in (*arrived, *(None,) * count)[:count])
+
+
 def call_tensor_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
     """The hooks of each output's tensor in order, then its `retain_grad`."""
     hooks = node._hooks
@@ -42,11 +48,11 @@ def call_before_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
     hooks = node._hooks
     assert hooks is not None
     for hook in list(hooks.before.values()):
-        given = tuple(lift(g) for g in arrived)
+        given = seen(node, arrived)
         result = hook(given)
         if result is not None:
             check_replacements(hook, result, given)
-            arrived = [lower(g, graph) for g in result]
+            arrived[: len(result)] = [lower(g, graph) for g in result[: len(arrived)]]
     return arrived
 
 
@@ -56,7 +62,7 @@ def call_after_hooks(
     """The node's hooks after it ran; each may replace all the gradients it made."""
     hooks = node._hooks
     assert hooks is not None
-    outputs = tuple(lift(g) for g in arrived)
+    outputs = seen(node, arrived)
     for hook in list(hooks.after.values()):
         given = tuple(lift(g) for g in grads)
         result = hook(given, outputs)

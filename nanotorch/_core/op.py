@@ -351,6 +351,7 @@ def new_node(name: str, like: Node) -> Any:
 def complete(o: Op) -> None:
     """Make the op's node class, before its first call."""
     base = {"op": o, "together": bool(o.variadic), "multi": o.multi or bool(o.results)}
+    base["_seen"] = o.seen
     of = FoldedNode if o.unfold else OpNode
     kind = inplace_kind = node_class(o.node_name, of, keeps_values=o.keeps_values, **base)
     if o.inplace_node not in (None, o.node_name):

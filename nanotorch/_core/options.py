@@ -27,6 +27,8 @@ class Options:
         aux: names of outputs after the first that have no gradient.
         results: names of the outputs, if several have a gradient. Then `g` is a tuple of as many
             gradients, None where none arrived.
+        seen: as many gradients of outputs do hooks see, where that is not one for each; None for
+            what is not there.
         joint: one formula, given for every input, returns the gradients of all of them.
         cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
             "float" besides turns integers to the default floating-point dtype.
@@ -57,6 +59,7 @@ class Options:
     multi: bool = False
     aux: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
+    seen: int = 0
     joint: bool = False
     cast: str | None = None
     wide: bool = False

@@ -68,6 +68,7 @@ def slopes(
     value=slopes,
     joint=True,
     results=("out", "raised", "inverse"),
+    seen=1,
     method=False,
     public=False,
     node="ScaledDotProductFlashAttentionForCpuBackward0",

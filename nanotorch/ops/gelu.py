@@ -44,19 +44,9 @@ def density(x: Any) -> Any:
     return exp(x * x * -0.5) * ROOT_1_2PI
 
 
-def slope(g: Any, input: Any, share: Any) -> Any:
-    """The gradient of `gelu_exact`."""
-    g_out, g_share = g
-    total = None if g_out is None else gelu_backward(g_out, input, share)
-    if g_share is None:
-        return total
-    own = g_share * density(input)
-    return own if total is None else total + own
-
-
 @op(
-    input=slope,
-    results=("out", "share"),
+    input=lambda g, input, share: gelu_backward(g, input, share),
+    aux=("share",),
     method=False,
     public=False,
     node="GeluBackward0",
@@ -72,8 +62,7 @@ def gelu_exact(input: Array) -> tuple[Array, Array]:
 
 @op(
     grad=lambda g, input, share: gelu_backward(g, input, share),
-    input=lambda g, grad, input: g * grad * density(input) * (1.0 - input * input),
-    share=lambda g, grad: g * grad,
+    input=lambda g, grad, input: g * grad * density(input) * (2.0 - input * input),
     method=False,
     public=False,
     node="GeluBackwardBackward0",
@@ -81,7 +70,8 @@ def gelu_exact(input: Array) -> tuple[Array, Array]:
     wide=True,
 )
 def gelu_backward(grad: Array, input: Array, share: Array) -> Array:
-    """``grad * (share + input * Φ'(input))``: the gradient of `gelu_exact`, given ``share`` = Φ."""
+    """``grad * (Φ(input) + input * Φ'(input))``, of which ``share`` is the first: the gradient of
+    `gelu_exact`."""
     kind = input.dtype.type
     out = np.multiply(input, input, out=...)
     np.multiply(out, kind(-0.5), out=out)

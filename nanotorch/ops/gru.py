@@ -94,6 +94,7 @@ def slopes(
     bias=slopes,
     joint=True,
     results=("hidden", "activated"),
+    seen=1,
     method=False,
     public=False,
     node="StackBackward0",

@@ -53,6 +53,7 @@ def normalize_batch(
     method=False,
     public=False,
     node="NativeGroupNormBackward0",
+    seen=3,
 )
 def normalize_groups(
     input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept

@@ -120,3 +120,34 @@ def replacements_must_fit(torch: Any) -> Any:
             getattr(layer, register)(lambda *_, result=result: result)
             texts.append(raised(layer(ones(1, 2, requires_grad=True)).sum().backward))
     return texts
+
+
+def outputs_that_users_know(torch: Any) -> Any:
+    """Hooks see a gradient for each output that PyTorch's node has, whatever else is kept."""
+    f = torch.nn.functional
+    x = (torch.arange(24.0, dtype=torch.float64).reshape(2, 3, 4) / 10).requires_grad_()
+    gru = torch.nn.GRU(4, 2, dtype=torch.float64)
+    seen: list[Any] = []
+
+    def count(gs: Any) -> Any:
+        return [None if g is None else list(g.shape) for g in gs]
+
+    for operation in (
+        f.gelu, lambda x: gru(x)[0], lambda x: f.group_norm(x, 1), lambda x: f.layer_norm(x, (4,)),
+        lambda x: f.scaled_dot_product_attention(x[None], x[None], x[None]),
+        lambda x: x.sort(1)[0], lambda x: torch.std_mean(x)[1], lambda x: torch.linalg.svd(x)[1],
+    ):  # fmt: skip
+        y = operation(x * 1)
+        for factor in (1, 2):
+
+            def before(gs: Any, factor: int = factor) -> Any:
+                seen.append(["before", count(gs)])
+                return tuple(None if g is None else g * factor for g in gs)
+
+            y.grad_fn.register_prehook(before)
+        y.grad_fn.register_hook(lambda _, gs: seen.append(["after", count(gs)]))
+        seen.append(raised(y.grad_fn, *[None] * 5))
+        (grad,) = torch.autograd.grad((y**3).sum(), x)
+        if y.grad_fn.name() != "StackBackward0":  # of weights that are drawn
+            seen.append(told(grad))
+    return seen
