@@ -203,7 +203,7 @@ REFUSALS = [
     r"RuntimeError: A view was created in .*",
     r"RuntimeError: Output \d+ of \w+ is a view .*",
     r"RuntimeError: unsupported operation: .*",
-    r"RuntimeError: .*must have the same dtype.*",
+    r"RuntimeError: (.*must have the same dtype|expected dtype .* for `\w+` but got dtype).*",
     r"RuntimeError: .*to be equal to src.dtype",
     r"RuntimeError: .*source and destination dtypes match.*",
     r"RuntimeError: shape mismatch: .*",
