@@ -6,6 +6,7 @@ import numpy as np
 
 from nanotorch._core.batch_rules import dimensions
 from nanotorch._core.op import Array, op
+from nanotorch.ops.expanding import common_shape
 from nanotorch.ops.gathering import (
     at,
     check_index,
@@ -75,15 +76,19 @@ def factors(
 def slopes(
     g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, reduce: str, include_self: bool
 ) -> tuple[Any, Any]:
-    """The gradients of `scatter_reduce`."""
+    """The gradients of `scatter_reduce`.
+
+    Raises:
+        RuntimeError: for more sources than indices, which only sums and means put up with.
+    """
     if reduce in ("sum", "mean"):
         if reduce == "mean":
             g = g / counts(input, dim, index, src, include_self)
         first, second = g, gather(g, dim, index)
-    elif reduce == "prod":
-        first, second = factors(g, input, dim, index, src, out, include_self)
     else:
-        first, second = attained(g, input, dim, index, src, out, include_self)
+        common_shape(src.shape, index.shape)
+        combined = factors if reduce == "prod" else attained
+        first, second = combined(g, input, dim, index, src, out, include_self)
     return (first if include_self else scatter_number(first, dim, index, 0)), second
 
 

@@ -38,7 +38,7 @@ from nanotorch.ops.slicing import NO_SLICE, narrow, select, triu
 
 def product_slope(g: Any, input: Any, out: Any, dim: int) -> Any:
     """The gradient of running products."""
-    if math.prod(input.shape) <= 1:
+    if math.prod(input.shape) <= 1 or input.shape[dim] == 1:
         return g
     if not bool((input == 0).any()):
         return reverse_cumsum(g * out, dim) / input

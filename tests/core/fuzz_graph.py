@@ -109,6 +109,17 @@ GRAPH: dict[str, tuple[str, ...]] = {
         "t5 = torch.tensor([0.0, 2.0], requires_grad=True)",
         "(t5 ** t5).backward(torch.tensor([float('inf'), float('nan')]))",
     ),
+    "more sources than indices have no gradient": (
+        "t2 = torch.zeros((1, 3), dtype=torch.int64)",
+        "t3 = torch.zeros((2, 1), dtype=torch.int64)",
+        "t1.scatter_reduce(0, t2, t1, 'sum').sum().backward()",
+        "t1.scatter_reduce(0, t2, t0 * 1, 'mean').sum().backward()",
+        "t1.scatter_reduce(0, t2, t0 * 1, 'amax').sum().backward()",
+        "t1.scatter_reduce(1, t3, t0 * 1, 'prod').sum().backward()",
+        "t1.scatter_reduce(1, t3[:, :0], t0 * 1, 'prod').sum().backward()",
+        "t2 = torch.zeros((2, 2), dtype=torch.int64)",
+        "t1.scatter_reduce(1, t2, t0 * 1, 'amin', include_self=False).sum().backward()",
+    ),
     "equals share an infinite gradient": (
         "t2, t3 = torch.zeros(3, requires_grad=True), torch.tensor([1.0, -1.0, -1.0])",
         "torch.fmax(t2, t2).backward(t3 / 0)",

@@ -491,6 +491,8 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "t4 = (torch.zeros(0, requires_grad=True) - 0.0).cumprod(0).tanh()",
         "t4.sum().backward(create_graph=True)",
         "t5, = copies(torch.autograd.grad(t0.sum().cumprod(0), t0, create_graph=True))",
+        "t6, = copies(torch.autograd.grad(t0[:1].cumprod(0).sum(), t0, create_graph=True))",
+        "t7, = copies(torch.autograd.grad(t0[:, :1].cumprod(-1).sum(), t0, create_graph=True))",
     ),
     "running sums of exponentials of one number": (
         "t2 = t0.sum()",
