@@ -354,7 +354,7 @@ def complete(o: Op) -> None:
     base["_seen"] = o.seen
     of = FoldedNode if o.unfold else OpNode
     kind = inplace_kind = node_class(o.node_name, of, keeps_values=o.keeps_values, **base)
-    if o.inplace_node not in (None, o.node_name):
+    if o.inplace_node is not None:
         inplace_kind = node_class(
             o.inplace_node, kind, apply=without_derivative, apply_bare=Node.apply_bare
         )
@@ -368,6 +368,8 @@ def complete(o: Op) -> None:
 def without_derivative(node: OpNode, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
     """What a node does whose operation cannot be differentiated in place."""
     name = node.op.name
+    if node._name == node.op.node_name:  # nor out of place
+        raise RuntimeError(f"derivative for aten::{name}_ is not implemented")
     raise NotImplementedError(f"the derivative for 'inplace version of {name}' is not implemented.")
 
 

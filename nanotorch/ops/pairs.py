@@ -144,6 +144,7 @@ def ldexp(input: Array, other: Array) -> Array:
     values=lambda g: no_derivative("heaviside"),
     inplace=True,
     node=NO_DERIVATIVE,
+    inplace_node=NO_DERIVATIVE,
     batch=elementwise,
 )
 def heaviside(input: Array, values: Array) -> Array:

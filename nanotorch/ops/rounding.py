@@ -124,6 +124,7 @@ def no_derivative(name: str) -> Any:
     cast="promote",
     inplace=True,
     node=NO_DERIVATIVE,
+    inplace_node=NO_DERIVATIVE,
     wide=True,
     unrounded=("other",),
 )

@@ -16,11 +16,6 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         "a bug of PyTorch's, as its own text says",
     ),
     (
-        r"RuntimeError: derivative for aten::floor_divide_ is not implemented",
-        r"RuntimeError: derivative for aten::floor_divide is not implemented",
-        "the form in place tells the name of the plain one",
-    ),
-    (
         r"RuntimeError: setStorage: .*",
         None,
         "PyTorch minds where a view of nothing begins",

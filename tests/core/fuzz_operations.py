@@ -465,6 +465,14 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "t2 = torch.special.xlog1py(t1, t0 * 1)",
         "t2.backward(torch.zeros_like(t2), create_graph=True)",
     ),
+    "the names of what has no derivative in place": (
+        "(t0 * 1).floor_divide_(t1).sum().backward()",
+        "(t0 * 1).heaviside_(t1).sum().backward()",
+        "t0.heaviside(t1).sum().backward()",
+        "t0.floor_divide(2).sum().backward()",
+        "(t0 * 1).floor_divide_(2).sum().backward()",
+        "(t0 * 1).asinh_().sum().backward()",
+    ),
     "texts of refusals": (
         "t2 = torch.zeros(2, 0).amax((0, -1))",
         "t2 = torch.zeros(2, 0).amin(-1)",
