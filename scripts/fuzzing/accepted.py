@@ -170,7 +170,7 @@ OF_STATES: list[tuple[str, str, str]] = [
         "derivatives forwards are two passes backwards here, of which the second has a history",
     ),
     (
-        r"(t\d+) = [^\n]*\bprod\([^Z]*\b\1\.data\.",
+        r"(t\d+) = [^\n]*\bprod\([^Z]*\b\1\.data\b",
         r"state .*values: .*",
         "PyTorch makes the gradient of a product of its result, which `.data` has changed unseen",
     ),
@@ -180,7 +180,7 @@ OF_STATES: list[tuple[str, str, str]] = [
         "PyTorch rounds each step of a second derivative to half precision, where some overflow",
     ),
     (
-        r"(layer|group|batch)_norm\((t\d+)\b[^Z]*\b\2\.data\.",
+        r"(layer|group|batch)_norm\((t\d+)\b[^Z]*\b\2\.data\b",
         r"state .*values: .*",
         "PyTorch takes the former mean off the input again, which `.data` has changed unseen",
     ),
