@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nanotorch import ops
-from nanotorch._core.grad_mode import enable_grad
+from nanotorch._core.grad_mode import enable_grad, is_grad_enabled
 from nanotorch._core.tensor import Tensor
 from nanotorch.func.arguments import (
     Numbers,
@@ -154,7 +154,9 @@ class Linear:
 
     def __call__(self, tangents: Sequence[Tensor]) -> list[Tensor]:
         """The change of each output; those of integers do not change."""
-        recorded = self._level.recorded or any(t.requires_grad for t in tangents)
+        recorded = self._level.recorded or (
+            is_grad_enabled() and any(t.requires_grad for t in tangents)
+        )
         found = self._level.gradients(self._products, self._weights, tangents, recorded)
         changes = iter(found if recorded else [t.detach() for t in found])
         return [next(changes) if o.is_floating_point() else ops.zeros_like(o) for o in self.outputs]

@@ -34,7 +34,8 @@ def shared(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) ->
 def shared_by_all(g: Any, input: Any, out: Any) -> Any:
     """As `shared`, over all elements; nans share what a nan received, others get none of a nan."""
     shape, every = tuple(input.shape), tuple(range(input.ndim))
-    at = (input == spread(out, shape, every, False)) | (input != input)
+    result = spread(out, shape, every, False)
+    at = (input == result) | ((input != input) & (result != result))
     share = spread(g, shape, every, False) / sum_along(at * 1.0, every, True)
     return zero_where(share, ~at)
 

@@ -142,7 +142,7 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array, alpha: 
     size = input.shape[dim] if input.ndim else 1
     outside = index[(index < 0) | (index >= size)]
     scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
-    scattered = scattered and alpha == 1
+    scattered = scattered and alpha == 1 and alpha is not True
     if outside.size and input.size and scattered:
         raise RuntimeError(
             f"index {outside[0]} is out of bounds for dimension {dim} with size {size}"

@@ -42,7 +42,7 @@ def pow_number(input: Array, exponent: float) -> Array:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         return np.power(input, number_in(exponent, input.dtype))
     special = NUMBER_POWERS.get(exponent)
-    if special is None:
+    if special is None or (input.dtype == HALF and exponent in (0.5, -0.5)):
         convert = number_in if input.dtype == HALF else dtypes.array_of_number
         return np.power(input, convert(exponent, input.dtype))
     if input.dtype == HALF:
@@ -86,7 +86,16 @@ def pow_tensor(input: Array, exponent: Array) -> Array:
     """``input ** exponent`` for two tensors."""
     if input.dtype.kind == "b":
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
-    return whole_power(input, exponent) if exponent.dtype.kind == "i" else np.power(input, exponent)
+    return (whole_power if exponent.dtype.kind == "i" else real_power)(input, exponent)
+
+
+def real_power(input: Array, exponent: Array) -> Array:
+    """Powers of real numbers: those of -inf and -0.0 by 0.5 are inf and 0.0, other than roots."""
+    if exponent.size == 1 or exponent.shape != input.shape or 0 in exponent.strides:
+        # NumPy takes the root where it sees one exponent only.
+        signless = (exponent == 0.5) & ((input == 0) | (input == -math.inf))
+        input = np.where(signless, np.abs(input), input)
+    return np.power(input, exponent)
 
 
 def whole_power(input: Array, exponent: Array) -> Array:

@@ -16,8 +16,8 @@ from nanotorch._core.named import named_tuple
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arrangement import arranged_like
-from nanotorch.ops.extremum import CHOSEN, chosen, put_along, require_elements, shares
-from nanotorch.ops.reduction import NOT_GIVEN, NOT_KEPT, spread
+from nanotorch.ops.extremum import CHOSEN, chosen, put_along, require_elements, shared_by_all
+from nanotorch.ops.reduction import NOT_GIVEN, NOT_KEPT
 
 sort_result, topk_result, kthvalue_result, mode_result, median_result, nanmedian_result = (
     named_tuple(name, "values", "indices")
@@ -205,14 +205,6 @@ def middle_of_all(input: Array, skip_nan: bool) -> Array:
     return at_rank(flat, middle_rank(flat, 0, skip_nan), 0, False)[0]
 
 
-def middle_slope(g: Any, input: Any, out: Any) -> Any:
-    """The gradient of a median of all, in equal shares to the elements that are like it."""
-    every = tuple(range(input.ndim))
-    result = spread(out, tuple(input.shape), every, False)
-    at = (input == result) | ((input != input) & (result != result))
-    return shares(g, at * 1.0, every, False)
-
-
 def middle_along(input: Array, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Array, Array]:
     """The median along a dimension, and its index."""
     if input.ndim:
@@ -225,7 +217,7 @@ def middle_along(input: Array, dim: int, keepdim: bool, skip_nan: bool) -> tuple
 
 
 @op(
-    input=lambda g, input, out: middle_slope(g, input, out),
+    input=lambda g, input, out: shared_by_all(g, input, out),
     method=False,
     public=False,
     node="MedianBackward0",
@@ -237,7 +229,7 @@ def median_all(input: Array) -> Array:
 
 
 @op(
-    input=lambda g, input, out: middle_slope(g, input, out),
+    input=lambda g, input, out: shared_by_all(g, input, out),
     method=False,
     public=False,
     node="NanmedianBackward0",

@@ -185,8 +185,8 @@ OF_STATES: list[tuple[str, str, str]] = [
         "PyTorch takes the former mean off the input again, which `.data` has changed unseen",
     ),
     (
-        r"(t\d+) = torch\.func[^Z]*\b\1\.grad_fn\.next_functions",
-        r"state log .*",
+        r"(t\d+) = torch\.func[^Z]*(\b\1\.grad_fn\.next_functions|\bedges\()",
+        r"state (log|others) .*",
         "which nodes a transform makes inside, and of which shapes, is not promised",
     ),
     (

@@ -125,7 +125,8 @@ class Both:
         at = re.match(r"state (t\d+) (?:is_view|base|grad_fn): ", found)
         told = rf"\b{at[1]} = .*\b(ravel|reshape|flatten|contiguous)\(" if at else r"\Z."
         if re.match(r"state t\d+ values: ", found):
-            told = r"manual_seed\(.*\bt\d+\.\w+_\("  # which draws in the order of the memory
+            # What is drawn in the order of the memory, or written to what may be a copy.
+            told = r"manual_seed\(.*\bt\d+\.\w+_\(|\b(ravel|reshape|flatten)\(.*\)\.\w+_\("
         for statement in self.statements:
             if re.search(told, statement):
                 if self.lie_otherwise(statement, plain=False):

@@ -120,6 +120,21 @@ GRAPH: dict[str, tuple[str, ...]] = {
         "t2 = torch.zeros((2, 2), dtype=torch.int64)",
         "t1.scatter_reduce(1, t2, t0 * 1, 'amin', include_self=False).sum().backward()",
     ),
+    "medians alone have the gradient of one that is infinite": (
+        "t2 = torch.tensor([2.0, 0.5, float('nan'), 2.0], requires_grad=True)",
+        "t2.median().backward(torch.tensor(float('inf')))",
+        "t2.nanmedian().backward(torch.tensor(float('inf')))",
+        "t2[:2].median().backward(torch.tensor(float('nan')), create_graph=True)",
+    ),
+    "tangents have no history outside grad mode": (
+        "t2 = t1.chunk(2)[0]",
+        "with torch.no_grad(): t3 = torch.func.jvp(torch.sin, (t2,), (t1[:1],))[1] * 1",
+        "with torch.no_grad(): t4 = torch.func.linearize(torch.sin, t2)[1](t1[1:]) * 1",
+        "t5 = torch.ones(1, 3, dtype=torch.float64)",
+        "with torch.no_grad(): t2.mul_(2)",
+        "with torch.no_grad(): t6 = torch.func.jvp(torch.sin, (t5,), (t2,))[1] * 1",
+        "t7 = torch.func.jvp(torch.sin, (t5,), (t1[:1],))[1] * 1",
+    ),
     "equals share an infinite gradient": (
         "t2, t3 = torch.zeros(3, requires_grad=True), torch.tensor([1.0, -1.0, -1.0])",
         "torch.fmax(t2, t2).backward(t3 / 0)",

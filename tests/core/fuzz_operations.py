@@ -15,6 +15,16 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "t2 = torch.tensor([True])",
         "t2 **= 2",
     ),
+    "powers by one half": (
+        "t2 = torch.tensor([-float('inf'), -0.0, -2.0, 4.0])",
+        "t3 = 1 / t2 ** torch.tensor([0.5])",
+        "t4 = 1 / t2[:1] ** torch.tensor(0.5)",
+        "t5 = 1 / t2 ** torch.tensor([[0.5], [3.0]])",
+        "t6 = 1 / t2 ** torch.tensor(0.5).expand(4)",
+        "t7 = 1 / t2 ** 0.5",
+        "t8 = 1 / t2.half() ** 0.5",
+        "t9 = 1 / t2.half() ** -0.5",
+    ),
     "integer powers of a number": ("t2 = 2 ** torch.tensor([-2, 0, 3])",),
     "alpha is no bool": ("t2 = t1.add(t1, alpha=True)", "t1.sub_(t1, alpha=False)"),
     "masks must fit": (
@@ -410,6 +420,12 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "t3.backward(retain_graph=True)",
         "t2.index_copy_(-1, torch.tensor([0]), t0[1, :1])",
         "t2.backward(create_graph=True)",
+    ),
+    "one bool factor of what is added at an index": (
+        "t2 = torch.ones(2, 1)",
+        "t2.index_add_(1, torch.tensor([1]), t2.clone(), alpha=True)",
+        "t2.index_add_(1, torch.tensor([1]), t2.clone(), alpha=1)",
+        "t2.index_add_(1, torch.tensor([0]), t2.clone(), alpha=True)",
     ),
     "medians of nothing": (
         "t2 = torch.zeros(2, 0).bool().median()",
