@@ -121,7 +121,8 @@ def fmin(input: Array, other: Array) -> Array:
 
 
 @op(
-    input=lambda g, other: g * exp2(other),
+    # The result is named only to notice, as PyTorch does, that it was written to.
+    input=lambda g, other, out: g * exp2(other),
     other=lambda g, out: g * (out * LN_2),
     inplace=True,
     numbers=False,

@@ -18,8 +18,8 @@ from nanotorch.ops.reduction import sum_all
 # Signs
 
 
-# The result is named only to notice, as PyTorch does, that it was written to.
-@op(input=lambda g, out: vanishing(g), inplace=True)
+# Input and result are named only to notice, as PyTorch does, that they were written to.
+@op(input=lambda g, input, out: vanishing(g), inplace=True)
 def sgn(input: Array) -> Array:
     """The sign, as -1, 0 or 1; 0 for what is not a number."""
     if input.dtype.kind == "f":
