@@ -91,8 +91,9 @@ def pow_tensor(input: Array, exponent: Array) -> Array:
 
 def real_power(input: Array, exponent: Array) -> Array:
     """Powers of real numbers: those of -inf and -0.0 by 0.5 are inf and 0.0, other than roots."""
-    if exponent.size == 1 or exponent.shape != input.shape or 0 in exponent.strides:
-        # NumPy takes the root where it sees one exponent only.
+    # NumPy takes the root if it sees one exponent only. A step that is traced, as `type` alone
+    # tells, is to hold for other values.
+    if type(exponent) is not np.ndarray or (exponent == 0.5).any():
         signless = (exponent == 0.5) & ((input == 0) | (input == -math.inf))
         input = np.where(signless, np.abs(input), input)
     return np.power(input, exponent)
