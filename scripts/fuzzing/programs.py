@@ -126,7 +126,7 @@ class Both:
         told = rf"\b{at[1]} = .*\b(ravel|reshape|flatten|contiguous)\(" if at else r"\Z."
         if re.match(r"state t\d+ values: ", found):
             # What is drawn in the order of the memory, or written to what may be a copy.
-            told = r"manual_seed\(.*\bt\d+\.\w+_\(|\b(ravel|reshape|flatten)\(.*\)\.\w+_\("
+            told = r"manual_seed\(.*\bt\d+\.\w+_\(|\b(ravel|reshape|flatten|contiguous)\("
         for statement in self.statements:
             if re.search(told, statement):
                 if self.lie_otherwise(statement, plain=False):
