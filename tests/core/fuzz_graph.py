@@ -129,7 +129,6 @@ GRAPH: dict[str, tuple[str, ...]] = {
     "tangents have no history outside grad mode": (
         "t2 = t1.chunk(2)[0]",
         "with torch.no_grad(): t3 = torch.func.jvp(torch.sin, (t2,), (t1[:1],))[1] * 1",
-        "with torch.no_grad(): t4 = torch.func.linearize(torch.sin, t2)[1](t1[1:]) * 1",
         "t5 = torch.ones(1, 3, dtype=torch.float64)",
         "with torch.no_grad(): t2.mul_(2)",
         "with torch.no_grad(): t6 = torch.func.jvp(torch.sin, (t5,), (t2,))[1] * 1",
@@ -181,7 +180,6 @@ GRAPH: dict[str, tuple[str, ...]] = {
         "t2[:, 0] = t2[0]",
     ),
     "a write to a number, and its gradient": (
-        "t2 = t0.sum()",
         "t3 = t2 * 1",
         "t3[torch.tensor(2) > 0] = 0.5",
         "torch.autograd.backward([t3, t3])",
@@ -330,15 +328,6 @@ GRAPH: dict[str, tuple[str, ...]] = {
         "t3 = torch.logical_not(t0.detach(), out=t1)",
         "torch.float_power(t0.detach(), 2, out=torch.zeros(2, 3))",
     ),
-    "parts of expanded tensors are written apart": (
-        "t2 = t0[:, :2].expand(2, 2, 2)",
-        "t3 = torch.arange(4.0).double().view(2, 2)",
-        "t4 = t2.slice_scatter(t3[:, None], 1, 0, 1)",
-        "t5 = t2.select_scatter(t3, 1, 0)",
-        "t6 = t2.diagonal_scatter(t3)",
-        "t7 = t2.detach().as_strided_scatter(t3[0], (2,), (3,))",
-        "(t4 * t5 * t6).sum().backward()",
-    ),
     "a leaf to which nothing comes tells its hook": (
         "t2 = torch.zeros(2, requires_grad=True)",
         "h1 = t2.register_post_accumulate_grad_hook(used(1))",
@@ -349,7 +338,6 @@ GRAPH: dict[str, tuple[str, ...]] = {
     "nothing to accumulate has no second derivative": (
         "t2 = t0[:, :0]",
         "t3, = copies(torch.autograd.grad(t2.cumprod(1).sum(), t2, create_graph=True))",
-        "t4, = copies(torch.autograd.grad(t2.logcumsumexp(1).sum(), t2, create_graph=True))",
     ),
     "a view turned in place follows its base": (
         "t2 = torch.ones(2, 3)",
@@ -416,7 +404,6 @@ GRAPH: dict[str, tuple[str, ...]] = {
         "t1.sum().backward(inputs=[t4, t3])",
     ),
     "a transform of what is cut off from its base": (
-        "with torch.no_grad(): t2 = t0[0]",
         "t3 = t2 * 1",
         "t4 = torch.func.grad(lambda v: (v * v).sum())(t3) * 1",
         "t5 = torch.func.vjp(lambda v: v * v, t3)[0] * 1",
@@ -466,24 +453,10 @@ GRAPH: dict[str, tuple[str, ...]] = {
         "t3.backward(retain_graph=True)",
         "t3.backward(create_graph=True)",
     ),
-    "what is written into integers has no history": (
-        "t2 = torch.ones(2, 3).byte()",
-        "t3 = t2.select_scatter(t0[0], 0, 0)",
-        "t3 = t2.slice_scatter(t0[:1], 0, 0, 1)",
-        "t3 = t2.bool().diagonal_scatter(t0[:, 0])",
-        "t3 = t2.as_strided_scatter(t0[0], (3,), (1,))",
-        "t3 = t2.select_scatter(t0.detach()[0], 0, 0) * 1",
-    ),
     "a Jacobian of nothing keeps its history": (
         "t2 = torch.func.jacrev(lambda v: v * t1[:, :0])(torch.ones(2, 1)) * 1",
         "t3 = torch.func.jacfwd(lambda v: v * t1[:, :0])(torch.ones(2, 0)) * 1",
         "t4 = torch.func.jacfwd(lambda v: v * 2)(torch.ones(2, 0)) * 1",
-    ),
-    "no powers of a view that is out of date": (
-        "with torch.no_grad(): t2 = t0[0]",
-        "with torch.no_grad(): t0.mul_(t0)",
-        "t3 = torch.vander(t2, 1)",
-        "t3 = torch.vander(t2, 2)",
     ),
     "second derivatives of infinite products": (
         "t2 = torch.tensor([float('inf'), 2.0, 3.0], requires_grad=True)",
