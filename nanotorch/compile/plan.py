@@ -61,7 +61,6 @@ class Plan(Source):
         for slot in capture.slots:
             if slot not in needed:  # the gradient of another step
                 slot.forget()
-        survey.let_go()
         capture.known.clear()
         self.error: Exception | None = None
         self.undo = Undo(self.layout.entries)
@@ -196,10 +195,9 @@ class Plan(Source):
 
 
 def memory_in_reach(survey: Survey) -> frozenset[int]:
-    """What holds the tensors in reach, without gradients, which come and go."""
-    tensors = survey.tensors.values()
-    grads = {id(tensor._grad) for tensor in tensors}
-    return holders(tensor._array for tensor in tensors if id(tensor) not in grads)
+    """What holds the tensors in reach, without gradients: when one has gone, its `id` returns."""
+    survey.let_go()
+    return holders(tensor._array for tensor in survey.tensors.values())
 
 
 def let_go(entries: list[Entry], escaping: list[Ref]) -> None:

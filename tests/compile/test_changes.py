@@ -8,6 +8,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn, optim
+from nanotorch.compile.tape import holders
 from nanotorch.nn import functional as F
 from tests.compile.beside import array, caught, compare, flat
 
@@ -45,7 +46,7 @@ def batch(n: int) -> Any:
 
 def test_other_batches_and_a_smaller_last_one() -> None:
     step = compare(small, calls=16, arguments=batch)
-    assert len(step.report().plans) == 2
+    assert len(step.report().plans) == 2, str(step.report())
 
 
 def test_a_trace_holds_nothing_once_it_is_over() -> None:
@@ -55,7 +56,16 @@ def test_a_trace_holds_nothing_once_it_is_over() -> None:
         step = compare(small, calls=16, arguments=batch)
     finally:
         gc.enable()
-    assert len(step.report().plans) == 2
+    assert len(step.report().plans) == 2, str(step.report())
+
+
+def test_an_argument_may_lie_where_a_gradient_of_before_lay() -> None:
+    step = compare(small, calls=16, arguments=batch)
+    own = behind(step)
+    kept = [t for state in own.optimizer.state.values() for t in state.values()]
+    lasting = [t._array for t in (*own.model.parameters(), *own.model.buffers(), *kept)]
+    for plan in step.report.__self__.plans:
+        assert plan.known == holders(lasting)
 
 
 def test_batches_cut_from_a_data_set() -> None:
@@ -231,7 +241,7 @@ def test_a_global_number_that_changes() -> None:
         globals()["SCALE"] = 2.0 if n < 5 else 3.0
 
     step = compare(make, calls=12, between=change)
-    assert len(step.report().plans) == 2
+    assert len(step.report().plans) == 2, str(step.report())
 
 
 def test_a_parameter_whose_memory_or_flag_changes() -> None:
@@ -356,5 +366,5 @@ def test_two_shapes_by_turns_need_no_new_look(monkeypatch: Any) -> None:
             surveys.clear()
 
     step = compare(small, calls=40, arguments=batch, between=count)
-    assert len(step.report().plans) == 2
+    assert len(step.report().plans) == 2, str(step.report())
     assert not surveys

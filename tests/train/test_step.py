@@ -109,7 +109,7 @@ def test_everything_is_the_same_to_the_bit(case: str, capsys: pytest.CaptureFixt
         found.append(left_by(result, capsys.readouterr().out))
         step = json.loads((result.directory / "run.json").read_text("utf-8"))["step"]
         early = result.status == "diverged" and "second" in case
-        assert step["compiled"] is (on and not early)
+        assert step["compiled"] is (on and not early), step
     assert found[0] == found[1]
 
 
