@@ -236,8 +236,6 @@ def addbmm(
     input=lambda g, beta: scaled(g, beta),
     vec1=lambda g, vec2, alpha: scaled(mv(g, vec2), alpha),
     vec2=lambda g, vec1, alpha: scaled(mv(t(g), vec1), alpha),
-    cast="promote",
-    numbers=False,
     inplace=True,
     batch=one_by_one,
     wide=True,
@@ -247,6 +245,9 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
     for name, vec in (("vec1", vec1), ("vec2", vec2)):
         if vec.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vec.ndim}-D")
+    # A number in place of a matrix counts as one.
+    kind = dtypes.result_type([input if input.ndim else input[None], vec1, vec2]).numpy
+    input, vec1, vec2 = (a.astype(kind, copy=False) for a in (input, vec1, vec2))
     for name, factor in (("beta", beta), ("alpha", alpha)):
         check_factor(name, factor, input.dtype)
     return added(scaled(np.multiply.outer(vec1, vec2), alpha), input, beta)

@@ -156,6 +156,16 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "torch.nn.functional.gaussian_nll_loss(t0, t1, t0[0].detach() ** 2)",
     ),
     "what to put must be a tensor": ("t0.detach().index_put_((torch.tensor([0]),), 1.0)",),
+    "a number added to an outer product counts as a matrix": (
+        "t2, t3 = torch.ones(3), t0.sum()",
+        "t4 = t3.addr(t2, t2)",
+        "t5 = t3.detach().addr(t2.half(), t2)",
+        "t6 = t3.addr(t2.double(), t2.double())",
+        "t6.sum().backward()",
+        "t7 = t3.addr(t2, 1)",
+        "t8 = torch.ones(3, 3).addr_(t2.double(), t2.half())",
+        "t9 = torch.ones(3, 3, dtype=torch.int64).addr_(t2, t2)",
+    ),
     "what products of vectors and matrices refuse": (
         "torch.tensordot(t0.sum(), t0.sum(), ([0], [0]))",
         "torch.tensordot(t0, t0, ([2], [0]))",
