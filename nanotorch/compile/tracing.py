@@ -209,7 +209,7 @@ def replace(changes: Changes, recorder: Recorder) -> None:
             changes.item(own, "np", shim)
         if name.startswith("nanotorch.optim.") and "scalar" in own:
             changes.item(own, "scalar", scalar_of(own["scalar"], shim))
-    for o in OPS.values():
+    for o in OPS.copy().values():  # what the collector frees meanwhile may declare more
         space = o.namespace
         changes.item(space, "kernel", recorder.kernel(space["kernel"]))
         changes.item(space, "asarray", shim.asarray)
@@ -243,14 +243,15 @@ def dicts_of(name: str, size: int) -> list[str]:
 @cache
 def caches_of(name: str, size: int) -> list[Any]:
     """The functions of a module that keep their results, as long as it has so many variables."""
-    values = list(vars(sys.modules[name]).values())
+    values = vars(sys.modules[name]).copy().values()
     return [f for f in values if hasattr(f, "cache_clear") and f.__module__ == name]
 
 
 def holds_arrays(value: dict[Any, Any]) -> bool:
     """Whether a dict holds arrays and nothing else."""
-    # Without a line of Python in between, here as below: another thread may add to the dict.
-    return bool(value) and all(map(isinstance, value.values(), repeat(np.ndarray)))
+    # A copy is made at once, here as below: meanwhile another thread, or what the collector calls,
+    # may add to the dict.
+    return bool(value) and all(map(isinstance, value.copy().values(), repeat(np.ndarray)))
 
 
 def forget_traced() -> None:
@@ -258,7 +259,7 @@ def forget_traced() -> None:
     for name, own in library():
         for key in dicts_of(name, len(own)):
             value = own[key]
-            if Traced in map(type, value.values()):
+            if Traced in map(type, value.copy().values()):
                 for k, held in value.copy().items():
                     value[k] = real(held)
         for function in caches_of(name, len(own)):
