@@ -164,12 +164,13 @@ def attach(out: Tensor, node: "BackwardCFunction", number: int, is_input: bool) 
 def attach_written(
     out: Tensor, node: "BackwardCFunction", number: int, inputs: Sequence[Tensor], count: int
 ) -> None:
-    """Put ``node`` on top of the history of an input that was written to."""
+    """Put ``node`` on top of the history of an input that was written to; its gradient goes."""
     if out._view is not None and count > 1:
         raise RuntimeError(VIEW_AND_MORE)
     check_write(out)
     position = next(k for k, t in enumerate(inputs) if t is out)
     rebase(out, node, number, position)
+    out.grad = None
 
 
 def save(node: "BackwardCFunction") -> None:

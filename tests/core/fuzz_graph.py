@@ -134,6 +134,14 @@ GRAPH: dict[str, tuple[str, ...]] = {
         "with torch.no_grad(): t6 = torch.func.jvp(torch.sin, (t5,), (t2,))[1] * 1",
         "t7 = torch.func.jvp(torch.sin, (t5,), (t1[:1],))[1] * 1",
     ),
+    "what a function has written to loses its gradient": (
+        "t2 = t1[:]",
+        "t2.sum().backward(inputs=[t1, t2], retain_graph=True)",
+        "Doubled.apply(t2)",
+        "t2.sum().backward(retain_graph=True)",
+        "with torch.no_grad(): Doubled.apply(t1)",
+        "Doubled.apply(t1)",
+    ),
     "equals share an infinite gradient": (
         "t2, t3 = torch.zeros(3, requires_grad=True), torch.tensor([1.0, -1.0, -1.0])",
         "torch.fmax(t2, t2).backward(t3 / 0)",
