@@ -246,7 +246,7 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
         if vec.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vec.ndim}-D")
     # A number in place of a matrix counts as one.
-    kind = dtypes.result_type([input if input.ndim else input[None], vec1, vec2]).numpy
+    kind = dtypes.result_type([input if input.ndim else input[None], vec1, vec2])._numpy
     input, vec1, vec2 = (a.astype(kind, copy=False) for a in (input, vec1, vec2))
     for name, factor in (("beta", beta), ("alpha", alpha)):
         check_factor(name, factor, input.dtype)
