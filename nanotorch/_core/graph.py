@@ -301,8 +301,13 @@ class AccumulateGrad(Node):
         Raises:
             RuntimeError: in PyTorch's words.
         """
-        if self.variable._edge is not None:
+        if self.is_moved():
             raise RuntimeError("leaf variable has been moved into the graph interior")
+
+    def is_moved(self) -> bool:
+        """Whether the leaf has a history by now; a view of what was written to asks its base."""
+        variable = self.variable
+        return variable._edge is not None or (variable._view is not None and not variable.is_leaf)
 
     def is_watched(self) -> bool:
         """Whether somebody may see when the gradient arrives, or it is to be refused."""
@@ -310,7 +315,7 @@ class AccumulateGrad(Node):
         return (
             self._hooks is not None
             or variable._post_accumulate_hooks is not None
-            or variable._edge is not None
+            or self.is_moved()
         )
 
     def call_post_hooks(self) -> None:

@@ -175,6 +175,11 @@ OF_STATES: list[tuple[str, str, str]] = [
         "PyTorch makes the gradient of a product of its result, which `.data` has changed unseen",
     ),
     (
+        r"\b{t} = .*\b(inv|inverse)\(",
+        r"state .*values: .*'list': \[+-?\d{7,}\..* but .*'list': \[+-?\d{7,}\..*",
+        "an inverse of what is singular but for its rounding is made of that rounding",
+    ),
+    (
         r"(func\w*\.(hessian|hvp|jac)|create_graph=True)[^Z]*\Z",
         r"state .*values: \{'type': 'float16'.*\bnan\b.* but (?!.*\b(nan|inf)\b).*",
         "PyTorch rounds each step of a second derivative to half precision, where some overflow",

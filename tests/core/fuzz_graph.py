@@ -142,6 +142,14 @@ GRAPH: dict[str, tuple[str, ...]] = {
         "with torch.no_grad(): Doubled.apply(t1)",
         "Doubled.apply(t1)",
     ),
+    "a leaf that is a view of what it was written to": (
+        "t2 = torch.zeros(2)",
+        "t3 = t2.view_as(t2)",
+        "t3.requires_grad_()",
+        "h1 = t3.register_hook(see(1))",
+        "t2.sub_(t3)",
+        "t2.sum().backward()",
+    ),
     "equals share an infinite gradient": (
         "t2, t3 = torch.zeros(3, requires_grad=True), torch.tensor([1.0, -1.0, -1.0])",
         "torch.fmax(t2, t2).backward(t3 / 0)",
