@@ -41,6 +41,8 @@ def distinct(input: Array, dim: int | None, consecutive: bool) -> tuple[Array, A
     if any(size == 0 for size in whole.shape[1:]):
         raise RuntimeError(
             "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+            if n
+            else "Number of zero sized dimensions is more than one, so unique cannot be applied "
         )
     rows = whole.reshape(n, math.prod(whole.shape[1:]))
     order = np.arange(n) if consecutive else np.lexsort(rows.T[::-1])

@@ -396,6 +396,12 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "t2.index_add_(1, torch.tensor([1]), t2.clone(), alpha=1)",
         "t2.index_add_(1, torch.tensor([0]), t2.clone(), alpha=True)",
     ),
+    "nothing is unique along no more than one dimension": (
+        "t2 = torch.zeros(0, 2, 0).unique(dim=2)",
+        "t3 = torch.zeros(0, 2, 0).unique(dim=1)",
+        "t4 = torch.zeros(0, 2).unique(dim=0)",
+        "t5 = torch.zeros(0, 0).unique_consecutive(dim=0)",
+    ),
     "medians of nothing": (
         "t2 = torch.zeros(2, 0).bool().median()",
         "t3 = torch.zeros(2, 0).int().median()",
