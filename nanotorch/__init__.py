@@ -15,9 +15,9 @@ from nanotorch import autograd as autograd
 from nanotorch import ops as ops
 from nanotorch._core.absent import *  # noqa: F403 - dtypes to compare with
 from nanotorch._core.arguments import exported as _exported
-from nanotorch._core.device import device as device
 from nanotorch._core.dtypes import Size as Size
 from nanotorch._core.dtypes import bool_ as bool
+from nanotorch._core.dtypes import device as device
 from nanotorch._core.dtypes import double as double
 from nanotorch._core.dtypes import dtype as dtype
 from nanotorch._core.dtypes import finfo as finfo
@@ -41,17 +41,17 @@ from nanotorch._core.dtypes import uint8 as uint8
 from nanotorch._core.grad_mode import enable_grad as enable_grad
 from nanotorch._core.grad_mode import inference_mode as inference_mode
 from nanotorch._core.grad_mode import is_grad_enabled as is_grad_enabled
+from nanotorch._core.grad_mode import is_inference as is_inference
 from nanotorch._core.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from nanotorch._core.grad_mode import no_grad as no_grad
 from nanotorch._core.grad_mode import set_grad_enabled as set_grad_enabled
-from nanotorch._core.inference import is_inference as is_inference
-from nanotorch._core.printing import get_printoptions as get_printoptions
-from nanotorch._core.printing import printoptions as printoptions
-from nanotorch._core.printing import set_printoptions as set_printoptions
+from nanotorch._core.layout import get_printoptions as get_printoptions
+from nanotorch._core.layout import printoptions as printoptions
+from nanotorch._core.layout import set_printoptions as set_printoptions
 from nanotorch._core.tensor import Tensor as Tensor
+from nanotorch._core.tensor import typename as typename
 from nanotorch._core.threads import get_num_threads as get_num_threads
 from nanotorch._core.threads import set_num_threads as set_num_threads
-from nanotorch._core.typename import typename as typename
 from nanotorch.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
@@ -97,7 +97,7 @@ else:  # what many programs do without is imported when it is used
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",
             "nanotorch.func": "vmap",
             "nanotorch.nn.functional": "rms_norm",
-            "nanotorch.ops.tensor_types": (
+            "nanotorch.ops.creation": (
                 "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor "
                 "IntTensor LongTensor ShortTensor"
             ),

@@ -5,18 +5,26 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from nanotorch._core.arguments import exported
 from nanotorch._core.out import CASTABLE, SAME, Out, with_out
 from nanotorch.names.lookup import on_demand as _on_demand
-from nanotorch.ops.determinants import linalg_det as det
-from nanotorch.ops.determinants import linalg_slogdet as slogdet
-from nanotorch.ops.factoring import cholesky_ex, eigh, eigvalsh, qr, svdvals
+from nanotorch.ops.factoring import (
+    LinAlgError,
+    cholesky_ex,
+    eigh,
+    eigvalsh,
+    inv,
+    qr,
+    solve,
+    solve_triangular,
+    svdvals,
+)
 from nanotorch.ops.factoring import linalg_cholesky as cholesky
+from nanotorch.ops.factoring import linalg_det as det
+from nanotorch.ops.factoring import linalg_slogdet as slogdet
 from nanotorch.ops.factoring import linalg_svd as svd
-from nanotorch.ops.least_squares import lstsq, matrix_rank, pinv
-from nanotorch.ops.linalg import matrix_norm, norm, vector_norm
+from nanotorch.ops.linalg import linalg_matrix_exp as matrix_exp
+from nanotorch.ops.linalg import lstsq, matrix_norm, matrix_rank, norm, pinv, vector_norm
 from nanotorch.ops.matrix import matmul
-from nanotorch.ops.matrix_functions import linalg_matrix_exp as matrix_exp
 from nanotorch.ops.products import linalg_cross as cross
-from nanotorch.ops.slicing import linalg_diagonal as diagonal
-from nanotorch.ops.solving import LinAlgError, inv, solve, solve_triangular
+from nanotorch.ops.shape import linalg_diagonal as diagonal
 from nanotorch.ops.triangular_factors import lu_factor
 
 __all__ = [

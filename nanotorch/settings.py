@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from nanotorch._core import dtypes, warned
+from nanotorch._core import call_site, dtypes
 from nanotorch._core.arguments import refused
-from nanotorch._core.device import CPU, device, require_cpu
-from nanotorch._core.warned import warn, warn_once
-from nanotorch.ops.tensor_types import dtype_of
+from nanotorch._core.call_site import warn, warn_once
+from nanotorch._core.dtypes import CPU, device, require_cpu
+from nanotorch.ops.creation import dtype_of
 
 PRECISIONS = ("highest", "high", "medium")
 DEPRECATED = (
@@ -103,9 +103,9 @@ def set_default_tensor_type(t: Any) -> None:
 
 def set_warn_always(b: bool) -> None:
     """Let what is said once be said each time; Python's filters still apply."""
-    warned.always[0] = bool(b)
+    call_site.always[0] = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
     """What `set_warn_always` was given last. Default: False."""
-    return warned.always[0]
+    return call_site.always[0]

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import IO
 
-from nanotorch._core.device import device
-from nanotorch._core.dtypes import Size, dtype
+from nanotorch._core.dtypes import Size, device, dtype
 from nanotorch._core.layout import layout
 from nanotorch._core.tensor import Tensor
 

@@ -53,9 +53,8 @@ WORKLOADS = {
 def turns(workload: dict[str, int], compiled: bool, place: Path) -> tuple[float, float, float]:
     """Return the seconds of an epoch in a bare loop and through the trainer, and the ratio."""
     from nanotorch.train import load_config
-    from nanotorch.train.record import new_record
-    from nanotorch.train.recorder import Recorder
-    from nanotorch.train.run import Run, build_experiment
+    from nanotorch.train.experiment import Recorder
+    from nanotorch.train.run import Run, build_experiment, new_record
     from nanotorch.train.supervised import Supervised
 
     path = place / "bench.yaml"

@@ -54,13 +54,13 @@ LAYERS = (
 
 # Dependency -> the modules that may import it.
 LAZY = {
-    "google": {"nanotorch.utils.tensorboard.protos"},
-    "matplotlib": {"nanotorch.train.plots", "nanotorch.utils.tensorboard.pictures"},
+    "google": {"nanotorch.utils.tensorboard.files"},
+    "matplotlib": {"nanotorch.train.plots", "nanotorch.utils.tensorboard.media"},
     "mpi4py": {"nanotorch.distributed.mpi"},
-    "PIL": {"nanotorch.utils.tensorboard.pictures"},
+    "PIL": {"nanotorch.utils.tensorboard.media"},
     "safetensors": {"nanotorch.serialization.archive"},
     "tensorboard": set[str](),
-    "tensorboardX": {"nanotorch.utils.tensorboard.protos"},
+    "tensorboardX": {"nanotorch.utils.tensorboard.files"},
     "torch": set[str](),
     "tqdm": {"nanotorch.train.progress"},
     "yaml": {"nanotorch.train.config"},

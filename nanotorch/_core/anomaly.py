@@ -1,22 +1,489 @@
-"""Anomaly mode: nodes note the call that made them, and the sweep looks for nan.
+"""Anomaly mode: which call made a node, and which operation made a value that is not finite."""
 
-The mode is one for all threads. While it is on, `observers` in `saving` holds it, so that
-recording an operation looks at one list only, whatever there is to do.
-"""
-
+import math
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nanotorch._core.call_site import PACKAGE, Place, paragraph, place_at, place_of, warn
 from nanotorch._core.graph import Node, anomaly
-from nanotorch._core.origins import PACKAGE
-from nanotorch._core.place import place_of
-from nanotorch._core.story import Story, place_of_node
-from nanotorch._core.warned import warn
-from nanotorch._core.watching import here, watch
+from nanotorch._core.views import CopySlices, write
+
+if TYPE_CHECKING:
+    from nanotorch._core.op import Op
+
+
+# What is known about a value that is not finite: who made it, where, and from what.
+#
+# An array has a level: 0 if it is finite, 1 if it holds infinities, 2 if it holds nan. A result
+# whose level is above those of its inputs is one in which something has gone wrong: infinity out of
+# finite numbers, or nan out of numbers. That what was not finite stays so is no news.
+
+
+FINITE, INFINITE, NAN = range(3)
+NAMES = ("nan", "inf", "-inf")
+
+
+class NonFiniteWarning(UserWarning):
+    """In anomaly mode, an operation has made a value that is not finite."""
+
+
+def level_of(value: Any) -> int:
+    """The level of an array, a tensor, a number, or a sequence of them; 0 for anything else."""
+    array = getattr(value, "_array", value)
+    if isinstance(array, (np.ndarray, np.floating)):
+        if array.dtype.kind != "f" or np.logical_and.reduce(np.isfinite(array), None):
+            return FINITE
+        return NAN if np.isnan(array).any() else INFINITE
+    if isinstance(value, (tuple, list)):
+        return max([level_of(v) for v in value], default=FINITE)
+    if isinstance(value, float) and not math.isfinite(value):
+        return NAN if math.isnan(value) else INFINITE
+    return FINITE
+
+
+class Range(NamedTuple):
+    """An array in short.
+
+    Attributes:
+        name: of the parameter it was passed as.
+        dtype, shape: of the array; for a Python number the name of its type, and no dimensions.
+        low, high: its least and its greatest finite element; None if there is none.
+        count: how many elements are nan, infinity, and minus infinity.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    low: float | int | None
+    high: float | int | None
+    count: tuple[int, int, int]  # type: ignore[assignment]  # instead of tuples' own
+
+    @classmethod
+    def of(cls, name: str, value: Any) -> "Range":
+        """Describe an array, a tensor or a number."""
+        array = np.asarray(getattr(value, "_array", value))
+        dtype = str(array.dtype) if hasattr(value, "dtype") else type(value).__name__
+        count, finite = (0, 0, 0), array
+        if level_of(array):
+            nan, inf = np.count_nonzero(np.isnan(array)), np.count_nonzero(np.isposinf(array))
+            finite = array[np.isfinite(array)]
+            count = (int(nan), int(inf), int(array.size - finite.size - nan - inf))
+        low, high = (finite.min().item(), finite.max().item()) if finite.size else (None, None)
+        return cls(name, dtype, array.shape, low, high, count)
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return math.prod(self.shape)
+
+    @property
+    def values(self) -> str:
+        """What of its elements is not finite: ``nan``, ``inf and -inf``."""
+        return " and ".join(name for name, n in zip(NAMES, self.count, strict=True) if n)
+
+    def __str__(self) -> str:
+        if not self.shape:
+            return f"{self.name}: {self.values or short(self.low)}"
+        parts = [f"{self.name}: {self.dtype} of shape {list(self.shape)}"]
+        named = [(name, n) for name, n in zip(NAMES, self.count, strict=True) if n]
+        every = "all " if self.size > 1 else ""
+        parts += [f"{every}{name}" if n == self.size else f"{name} in {n}" for name, n in named]
+        if self.low is not None and self.dtype != "bool":
+            one = self.low == self.high
+            rest = "else " if named else every if one else ""
+            parts.append(f"{rest}{'' if one else f'from {short(self.low)} to '}{short(self.high)}")
+        return ", ".join(parts)
+
+
+def short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+class NonFinite(NamedTuple):
+    """An operation that made a value that is not finite.
+
+    `print` shows it as the messages do.
+
+    Attributes:
+        op: the operation as it is called, ``log`` or ``add_``; in a backward pass the node's name
+            or, inside of a user's function or hook, again the operation.
+        phase: "forward" or "backward".
+        cause: the level of what it was made from, see above.
+        result: the result that is not finite; of a node, the gradient.
+        inputs: what it was made from; of a node, the gradients that arrived and what it had saved.
+        place: where it was called; of a node, its forward call. None if that was not noted.
+        made: False if nothing had made it: the operation was the first to be given it.
+    """
+
+    op: str
+    phase: str
+    cause: int
+    result: Range
+    inputs: tuple[Range, ...]
+    place: Place | None
+    of_node: bool = False
+    made: bool = True
+
+    @property
+    def module(self) -> str | None:
+        """The module whose forward it was called in, as ``MLP.net.0 (Linear)``."""
+        return self.place and self.place.module
+
+    @property
+    def file(self) -> str | None:
+        """The file of the user's line that called it."""
+        return self.place and self.place.file
+
+    @property
+    def line(self) -> int | None:
+        """The number of that line."""
+        return self.place and self.place.line
+
+    @property
+    def level(self) -> int:
+        """The level of the result."""
+        return NAN if self.result.count[0] else INFINITE
+
+    def __str__(self) -> str:
+        lines = [self.headline()]
+        if self.place is not None:
+            lines.append(f"{'for the call at' if self.of_node else 'at'} {self.place}")
+            if self.module is not None:
+                lines.append(f"in module {self.module}")
+        ranges = [*self.inputs, self.result] if self.made else self.inputs
+        return "\n    ".join([*lines, *map(str, ranges)])
+
+    def headline(self) -> str:
+        """What has happened, in a line."""
+        result = self.result
+        bad, size = sum(result.count), result.size
+        share = f" in {'all' if bad == size else f'{bad} of'} {size} elements" if size > 1 else ""
+        if not self.made:
+            of = f"{share} of" if share else " as"
+            return f"{self.op} was given {result.values}{of} {result.name}"
+        kind = "gradients" if self.of_node else "inputs"
+        text = f"{self.op} gave {result.values}{share}"
+        if not self.inputs:
+            return text
+        return f"{text}, from {'finite ' + kind if not self.cause else kind + ' without nan'}"
+
+
+# Anomaly mode's eye on values: which operation was the first to make one that is not finite.
+#
+# While the mode is on, what stands as ``kernel`` in the globals of every operation's functions
+# looks at the result. So all is seen, with and without grad mode, and costs nothing while the mode
+# is off.
+
+
+FORWARD, BACKWARD = "forward", "backward"
+NUMBERS = (np.ndarray, np.generic, int, float)
+Inputs = Iterable[tuple[str, Any]]  # with the names of their parameters
+
+
+class _Here(threading.local):
+    """Per thread: whether a kernel runs, and what a user's function made in a backward pass."""
+
+    in_kernel = False
+    in_backward: NonFinite | None = None
+
+
+here = _Here()
+
+
+class Watch:
+    """What has been found while the mode was last on, in all threads.
+
+    Attributes:
+        times: how often it has been on.
+        firsts: the first of each phase, in order of time.
+        forward: since the last backward pass that came before it: the first that made an infinity,
+            if it came before the first that made nan, and that one.
+        given: the first in that time that was given nan which nothing had made.
+        sweeps: the number of backward passes that have begun.
+    """
+
+    def __init__(self) -> None:
+        self.on = False
+        self.lock = threading.Lock()
+        self.times = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """The mode is turned on."""
+        self.times += 1
+        self.firsts: tuple[NonFinite, ...] = ()
+        self.forward: tuple[NonFinite, ...] = ()
+        self.given: NonFinite | None = None
+        self.sweeps = self.sweeps_before = 0  # the latter is of the time of `forward`
+        self.warned = FINITE
+
+    def is_news(self, phase: str, level: int, made: bool) -> bool:
+        """Whether what has been found is to be remembered."""
+        if phase == BACKWARD:
+            return all(f.phase != phase for f in self.firsts)
+        if self.sweeps_before != self.sweeps:
+            return True
+        known = max([f.level for f in self.forward], default=FINITE)
+        return level > known if made else known < NAN and self.given is None
+
+    def note(self, found: NonFinite, user: FrameType | None = None) -> None:
+        """Remember what was found; warn of the first infinity and of the first nan in forward."""
+        with self.lock:
+            if not self.is_news(found.phase, found.level, found.made):
+                return
+            if found.made and all(f.phase != found.phase for f in self.firsts):
+                self.firsts += (found,)
+            if found.phase == BACKWARD:
+                return
+            if self.sweeps_before != self.sweeps:
+                self.forward, self.given, self.sweeps_before = (), None, self.sweeps
+            if not found.made:
+                self.given = found
+                return
+            self.forward += (found,)
+            unheard = found.level > self.warned
+            self.warned = max(self.warned, found.level)
+        if unheard and user is not None:
+            warn(str(found), NonFiniteWarning, user)
+
+
+watch = Watch()
+
+
+def switch(on: bool, ops: Iterable["Op"]) -> None:
+    """Watch all operations, or none.
+
+    Args:
+        ops: those declared so far; see `equip` for others.
+    """
+    watch.on = on
+    for o in ops:
+        equip(o)
+
+
+def equip(o: "Op") -> None:
+    """Let the functions of an operation call what the mode asks for."""
+    # A view shows numbers that are there already.
+    looking = watch.on and not (o.view or o.multi)
+    o.namespace["kernel"] = watched(o) if looking else o.called
+    o.namespace["write"] = watched_write(o) if looking else write
+
+
+def watched(o: "Op") -> Callable[..., Any]:
+    """The kernel of an operation, looking at the result. Kernels that it calls are its own affair.
+
+    What it was made from is looked at only if the result is not finite, but for kernels that write
+    to their input: then it would be too late.
+    """
+    kernel = o.kernel
+    overwrites = o.inplace and not o.method and not o.public
+
+    def watching(*args: Any, **named: Any) -> Any:
+        if here.in_kernel:
+            return kernel(*args, **named)
+        here.in_kernel = True
+        try:
+            cause = level_of([*args, *named.values()]) if overwrites else None
+            result = kernel(*args, **named)
+        finally:
+            here.in_kernel = False
+        if level_of(result):
+            caller = sys._getframe(1)
+            name = o.known_as + ("_" if caller.f_code.co_name == o.inplace_name else "")
+            look(name, result, passed_to(o, args, named), cause, caller)
+        return result
+
+    return watching
+
+
+def watched_write(o: "Op") -> Callable[..., Any]:
+    """`write`, looking at the conversion to a smaller dtype."""
+
+    def writing(tensor: Any, values: Any, name: str) -> None:
+        write(tensor, values, name)
+        if values.dtype != tensor._array.dtype and level_of(tensor):
+            look(name, tensor, [("computed", values)], None, sys._getframe(1))
+
+    return writing
+
+
+def passed_to(o: "Op", args: Sequence[Any], named: dict[str, Any]) -> Inputs:
+    """The arguments of a kernel with their names, without numbers that are the default."""
+    arguments = dict(zip(o.arguments, args, strict=False)) | named
+    for name, value in arguments.items():
+        if type(value) not in (int, float) or value != o.arguments[name].default:
+            yield name, value
+
+
+def look(name: str, result: Any, inputs: Inputs, cause: int | None, frame: FrameType) -> None:
+    """Note the operation ``name`` if its result is less finite than what it was made from.
+
+    Args:
+        inputs: all arguments; numbers and arrays among them count.
+        cause: the level of the inputs, if they have been overwritten.
+        frame: where it ran.
+    """
+    worst = max(result if isinstance(result, tuple) else (result,), key=level_of)
+    listed = [(n, v) for n, v in flat(inputs) if v is not worst]
+    if cause is None:
+        cause = level_of([v for _, v in listed])
+    level = level_of(worst)
+    made = level > cause
+    if not (made or cause == NAN):
+        return
+    place, user = place_of(frame)
+    if place is None:
+        return
+    phase = BACKWARD if place.backward else FORWARD
+    wanted = here.in_backward is None if phase == BACKWARD else watch.is_news(phase, level, made)
+    if not wanted:
+        return
+    ranges = tuple([Range.of(n, v) for n, v in listed])
+    found = NonFinite(name, phase, cause, Range.of("result", worst), ranges, place)
+    if made:
+        watch.note(found, user)
+        if phase == BACKWARD:
+            here.in_backward = found
+    elif phase == FORWARD:
+        for given in [r for r in ranges if r.count[0]][:1]:
+            watch.note(found._replace(result=given, made=False))
+
+
+def flat(inputs: Inputs) -> Inputs:
+    """Arrays, tensors and numbers among arguments, those in a list each with its position."""
+    for name, value in inputs:
+        if isinstance(value, (list, tuple)):
+            for k, v in enumerate(value):
+                if not isinstance(v, (int, float)):
+                    yield from flat([(f"{name}[{k}]", v)])
+        elif isinstance(getattr(value, "_array", value), NUMBERS) and not isinstance(value, bool):
+            yield name, value
+
+
+# What one backward pass in anomaly mode came across, told with what the forward pass had made.
+
+
+NOTHING_BEFORE = "No operation of the forward pass had made such a value."
+COMES_FROM = "It was passed to backward(), it came from a hook, or finite gradients added up to it."
+
+
+class Story:
+    """The first infinity that a backward pass came across, if any, and its first nan."""
+
+    def __init__(self) -> None:
+        with watch.lock:
+            watch.sweeps += 1
+            self.sweep = watch.sweeps
+        self.found: tuple[NonFinite, ...] = ()
+
+    def look(self, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
+        """Note a node that has made, or been given, the first of these.
+
+        Args:
+            grads: its gradients, None for those that are not needed.
+            arrived: those of its outputs.
+        """
+        inside, here.in_backward = here.in_backward, None
+        if not level_of(list(grads)):
+            return
+        for found in (inside, found_at(node, grads, arrived)):
+            if found is not None and all(found.level > f.level for f in self.found):
+                self.found += (found,)
+                watch.note(found)
+
+    def tell(self, node: Node) -> str:
+        """All of it, in the order of time, to follow the error of the ``node`` with nan."""
+        before = watch.forward if watch.given is None else (watch.given, *watch.forward)
+        earlier = watch.sweeps_before != self.sweep - 1
+        when = "before an earlier backward pass" if earlier else "in the forward pass"
+        parts = [f"{when} {f}" for f in before] + [f"in the backward pass {f}" for f in self.found]
+        parts[1:] = [f"then {part}" for part in parts[1:]]
+        if not self.found[0].made:
+            parts.append(COMES_FROM)
+        elif noted_of(node)[1] == watch.times and not before:
+            parts.append(NOTHING_BEFORE)
+        return paragraph(*(part.replace("\n", "\n  ") for part in parts))
+
+
+def place_of_node(node: Node) -> Place | None:
+    """Where the call stood that made a node; its module only if the mode was on."""
+    place, _ = noted_of(node)
+    return place_at(node._site) if place is None and node._site is not None else place
+
+
+def noted_of(node: Node) -> tuple[Place | None, int]:
+    """That place as the mode noted it, and `Watch.times` at that time; 0 if the mode was off."""
+    return writer_of(node).__dict__.get("_noted", (None, 0))
+
+
+def writer_of(node: Node) -> Node:
+    """The node itself; for a write to a view, the node of what was written."""
+    if isinstance(node, CopySlices) and isinstance(node._saved, tuple):
+        (node,) = node._saved
+    return node
+
+
+def found_at(node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> NonFinite:
+    """What is known of gradients that are not finite at a node."""
+    results = list(named("gradient", grads, gradients_of(node)))
+    given = list(named("grad_output", arrived, []))
+    cause = level_of([g for _, g in given])
+    name, worst = max(results, key=lambda pair: level_of(pair[1]))
+    made = level_of(worst) > cause
+    if not made:
+        name, worst = max(given, key=lambda pair: level_of(pair[1]))
+    return NonFinite(
+        op=node.name(),
+        phase=BACKWARD,
+        cause=cause,
+        result=Range.of(name, worst),
+        inputs=tuple(Range.of(n, v) for n, v in [*given, *saved_by(writer_of(node))]),
+        place=place_of_node(node),
+        of_node=True,
+        made=made,
+    )
+
+
+def named(name: str, values: Sequence[Any], names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """The values that are there with their names; without, the ``name`` for all, numbered."""
+    for position, value in enumerate(values):
+        if value is None:
+            continue
+        if position < len(names):
+            yield f"{name} of {names[position]}", value
+        else:
+            yield name if len(values) == 1 else f"{name}[{position}]", value
+
+
+def gradients_of(node: Node) -> list[str]:
+    """The names of the inputs that an operation's node makes gradients of."""
+    op = getattr(type(writer_of(node)), "op", None)
+    return list(op.formulas) if op is not None and not op.variadic else []
+
+
+def saved_by(node: Node) -> Iterator[tuple[str, Any]]:
+    """What a node had kept of its forward call; nothing, where a user's hooks have packed it."""
+    saved: Any = node._saved
+    if type(saved) is not tuple:
+        return
+    op = getattr(type(node), "op", None)
+    kept = [(f"saved[{k}]", "input") for k in range(len(saved))] if op is None else op.recipe
+    for (name, kind), value in zip(kept, saved, strict=False):
+        if value is not None and kind in ("input", "out", "aux") and hasattr(value[0], "dtype"):
+            yield "result" if name == "out" else name, value[0]
+
+
+# Anomaly mode: nodes note the call that made them, and the sweep looks for nan.
+#
+# The mode is one for all threads. While it is on, `observers` in `saving` holds it, so that
+# recording an operation looks at one list only, whatever there is to do.
+
 
 ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "

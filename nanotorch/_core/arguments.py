@@ -1,21 +1,126 @@
-"""Arguments of the wrong kind, refused in PyTorch's words.
-
-What looks at an argument does not know which function was given it, by which name: the stack is
-asked, once there is something to refuse. A right argument costs one look at its class.
-"""
+"""Arguments of the wrong kind, refused in PyTorch's words; memory that there is none of."""
 
 import functools
 import inspect
+import math
 import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nanotorch._core.heap import refuse_size
+import numpy as np
 
 if TYPE_CHECKING:
     from nanotorch._core.out import Out
+
+
+# How much freed memory the process keeps for itself; and what it says when there is none.
+
+
+# How NumPy's errors begin for more bytes, or elements, than can be counted.
+TOO_LARGE = (
+    "array is too big",
+    "Maximum allowed dimension exceeded",
+    "Maximum allowed size exceeded",
+    "strides is incompatible with shape of requested array",
+)
+LARGEST = (1 << 25) - (1 << 16)  # bytes; of larger blocks glibc draws no conclusions
+
+
+def keep_freed_memory() -> None:
+    """Let the memory of large arrays be used again without asking the system for it.
+
+    The C library of Linux gives memory back to the system as soon as more is free than twice the
+    largest block that was ever freed, and to get it anew costs a page fault for every 4 kB: in a
+    training step with arrays of megabytes as much time as the arithmetic. A large block, freed
+    without having been touched, costs nothing and raises that limit to 64 MB. Elsewhere it does
+    no harm.
+    """
+    np.empty(LARGEST, np.uint8)
+
+
+def in_pytorchs_words(error: Exception) -> Exception:
+    """The error for an array that is too large, if this is NumPy's; others as they are.
+
+    Programs look for the name of PyTorch's allocator to try again with less.
+    """
+    if isinstance(error, MemoryError):
+        size = "more" if len(error.args) != 2 else math.prod(error.args[0]) * error.args[1].itemsize
+        return RuntimeError(
+            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
+            f"memory: you tried to allocate {size} bytes. Error code 12 (Cannot allocate memory)"
+        )
+    if isinstance(error, ValueError) and str(error).startswith(TOO_LARGE):
+        return RuntimeError("Storage size calculation overflowed")
+    return error
+
+
+def refuse_size(error: Exception) -> None:
+    """Raise the error in PyTorch's words, if it is NumPy's about too large an array."""
+    if in_pytorchs_words(error) is not error:  # no name for it: its frame would hold it
+        raise in_pytorchs_words(error) from None
+
+
+def allocated(make: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """What ``make`` makes; it refuses too large an array in PyTorch's words."""
+    try:
+        return make(*args, **named)
+    except (MemoryError, ValueError) as error:
+        refuse_size(error)
+        raise
+
+
+def within_memory(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose arrays are `allocated`."""
+
+    @functools.wraps(function)
+    def allocating(*args: Any, **named: Any) -> Any:
+        return allocated(function, *args, **named)
+
+    return allocating
+
+
+# Tuples with names, which operations of several results return.
+
+
+KINDS: dict[str, type] = {}  # every one of them, as `torch.return_types` shows them
+
+
+class Named(tuple[Any, ...]):
+    """A tuple whose elements have names; it is made from a sequence of them."""
+
+    __slots__ = ()
+    _names: tuple[str, ...] = ()
+    _given: Any = None  # its namesake for results in tensors that the caller provided
+
+    def __repr__(self) -> str:
+        values = ",\n".join(f"{n}={v!r}" for n, v in zip(self._names, self, strict=True))
+        return f"torch.return_types.{type(self).__name__}(\n{values})"
+
+
+def named_tuple(name: str, *names: str, out: bool = True) -> Any:
+    """The type of what the operation ``name`` returns.
+
+    Args:
+        out: whether the operation has the argument ``out``. Such results have a type of their own.
+    """
+    fields: dict[str, Any] = {n: property(itemgetter(k)) for k, n in enumerate(names)}
+    count = len(names)
+    fields |= {"n_fields": count, "n_sequence_fields": count, "n_unnamed_fields": 0}
+    fields |= {"_names": names, "__slots__": (), "__module__": "nanotorch.return_types"}
+    if out:
+        fields["_given"] = named_tuple(f"{name}_out", *names, out=False)
+    KINDS[name] = type(name, (Named,), fields)
+    return KINDS[name]
+
+
+# Arguments of the wrong kind, refused in PyTorch's words.
+#
+# What looks at an argument does not know which function was given it, by which name: the stack is
+# asked, once there is something to refuse. A right argument costs one look at its class.
+
 
 GENERATED = "<nanotorch op "  # the file name of an operation's own source
 # Names of what passes a call on: to a function not compiled yet, to one with a further argument.

@@ -1,23 +1,135 @@
-"""The backward sweep: from the roots to the leaves, each node once, with its summed gradient.
-
-Of the nodes whose consumers have all run, the one with the highest sequence number is next, and
-an accumulator before any of them: PyTorch's order. Nothing here recurses.
-"""
+"""The backward sweep: from the roots to the leaves, each node once, with its summed gradient."""
 
 import sys
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from heapq import heappop, heappush, heappushpop
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core.anomaly import check_gradients, report
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import AccumulateGrad, Edge, FreedValues, Node, anomaly
-from nanotorch._core.hook_calls import call_after_hooks, call_before_hooks, call_tensor_hooks
+from nanotorch._core.graph import (
+    AccumulateGrad,
+    Edge,
+    Folded,
+    FreedValues,
+    Node,
+    accumulate_into,
+    accumulating,
+    anomaly,
+    folding,
+)
 from nanotorch._core.sums import sum_over, sum_rows
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
+
+# How a sweep calls the hooks of a node: with Tensors, checking what they return.
+
+
+def lift(g: Any) -> Any:
+    """A gradient as hooks see it: a Tensor."""
+    return g if g is None or isinstance(g, Tensor) else wrap(np.asarray(g))
+
+
+def lower(g: Any, graph: bool) -> Any:
+    """A gradient as the sweep carries it."""
+    return g if g is None or graph else g._array
+
+
+def seen(node: Node, arrived: Sequence[Any]) -> tuple[Any, ...]:
+    """The gradients of a node's outputs as its hooks see them."""
+    count = node._seen or len(arrived)
+    return tuple(lift(g) for g in (*arrived, *(None,) * count)[:count])
+
+
+def call_tensor_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
+    """The hooks of each output's tensor in order, then its `retain_grad`."""
+    hooks = node._hooks
+    assert hooks is not None
+    # A hook may register others, which are not called in this pass.
+    listed = [(number, list(by_id.values())) for number, by_id in hooks.tensor.items()]
+    for number, functions in listed:
+        for hook in functions:
+            result = hook(lift(arrived[number]))
+            if result is not None:
+                check_replacement(hook, result, lift(arrived[number]))
+                arrived[number] = lower(result, graph)
+    for number, retain in list(hooks.retain.items()):
+        if arrived[number] is not None:
+            retain(lift(arrived[number]))
+    return arrived
+
+
+def call_before_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
+    """The node's prehooks; each may replace all the gradients that arrived."""
+    hooks = node._hooks
+    assert hooks is not None
+    for hook in list(hooks.before.values()):
+        given = seen(node, arrived)
+        result = hook(given)
+        if result is not None:
+            check_replacements(hook, result, given)
+            arrived[: len(result)] = [lower(g, graph) for g in result[: len(arrived)]]
+    return arrived
+
+
+def call_after_hooks(
+    node: Node, grads: Sequence[Any], arrived: list[Any], graph: bool
+) -> Sequence[Any]:
+    """The node's hooks after it ran; each may replace all the gradients it made."""
+    hooks = node._hooks
+    assert hooks is not None
+    outputs = seen(node, arrived)
+    for hook in list(hooks.after.values()):
+        given = tuple(lift(g) for g in grads)
+        result = hook(given, outputs)
+        if result is not None:
+            check_replacements(hook, result, given)
+            grads = [lower(g, graph) for g in result]
+    return grads
+
+
+def hook_name(hook: Any) -> str:
+    """How a message names a hook."""
+    return str(getattr(hook, "__name__", type(hook).__name__))
+
+
+def check_replacements(hook: Any, result: Any, before: Sequence[Any]) -> None:
+    """What a node's hook returns: a gradient, or None, for each of those it was given."""
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) != len(before):
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got "
+            f"{len(result)}, but expected {len(before)})"
+        )
+    for g, given in zip(result, before, strict=True):
+        if g is not None:
+            check_replacement(hook, g, given)
+
+
+def check_replacement(hook: Any, result: Any, before: Tensor | None) -> None:
+    """What a tensor hook returns must fit where the gradient stood."""
+    if not isinstance(result, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    if before is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if result.shape != before.shape:
+        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
+    if result.dtype != before.dtype:
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has changed the type of value (was "
+            f"torch.{before.dtype.char}Tensor got torch.{result.dtype.char}Tensor)"
+        )
+
+
+# The backward sweep: from the roots to the leaves, each node once, with its summed gradient.
+#
+# Of the nodes whose consumers have all run, the one with the highest sequence number is next, and
+# an accumulator before any of them: PyTorch's order. Nothing here recurses.
+
 
 ndarray = np.ndarray
 ACCUMULATOR = float("inf")
@@ -233,7 +345,7 @@ class Sweep:
         leaves: dict[Node, Any],
         done: float,
     ) -> "Sweep":
-        """The sweep that `quick` has begun, in the state that this one would be in.
+        """The sweep that `quick_sweep` has begun, in the state that this one would be in.
 
         Args:
             waiting, leaves: what has arrived at nodes, as a list where they may have several
@@ -420,3 +532,116 @@ class _Current(threading.local):
 
 
 current = _Current()
+
+
+# The backward sweep of an ordinary training step, where nobody looks on.
+#
+# Without hooks and users' functions in the graph it cannot be seen when a leaf gets its gradient.
+# So no consumers need to be counted: the node with the highest sequence number runs next, and
+# leaves get their sums at the end. As soon as somebody could look on, `engine.Sweep` takes over, in
+# the very state that it would be in by then.
+
+
+def quick_sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
+    """Add to the leaves' ``grad`` what ``first``, the gradient at ``root``, makes of them.
+
+    Args:
+        first: an ndarray or NumPy scalar; it is not written to.
+        freed: what takes the place of saved values once they are used; None to keep them.
+    """
+    node: Any = root[0]
+    following: Any = node
+    # What waits: the gradient of a node's one output; a list where there may be several.
+    waiting: dict[Any, Any] = {}
+    leaves: dict[Any, Any] = {}
+    lent: set[Any] = set()  # the leaves whose gradient others may hold too
+    others: list[tuple[int, Any]] = []  # what waits besides `following`: a heap
+    waiting[node] = start_of(node, root[1], first) if node.multi else first
+    watched = not node._sequence
+    new: Any = None  # where all edges lead nowhere
+    try:
+        while following is not None and following.plain and not watched:
+            node, following = following, None
+            g = waiting[node]
+            if node.folded:
+                with folding:  # another thread may look at the node, which turns then
+                    edges, grads = node._edges, node.apply_bare(g)
+                    if freed is not None and node.keeps_values:
+                        node._saved = freed
+            else:
+                edges = node._edges
+                if node.multi:
+                    grads, g = node.apply(g[0::2], False), g[0]
+                else:
+                    grads = node.apply_bare(g)
+                if freed is not None and node.keeps_values:
+                    node._saved = freed
+            del waiting[node]
+            position = -1
+            for target, number in edges:
+                position += 1
+                if target is None or (new := grads[position]) is None:
+                    watched = watched or target is not None  # it may have to run all the same
+                    continue
+                shape, dtype = target._outputs[number]
+                if new.shape != shape or new.dtype is not dtype:
+                    new = fit(new, node, position, shape, dtype)
+                if target.multi:
+                    if target in waiting:
+                        add(waiting[target], 2 * number, new, False)
+                        continue
+                    waiting[target] = start_of(target, number, new)
+                elif target._sequence:
+                    if target in waiting:
+                        waiting[target] = waiting[target] + new
+                        continue
+                    waiting[target] = new
+                else:
+                    if target in leaves:
+                        held = [leaves[target], target not in lent]
+                        add(held, 0, new, True)
+                        leaves[target] = held[0]
+                        lent.discard(target)
+                    else:
+                        leaves[target] = new
+                        watched = watched or target.is_watched()
+                        if new is g or not node.fresh_gradients:
+                            lent.add(target)
+                    continue
+                if following is None:
+                    following = target
+                else:
+                    heappush(others, (-target._sequence, target))
+            if others:
+                if following is None:
+                    following = heappop(others)[1]
+                else:
+                    following = heappushpop(others, (-following._sequence, following))[1]
+    except Folded:
+        watched = True
+    except BaseException:
+        # Leaves that were done by now have their gradients, as if each had been served at once.
+        Sweep.instead(root, freed, waiting, leaves, node._sequence).catch_up()
+        raise
+    if following is None and not watched:
+        del new, grads, g  # a leaf takes over what nobody else holds
+        settle(leaves, lent)
+    else:
+        Sweep.instead(root, freed, waiting, leaves, node._sequence - (node not in waiting)).run()
+
+
+def start_of(target: Any, number: int, g: Any) -> list[Any]:
+    """What waits for a node: for each output the gradient so far, and whether it is ours."""
+    held = [None, False] * len(target._outputs)
+    held[2 * number] = g
+    return held
+
+
+def settle(leaves: dict[Any, Any], lent: set[Any]) -> None:
+    """Add the sums to the gradients of the leaves."""
+    with accumulating:
+        while leaves:
+            leaf, g = leaves.popitem()
+            variable = leaf.variable
+            if variable._requires_grad:  # it did when the graph was made
+                accumulate_into(variable, g, leaf not in lent)

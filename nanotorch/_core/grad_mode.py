@@ -1,12 +1,19 @@
-"""Whether operations are recorded: a switch per thread, as context managers and decorators."""
+"""Whether operations are recorded: switches per thread, inference mode, transforms."""
 
 import functools
 import inspect
 import threading
 from collections.abc import Callable, Generator
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from nanotorch._core.tensor import Tensor
+
+
+# Whether operations are recorded: a switch per thread, as context managers and decorators.
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -191,3 +198,105 @@ class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
 
     def _again(self) -> "_Switch":
         return type(self)(self.mode)
+
+
+# Inference tensors: what is made in inference mode, and must stay out of recorded operations.
+#
+# An inference tensor differs from others in its version cell alone. Whoever saves a tensor reads
+# its version, so the refusal costs nothing where no inference tensor is.
+
+
+SAVED = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+    "inference mode in computation tracked by autograd. To work around this, you can make a clone "
+    "to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+    "`torch.inference_mode()`."
+)
+# The missing spaces between the sentences are PyTorch's.
+WRITTEN = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed."
+    "You can make a clone to get a normal tensor before doing inplace update."
+    "See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
+REQUIRED = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+UNTRACKED = "Inference tensors do not track version counter."
+
+
+class InferenceCell(list[Any]):
+    """The version cell of an inference tensor.
+
+    Args:
+        known: it counts versions, and so its tensor may be written to outside the mode, as what
+            `detach` gives there.
+    """
+
+    def __init__(self, known: bool = False) -> None:
+        super().__init__((0, None))
+        self.known = known
+
+    def __getitem__(self, index: SupportsIndex) -> int:  # type: ignore[override]
+        if mode.enabled or (mode.enabled is not None and not self.known):
+            raise RuntimeError(SAVED)
+        return self.version
+
+    @property
+    def version(self) -> int:
+        """How often the memory was written to."""
+        return int(super().__getitem__(0))
+
+
+def new_cell(version: int = 0) -> list[Any]:
+    """The version cell of a tensor that is made here."""
+    return InferenceCell() if mode.enabled is None else [version, None]
+
+
+def is_inference(input: "Tensor") -> bool:
+    """Whether the tensor was made in inference mode."""
+    return isinstance(input._cell, InferenceCell)
+
+
+def of_inference(*tensors: Any) -> bool:
+    """Whether all of them, but for None, are inference tensors."""
+    return all(t is None or t._cell.__class__ is InferenceCell for t in tensors)
+
+
+def refuse_write(cell: list[int]) -> None:
+    """Refuse a write to an inference tensor outside the mode.
+
+    Raises:
+        RuntimeError: if ``cell`` is such a tensor's.
+    """
+    if mode.enabled is not None and isinstance(cell, InferenceCell) and not cell.known:
+        raise RuntimeError(WRITTEN)
+
+
+# What the functions that `torch.func` transforms must not do: differentiate in other ways.
+
+
+BACKWARD = (
+    "backward() called inside a functorch transform. This is not supported, please use "
+    "functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms."
+)
+REQUIRES_GRAD = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+    "torch.autograd.functional.* APIs) inside of a function being transformed by a functorch "
+    "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, "
+    "vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+    "transformed instead."
+)
+RETAIN_GRAD = (
+    "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a "
+    "functorch transform. This is unsupported, please attempt to use the functorch transforms "
+    "(e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() outside of a function being "
+    "transformed instead."
+)
+
+
+def refuse_inside(text: str) -> None:
+    """Refuse a call inside of such a function.
+
+    Raises:
+        RuntimeError: with this text.
+    """
+    if mode.transforms:
+        raise RuntimeError(text)

@@ -1,24 +1,116 @@
-"""The recorded graph: nodes, the accumulators of leaves, and the values nodes keep.
-
-An edge is a pair `(node, k)`: the gradient of that node's output number `k`. `(None, 0)` is the
-edge to a constant. A node's sequence number is higher than those of the nodes it leads to.
-"""
+"""The recorded graph: nodes, the accumulators of leaves, and the values nodes keep."""
 
 import itertools
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
-from nanotorch._core.origins import Site, about_change, about_second_pass, here
-from nanotorch._core.overlap import is_dense
+from nanotorch._core.call_site import Site, about_change, about_second_pass, here
+from nanotorch._core.layout import is_dense
 
 if TYPE_CHECKING:
     from nanotorch._core.tensor import Tensor
+
+
+# Hooks: functions kept in the order of their registration, each with a handle that removes it.
+
+
+_ids = itertools.count()
+# How often a hook was added or an attribute of a module or an optimizer set. Who has looked at
+# these and seen a number here need not look again until it is another.
+changes = [0]
+
+
+class RemovableHandle:
+    """Removes one hook; also a context manager that removes it at its end."""
+
+    def __init__(self, hooks: "HookDict") -> None:
+        self.id = next(_ids)
+        self._hooks = weakref.ref(hooks)
+
+    def remove(self) -> None:
+        """Remove the hook; a second call does nothing."""
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self) -> "RemovableHandle":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+class HookDict(dict[int, Callable[..., Any]]):
+    """A dict that a handle can hold weakly, so that a handle keeps no graph alive."""
+
+    __slots__ = ("__weakref__",)
+
+
+def add_hook(hooks: HookDict, hook: Callable[..., Any], *, first: bool = False) -> RemovableHandle:
+    """Append ``hook`` to ``hooks``, or put it before the others."""
+    changes[0] += 1
+    handle = RemovableHandle(hooks)
+    if first:
+        others = dict(hooks)
+        hooks.clear()
+        hooks[handle.id] = hook
+        hooks.update(others)
+    else:
+        hooks[handle.id] = hook
+    return handle
+
+
+# Tensors that `detach_` has cut off from a history, for which others have saved them.
+
+
+DETACHED = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
+    "not supported, please use out-of-place `.detach()` instead"
+)
+PART = 2.0**-20
+
+
+class DetachedCell(list[Any]):
+    """The version cell of such a tensor.
+
+    It counts as the cell before does and adds a fraction: what was saved before is noticed where
+    versions are compared anyway, and nothing else need be looked at.
+    """
+
+    def __init__(self, before: list[Any]) -> None:
+        super().__init__(before)
+        self.before = before
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.before[index] if index else self.before[0] + PART
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.before[index] = value if index else value - PART
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self[0], self[1]))
+
+    @property
+    def version(self) -> float:
+        """The count, with the fraction."""
+        return float(self[0])
+
+
+def is_since(now: float, saved: float) -> bool:
+    """Whether a tensor was cut off since a version of it was saved."""
+    return now % 1 != saved % 1
+
+
+# The recorded graph: nodes, the accumulators of leaves, and the values nodes keep.
+#
+# An edge is a pair `(node, k)`: the gradient of that node's output number `k`. `(None, 0)` is the
+# edge to a constant. A node's sequence number is higher than those of the nodes it leads to.
+
 
 Edge = tuple["Node | None", int]
 NO_EDGE: Edge = (None, 0)

@@ -1,14 +1,27 @@
-"""What a tensor's array is like: shape, dtype, strides, where it lives."""
+"""What a tensor's array is like; how tensors are copied, converted and printed."""
 
+from __future__ import annotations
+
+import copy
 import math
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int
-from nanotorch._core.device import CPU, device
-from nanotorch._core.dtypes import Size, dtype
+from nanotorch._core.call_site import warn, warn_once
+from nanotorch._core.dtypes import CPU, Size, device, dtype, entered
+from nanotorch._core.grad_mode import mode, new_cell
+
+if TYPE_CHECKING:
+    from nanotorch._core.tensor import Tensor
+
+
+# What a tensor's array is like: shape, dtype, strides, where it lives.
 
 
 def normal_dim(dim: int, ndim: int) -> int:
@@ -60,7 +73,7 @@ class layout:  # noqa: N801 - PyTorch's name
 
     __slots__ = ()
 
-    def __new__(cls) -> "layout":
+    def __new__(cls) -> layout:
         raise TypeError("cannot create 'torch.layout' instances")
 
     def __repr__(self) -> str:
@@ -99,7 +112,7 @@ class Layout:
         return self._array.ndim
 
     @property
-    def device(self) -> "device":
+    def device(self) -> device:
         """Always the CPU."""
         return CPU
 
@@ -119,7 +132,7 @@ class Layout:
         return True
 
     @property
-    def layout(self) -> "layout":
+    def layout(self) -> layout:
         """Always `strided`."""
         return strided
 
@@ -189,3 +202,560 @@ for _name in KINDS:
     setattr(Layout, _name, property(never, doc=never.__doc__))
 for _name in ("is_complex", "is_shared", "is_pinned"):
     setattr(Layout, _name, never)
+
+
+# Copies and pickles of tensors: what lies in the same memory stays together, strides are kept.
+
+
+# What the engine keeps in a tensor; everything else is its user's.
+OWN = frozenset(
+    (
+        "_array", "_cell", "_requires_grad", "_edge", "_grad", "_view", "_past", "_accumulator_ref",
+        "_leaf_hooks", "_post_accumulate_hooks", "_retains_grad", "_is_number",
+    )
+)  # fmt: skip
+LEAVES_ONLY = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
+    "the moment.  If you were attempting to deepcopy a module, this may be because of a "
+    "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
+)
+HOOK_LOST = (
+    "backward hook {!r} on tensor will not be serialized.  If this is expected, you can decorate "
+    "the function with @torch.utils.hooks.unserializable_hook to suppress this warning"
+)
+MEMORY = "nanotorch memory"  # in a memo, with the identity of the array that owns it
+
+
+def attributes_of(tensor: Any) -> dict[str, Any]:
+    """What its user has set on a tensor."""
+    return {name: value for name, value in vars(tensor).items() if name not in OWN}
+
+
+def address(array: np.ndarray) -> int:
+    """Where the first element lies."""
+    return int(array.__array_interface__["data"][0])
+
+
+def owner_of(array: np.ndarray) -> np.ndarray:
+    """The array whose memory ``array`` is a view of."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def reach(array: np.ndarray) -> int:
+    """How many elements lie from the first to the last in memory, both counted; 0 for none."""
+    steps = zip(array.shape, array.strides, strict=True)
+    return (1 + sum((n - 1) * step // array.itemsize for n, step in steps)) if array.size else 0
+
+
+def whole_memory(array: np.ndarray) -> np.ndarray:
+    """All bytes of the memory that ``array`` is a view of."""
+    owner = owner_of(array)
+    if reach(owner) != owner.size:  # what NumPy's `as_strided` made: it has no array as its base
+        owner = as_strided(owner, (reach(owner),), (owner.itemsize,))
+    return owner.ravel("K").view(np.uint8)
+
+
+def copied(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
+    """A copy of an array together with all the memory it lies in, which is copied once."""
+    owner = owner_of(array)
+    if owner is not array and reach(owner) != owner.size:
+        return like(array)  # no array owns this memory
+    place = (MEMORY, id(owner))
+    if place not in memo:
+        memo[place] = (owner.copy("K"), owner)  # the owner lives as long as its identity is used
+    memory: np.ndarray = memo[place][0]
+    if owner is array:
+        return memory
+    start = address(array) - address(owner)
+    return np.ndarray(array.shape, array.dtype, whole_memory(memory), start, array.strides)
+
+
+def order_of(array: np.ndarray) -> Literal["C", "K"]:
+    """In which order, for NumPy, something new like ``array`` lies: in its own, if none repeats."""
+    strides = array.strides
+    if 0 not in strides:
+        return "K"
+    repeats = any(s == 0 and n > 1 for s, n in zip(strides, array.shape, strict=True))
+    return "C" if repeats else "K"
+
+
+def like(array: np.ndarray) -> np.ndarray:
+    """A copy without gaps, with the dimensions in the same order in memory."""
+    return array.copy(order_of(array))
+
+
+def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
+    """A copy with a gradient and attributes of its own, and with those that share its memory.
+
+    Raises:
+        RuntimeError: for a tensor that an operation made.
+    """
+    if id(tensor) in memo:
+        return memo[id(tensor)]
+    if tensor.grad_fn is not None:
+        raise RuntimeError(LEAVES_ONLY)
+    out = memo[id(tensor)] = object.__new__(type(tensor))
+    out._array, out._cell = copied(tensor._array, memo), new_cell(1)
+    out._requires_grad = tensor.requires_grad
+    if tensor._grad is not None:
+        out._grad = copy.deepcopy(tensor._grad, memo)
+    vars(out).update(copy.deepcopy(attributes_of(tensor), memo))
+    return out
+
+
+def reduced(tensor: Any) -> tuple[Any, ...]:
+    """A tensor for `copy.copy`, which shares its memory, and for pickles, which hold that.
+
+    Warns:
+        UserWarning: of hooks, which are lost.
+    """
+    for hook in (tensor._leaf_hooks or {}).values():
+        warn(HOOK_LOST.format(hook))
+    array: np.ndarray = tensor._array
+    memory = whole_memory(array)
+    strides = array.strides if array.size and np.may_share_memory(memory, array) else None
+    if strides is None:
+        segment = array.reshape(-1)
+    else:
+        start = address(array) - address(memory)
+        segment = np.ndarray((reach(array),), array.dtype, memory, start)
+    args = (type(tensor), segment, array.shape, strides, tensor.requires_grad)
+    return rebuilt, args, attributes_of(tensor) or None
+
+
+def rebuilt(
+    kind: type[Any],
+    segment: np.ndarray,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+    requires_grad: bool,
+) -> Any:
+    """The tensor that `reduced` describes."""
+    out = object.__new__(kind)
+    segment = entered(segment)
+    if strides is None:
+        out._array = segment.reshape(shape)
+    else:
+        out._array = np.ndarray(shape, segment.dtype, segment, 0, strides)
+    out._cell = new_cell(1)  # PyTorch counts the filling
+    out._requires_grad = requires_grad
+    return out
+
+
+# Memory that several elements, or several tensors, share: what may be written to.
+
+
+OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation."
+)
+
+PARTIAL_OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+    "single memory location. Please clone() the tensor before performing the operation."
+)
+
+
+EXPANDED = (
+    "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this "
+    "operation. This also applies to advanced indexing e.g. tensor[{}"
+)
+
+
+def repeats(array: np.ndarray) -> bool:
+    """Whether several elements share a place."""
+    if 0 not in array.strides or not array.size:
+        return False
+    return any(d == 0 and n > 1 for d, n in zip(array.strides, array.shape, strict=True))
+
+
+def check_places(array: np.ndarray) -> None:
+    """Refuse a write to memory that several elements share."""
+    if repeats(array):
+        raise RuntimeError(OVERLAP)
+
+
+def refuse_overlap(written: Tensor, read: Tensor, same_too: bool = False) -> None:
+    """Refuse an in-place operation on a tensor with another part of the same memory.
+
+    As in PyTorch, only where both lie densely; the very same elements are no trouble to an
+    elementwise operation.
+
+    Args:
+        same_too: refuse the same elements as well.
+    """
+    if read is written and not same_too:
+        return
+    if read is written:
+        raise RuntimeError(PARTIAL_OVERLAP)
+    a, b = written._array, read._array
+    if not (a.size and b.size and is_dense(a) and is_dense(b)):
+        return
+    low, other = address(a), address(b)
+    same = low == other and a.nbytes == b.nbytes and lie_alike(a, b)
+    if (same_too or not same) and low < other + b.nbytes and other < low + a.nbytes:
+        raise RuntimeError(PARTIAL_OVERLAP)
+
+
+def lie_alike(written: np.ndarray, read: np.ndarray) -> bool:
+    """Whether the strides are the same; those of dimensions of size 1 are NumPy's affair."""
+    triples = zip(written.strides, read.strides, written.shape, strict=False)
+    return written.ndim == read.ndim and all(a == b or n == 1 for a, b, n in triples)
+
+
+def is_dense(array: np.ndarray) -> bool:
+    """Whether the elements fill a range of memory, each once, in any order of the dimensions."""
+    step = array.itemsize
+    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
+        if size != 1:
+            if stride != step and array.size:
+                return False
+            step *= size
+    return True
+
+
+# The printed form of a tensor: PyTorch's, character for character.
+#
+# All elements of a tensor are written alike (a `_Style`: digits, exponent, width) and stand in
+# columns. Beyond `threshold` elements only the first and last `edgeitems` of each axis are shown,
+# and only those decide the style.
+
+
+_FLOAT32 = np.dtype(np.float32)
+
+
+class _Options:
+    """What `set_printoptions` sets."""
+
+    def __init__(self) -> None:
+        self.precision = 4
+        self.threshold: float = 1000
+        self.edgeitems = 3
+        self.linewidth = 80
+        self.sci_mode: bool | None = None
+
+
+_options = _Options()
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Set how tensors are printed; what is not given stays, except `sci_mode`.
+
+    Args:
+        precision: Digits after the point.
+        threshold: Tensors of more elements are summarised.
+        edgeitems: Elements shown at both ends of each axis of a summarised tensor.
+        linewidth: Columns after which a line is broken.
+        profile: `"default"`, `"short"` or `"full"`: values for the four above, which the others
+            given override. An unknown name changes nothing, as in PyTorch.
+        sci_mode: Whether to write exponents; `None`, also by omission, decides by the values.
+    """
+    chosen = dict(_PROFILES.get(profile, {})) if profile is not None else {}
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
+    chosen |= {name: value for name, value in given.items() if value is not None}
+    for name, value in chosen.items():
+        setattr(_options, name, value)
+    _options.sci_mode = sci_mode
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The print options, as arguments for `set_printoptions`."""
+    return dict(vars(_options))
+
+
+@contextmanager
+def printoptions(**options: Any) -> Iterator[None]:
+    """Set print options for the extent of a `with` block."""
+    before = get_printoptions()
+    set_printoptions(**options)
+    try:
+        yield
+    finally:
+        set_printoptions(**before)
+
+
+class _Style(NamedTuple):
+    """How the elements of one tensor are written: a format, a mark behind finite ones, a width."""
+
+    spec: str
+    mark: str
+    width: int
+
+    def write(self, value: bool | int | float) -> str:
+        text = format(value, self.spec) if self.spec else str(value)
+        if self.mark and math.isfinite(value):
+            text += self.mark
+        return text.rjust(self.width)
+
+
+def _style(values: np.ndarray) -> _Style:
+    """The style that `values` ask for; zeros, infinities and NaN have no say in it."""
+    if values.dtype.kind != "f":
+        return _Style(
+            "", "", max((len(str(value)) for value in values.ravel().tolist()), default=1)
+        )
+    values = values[np.isfinite(values) & (values != 0)]
+    if values.size == 0:
+        return _Style(".0f", ".", 1)
+    sizes = np.abs(values).astype(np.float64)
+    low, high = float(sizes.min()), float(sizes.max())
+    scientific = _options.sci_mode
+    if scientific is None:
+        scientific = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
+    if scientific:
+        spec, mark = f".{_options.precision}e", ""
+    elif (values == np.ceil(values)).all():
+        spec, mark = ".0f", "."
+    else:
+        spec, mark = f".{_options.precision}f", ""
+    longest = max(len(format(value, spec)) for value in values.tolist())
+    return _Style(spec, mark, longest + len(mark))
+
+
+def _shown(array: np.ndarray) -> np.ndarray:
+    """The elements of a summarised `array` that are shown."""
+    edge = _options.edgeitems
+    if edge == 0 and array.ndim:
+        return array[:0]
+    for axis, size in enumerate(array.shape):
+        if size > 2 * edge:
+            array = np.take(array, [*range(edge), *range(size - edge, size)], axis)
+    return array
+
+
+def _row(array: np.ndarray, indent: int, summarize: bool, style: _Style) -> str:
+    """A vector in brackets, broken into lines of at most `linewidth` columns."""
+    edge = _options.edgeitems
+    if summarize and edge == 0:
+        items = ["..."]
+    elif summarize and len(array) > 2 * edge:
+        first, last = array[:edge].tolist(), array[-edge:].tolist()
+        items = [*map(style.write, first), " ...", *map(style.write, last)]
+    else:
+        items = [style.write(value) for value in array.tolist()]
+    per_line = max(1, (_options.linewidth - indent) // (style.width + 2))
+    lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _block(array: np.ndarray, indent: int, summarize: bool, style: _Style) -> str:
+    """The elements of `array`, nested in brackets; one call deep per axis."""
+    if array.ndim == 0:
+        return style.write(array.item())
+    if array.ndim == 1:
+        return _row(array, indent, summarize, style)
+    edge, count = _options.edgeitems, len(array)
+    cut = summarize and count > 2 * edge
+    head = [_block(part, indent + 1, summarize, style) for part in (array[:edge] if cut else array)]
+    tail = (
+        [_block(part, indent + 1, summarize, style) for part in array[count - edge :]]
+        if cut
+        else []
+    )
+    parts = [*head, "...", *tail] if cut else head
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+def _close(text: str, suffixes: Sequence[str], indent: int) -> str:
+    """Append the suffixes, each on the last line if it fits there and on its own if not."""
+    # One or two columns more than there are: PyTorch breaks lines by this count.
+    used = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if used + len(suffix) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            used = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            used += len(suffix) + 2
+    return text + ")"
+
+
+def format_tensor(
+    array: np.ndarray,
+    default_dtype: np.dtype[Any] = _FLOAT32,
+    suffixes: Sequence[str] = (),
+    prefix: str = "tensor(",
+) -> str:
+    """Write an array as PyTorch prints a tensor.
+
+    Args:
+        array: The elements.
+        default_dtype: The floating-point dtype that goes without saying; so do int64 and bool,
+            unless there is no element to tell them by.
+        suffixes: What stands behind the elements, size and dtype: `"requires_grad=True"`, ...
+        prefix: What stands before, up to the opening parenthesis; it sets the indentation.
+    """
+    implied = [default_dtype]
+    if array.size:
+        implied += [np.dtype(np.int64), np.dtype(np.bool_)]
+        summarize = array.size > _options.threshold
+        style = _style(_shown(array) if summarize else array)
+        text = _block(array, len(prefix), summarize, style)
+        sized = _options.edgeitems == 0
+    else:
+        text, sized = "[]", array.ndim != 1
+    marks = [f"size={array.shape}"] if sized else []
+    if array.dtype not in implied:
+        marks.append(f"dtype=torch.{array.dtype.name}")
+    return _close(prefix + text, [*marks, *suffixes], len(prefix))
+
+
+# Tensors as Python and NumPy see them: numbers, lists, arrays, text, copies, pickles.
+
+
+SCALAR = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+    "Consider using tensor.detach() first."
+)
+
+
+class Exchange:
+    """The part of `Tensor` that speaks Python's and NumPy's protocols."""
+
+    _array: np.ndarray
+    _lift: Any
+    _cell: list[Any]
+    _grad: Any
+    _requires_grad: bool
+    requires_grad: Any
+    grad_fn: Any
+
+    def item(self) -> Any:
+        """The only element, as a Python number.
+
+        Raises:
+            RuntimeError: if there is not exactly one element.
+        """
+        if self._array.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+            )
+        return self._array.item()
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers; a number for a 0-d tensor."""
+        return self._array.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The values as an ndarray on the same memory, with a shape and flags of its own.
+
+        Args:
+            force: detach first if need be.
+
+        Raises:
+            RuntimeError: with grad mode on, if the tensor requires grad and ``force`` is not set.
+        """
+        if self.requires_grad and mode.enabled and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead."
+            )
+        return self._array.view()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is not None and array.dtype != np.dtype(dtype):
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __array_wrap__(
+        self, array: np.ndarray, context: Any = None, return_scalar: bool = False
+    ) -> Any:
+        """What NumPy's functions of a tensor give: a tensor, of uint8 in place of bool."""
+        if array.dtype.kind == "b":
+            array = array.astype(np.uint8)
+        return self._lift(dtypes.entered(array))
+
+    def cpu(self) -> Any:
+        """The tensor itself: it is on the CPU."""
+        return self
+
+    def __bool__(self) -> bool:
+        if self._array.size > 1:
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        if self._array.size == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        return bool(self._array.item())
+
+    def __float__(self) -> float:
+        if self.requires_grad:
+            warn_once(SCALAR)
+        return float(self._single())
+
+    def __int__(self) -> int:
+        return int(self._single())
+
+    def _single(self) -> Any:
+        if self._array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self._array.item()
+
+    def __index__(self) -> int:
+        if self._array.dtype.kind == "f" or self._array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def __len__(self) -> int:
+        if self._array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self._array.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))  # type: ignore[attr-defined]
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (Exchange, bool, int, float, np.generic)):
+            return bool(self.eq(element)._array.any())  # type: ignore[attr-defined]
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+
+    __hash__ = object.__hash__
+
+    def __format__(self, spec: str) -> str:
+        if self._array.ndim == 0 and type(self).__name__ == "Tensor":
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        prefix = "tensor(" if name in ("Tensor", "Parameter") else f"{name}("
+        return format_tensor(self._array, dtypes.default.numpy, self._marks(), prefix)
+
+    def _marks(self) -> list[str]:
+        """What stands behind the values when printed."""
+        try:
+            node = self.grad_fn
+        except RuntimeError:  # a view whose history a write elsewhere has made undefined
+            return ["grad_fn=<Invalid>"]
+        if node is not None:
+            return [f"grad_fn=<{type(node).__name__}>"]
+        return ["requires_grad=True"] if self.requires_grad else []
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        return deep_copy(self, memo)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return reduced(self)

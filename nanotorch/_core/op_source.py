@@ -1,36 +1,365 @@
-"""The source of an operation's functions, put together from its declaration.
+"""The source of an operation's functions, put together from its declaration."""
 
-For `mul` it reads, in short:
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-    def mul(input, other):
-        if not isinstance(input, Tensor) and not isinstance(other, Tensor):
-            return bare(this_op, input, other)
-        (arrays of the inputs, in their common dtype)
-        r = kernel(a_input, a_other)
-        out = (a new Tensor of r)
-        if recording and (some input requires grad):
-            e_input, e_other = edge_of(input), edge_of(other)
-            node = NewNode(); node._edges = (e_input, e_other)
-            node._saved = (other and its version if e_input leads somewhere, input ...)
-            out._edge = (node, 0)
-        return out
+import numpy as np
 
-    def apply_bare(node, g):  # the formulas on ndarrays
-        k_other, k_input = node._saved
-        ...
-        return (grad_input(g, other), grad_other(g, input))
-"""
-
-from typing import TYPE_CHECKING
-
-from nanotorch._core.arguments import METHOD, other_names
-from nanotorch._core.bytecode import EMPTY
-from nanotorch._core.former import SCALES
-from nanotorch._core.formula_source import apply
-from nanotorch._core.operand_source import bare_arrays, call_arguments, taken, tensors_only
+from nanotorch._core.arguments import METHOD, other_names, surplus
+from nanotorch._core.call_site import EMPTY, warn_once
+from nanotorch._core.tensor import Tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nanotorch._core.batched import Rule
     from nanotorch._core.op import Op
+
+
+# What a declaration may say about an operation beside its formulas.
+
+
+class Options:
+    """The options of `op`, with their defaults.
+
+    Attributes:
+        node: the node's class name, where PyTorch's is not made from the function's name.
+        method, public: whether it is a method of Tensor and exported by the package.
+        inplace: also provide `name_`.
+        inplace_node: the class name of that one's node, where PyTorch has no derivative for it.
+        overlap: for the in-place form: True if another operand may share memory, False if it must
+            not be the same elements either; None: it may be these, but not others.
+        expanded: for the in-place form: how PyTorch warns of memory that several elements share,
+            by the name of the function; "" where it says nothing. None: that is refused.
+        in_order: the result lies in memory in the order of its dimensions, however the input does.
+        numbers: whether an operand may be a Python number; "other": whether the second may.
+        dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
+        view: the result shares the input's memory; with ``multi``, each of several results does.
+        aux: names of outputs after the first that have no gradient.
+        results: names of the outputs, if several have a gradient. Then `g` is a tuple of as many
+            gradients, None where none arrived.
+        seen: as many gradients of outputs do hooks see, where that is not one for each; None for
+            what is not there.
+        joint: one formula, given for every input, returns the gradients of all of them.
+        cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
+            "float" besides turns integers to the default floating-point dtype.
+        wide: the kernel takes numbers of half precision in single, and its result is rounded
+            once; formulas take them so, too.
+        one_step: formulas do at most one operation, and take numbers of half precision as they are.
+        arithmetic: formulas are arithmetic, which takes an array without dimensions longer than
+            a number.
+        unrounded: operands that beside half precision keep their digits in single, if they are
+            Python numbers or have no dimensions.
+        refuse_bool: the error for a bool tensor beside an operand of another dtype.
+        unfold: the operation stands for two, as long as nobody looks: what makes their nodes of its
+            own then. Its formulas take arrays only.
+        batch: how `vmap` does it for all samples at once, where that does not follow from the rest.
+    """
+
+    node: str | None = None
+    method: bool = True
+    public: bool = True
+    inplace: bool = False
+    inplace_node: str | None = None
+    overlap: bool | None = None
+    expanded: str | None = None
+    in_order: bool = False
+    numbers: bool | str = True
+    dunder: str | None = None
+    view: bool = False
+    multi: bool = False
+    aux: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    seen: int = 0
+    joint: bool = False
+    cast: str | None = None
+    wide: bool = False
+    one_step: bool = False
+    arithmetic: bool = False
+    unrounded: tuple[str, ...] = ()
+    refuse_bool: str | None = None
+    unfold: "Callable[[Any], None] | None" = None
+    batch: "Rule | None" = None
+
+
+OPTIONS = Options.__annotations__.keys()
+
+
+# The order of arguments that PyTorch had before 2020, as in ``x.add_(-lr, gradient)``.
+#
+# It still takes it, and so do these here: numbers come before the tensors that they scale. They
+# may be tensors without dimensions.
+
+
+# By function, what scales its tensors.
+SCALES = {
+    **dict.fromkeys(("add", "sub"), ("alpha",)),
+    **dict.fromkeys(("addcdiv", "addcmul"), ("value",)),
+    **dict.fromkeys(("addbmm", "addmm", "addmv", "addr", "baddbmm"), ("beta", "alpha")),
+}
+NUMBERS = (bool, int, float, np.generic)
+DEPRECATED = (
+    "This overload of {0} is deprecated:\n\t{0}({1})\nConsider using "
+    "one of the following signatures instead:\n\t{0}({2})"
+)
+
+
+def former_order(
+    name: str,
+    tensors: Sequence[str],
+    values: Sequence[Any],
+    scaled: bool,
+    *,
+    method: bool,
+    out: bool = False,
+) -> dict[str, Any]:
+    """The arguments, by name, of a call that gave numbers first.
+
+    Warns once, whichever function is called so.
+
+    Args:
+        tensors: names of the tensors, the first of which is a method's own.
+        values: what the call gave, in its order.
+        scaled: whether it gave a number by name, too.
+        out: whether the function has that argument.
+
+    Raises:
+        TypeError: if these are no such arguments, so that there are too many.
+    """
+    scales = SCALES[name.removesuffix("_")][: len(values) - len(tensors)]
+    first, *others = tensors
+    order = [first, *scales, *others]
+    if scales[0] == "beta" and not method:
+        order = ["beta", first, *scales[1:], *others]
+    found = dict(zip(order, values, strict=False))
+    kinds: dict[str, tuple[type, ...]] = dict.fromkeys(scales, NUMBERS)
+    if "other" in tensors:
+        kinds |= dict.fromkeys(tensors, (Tensor, *NUMBERS))
+    for key in scales:
+        value = found.get(key)
+        if isinstance(value, Tensor) and not value.ndim and not value.requires_grad:
+            found[key] = value.item()
+    if (
+        scaled
+        or len(values) > len(order)
+        or not all(isinstance(value, kinds.get(key, Tensor)) for key, value in found.items())
+    ):
+        count = len(tensors) - method
+        raise surplus(name, count, count, len(values) - method)
+    named = [f"{'Number' if key in scales else 'Tensor'} {key}" for key in order]
+    today = [f"Tensor {key}" for key in tensors]
+    optional = [f"Number {key} = 1" for key in SCALES[name.removesuffix("_")]]
+    last = ["Tensor out = None"] * out
+    formerly = [*named[method:], *(["*"] * out), *last]
+    told = [", ".join(part) for part in (formerly, [*today[method:], "*", *optional, *last])]
+    warn_once(DEPRECATED.format(name, *told), "former order")
+    return found
+
+
+# The source of the functions that call an operation's formulas; see `op_source`.
+
+
+def unpack(o: "Op", name: str, kind: str, *, graph: bool) -> list[str]:
+    """Open one saved value, if its memory is at the version that was saved."""
+    if kind == "out" and graph:
+        lines = [f"{name} = unpack_out({name}, node, True, {o.number_of(name)})"]
+    elif kind == "out":
+        lines = [
+            f"_array, _cell, _version = {name}",
+            f"{name} = _array if _cell[0] == _version else "
+            f"unpack_out({name}, node, False, {o.number_of(name)})",
+        ]
+    else:
+        opened = "_tensor" if graph else "_tensor._array"
+        lines = [
+            f"_tensor, _version = {name}",
+            f"{name} = {opened} if _tensor._cell[0] == _version else "
+            f"unpack_input({name}, node, {graph})",
+        ]
+    if not graph and kind != "aux" and o.arithmetic:
+        lines.append(f"if g.__class__ is not ndarray and not {name}.ndim: {name} = {name}[()]")
+    if kind != "aux" and o.cast and len(o.inputs) > 1:  # as the kernel saw it
+        held, cast = (f"{name}._array", "_cast") if graph else (name, "astype")
+        other = "g._array" if graph else "g"
+        # A write in place may have rounded what was computed with more digits.
+        lines += [
+            f"if {held}.dtype is not {other}.dtype and "
+            f"({held}.dtype.kind != 'f' or {held}.itemsize < {other}.itemsize):",
+            f"    {name} = {name}.{cast}({other}.dtype)",
+        ]
+    return [f"if {name} is not None:", *("    " + line for line in lines)]
+
+
+def apply(o: "Op", *, graph: bool) -> str:
+    """Call the formulas of the inputs that need a gradient with what they name."""
+    lines = [f"def apply_{'recorded' if graph else 'bare'}(node, g):"]
+    if o.recipe:
+        lines += [
+            "    saved = node._saved",
+            "    if saved.__class__ is not tuple: saved = opened(node)",
+            f"    {', '.join(n for n, _ in o.recipe)}, = saved",
+        ]
+    for name, kind in o.recipe:
+        if kind in ("input", "aux", "out"):
+            lines += ["    " + line for line in unpack(o, name, kind, graph=graph)]
+    if not (o.view or o.one_step):
+        kept = [n for n, kind in o.recipe if kind in ("input", "aux", "out")]
+        grads, size = ("*g", "node._outputs[0][1]") if o.multi or o.results else ("g", "g")
+        if graph and grads == "g":
+            size = "g._array"
+        lines.append(f"    if {size}.itemsize == 2:")
+        if grads == "*g":
+            lines.append("        g = widened(*g)")
+            grads = ""
+        names = ", ".join([*kept, grads] if grads else kept)
+        if names:
+            lines.append(f"        {names}, = widened({names})")
+    if o.variadic or o.joint:
+        first, needs = next(iter(o.needs.items()))
+        lines.append(f"    return grad_{first}({', '.join(needs)})")
+        return "\n".join(lines) + "\n"
+    calls = [f"grad_{n}({', '.join(needs)})" for n, needs in o.needs.items()]
+    if len(calls) == 1:
+        lines.append(f"    return ({calls[0]},)")
+    else:
+        lines.append("    edges = node._edges")
+        parts = [f"{c} if edges[{i}][0] is not None else None" for i, c in enumerate(calls)]
+        lines.append(f"    return ({', '.join(parts)})")
+    return "\n".join(lines) + "\n"
+
+
+# The source that takes arrays out of an operation's operands; see `op_source`.
+
+
+def call_arguments(o: "Op", inputs: str) -> list[str]:
+    """Arguments of the kernel: inputs by the given pattern, statics by their names."""
+    parts = []
+    for name, a in o.arguments.items():
+        value = inputs.format(name) if name in o.inputs else name
+        parts.append(f"{name}={value}" if a.keyword_only else value)
+    return parts
+
+
+def bare_arrays(o: "Op", several: bool) -> list[str]:
+    """The way for bare arrays, on which formulas call operations; a tensor passes one test."""
+    first, *rest = o.inputs
+    call = ", ".join(call_arguments(o, "{}"))
+    plain = f"{first}.__class__ in BARE"
+    plain += "".join(f" and not isinstance({n}, Tensor)" for n in rest)
+    lines = [
+        f"    if {first}.__class__ is not Tensor:",
+        f"        if {plain}: return kernel({call})",
+    ]
+    if not several:
+        tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
+        lines.append(f"        if {tests}: return bare(this_op, {call})")
+    return lines
+
+
+def tensors_only(o: "Op") -> list[str]:
+    """Refuse Python numbers where PyTorch does."""
+    if o.numbers or not o.cast:
+        return []
+    return [tensor_only(n) for n in o.inputs]
+
+
+def tensor_only(name: str) -> str:
+    """Refuse a Python number as this operand."""
+    return f"if not isinstance({name}, (Tensor, ndarray)): raise not_a_tensor({name}, {name!r})"
+
+
+def taken(o: "Op", inplace: bool) -> tuple[list[str], list[str]]:
+    """Take the arrays out of the inputs and bring them to one dtype.
+
+    Returns:
+        what comes first, and what belongs into the `try` around the kernel.
+    """
+    inputs = o.inputs
+    if o.variadic:
+        name = o.variadic
+        take = [f"{name}, a_{name} = promote(this_op, {name}, {o.cast == 'float'}, {inplace})"]
+        return [], take
+    if o.cast and len(inputs) > 1:
+        names, held = ", ".join(inputs), ", ".join("a_" + n for n in inputs)
+        same = " and ".join(f"isinstance({n}, Tensor)" for n in inputs)
+        first, *rest = inputs
+        same += "".join(f" and {first}._array.dtype is {n}._array.dtype" for n in rest)
+        if o.cast == "float":
+            same += f" and {first}._array.dtype.kind == 'f'"
+        lines = [
+            f"if {same}:",
+            *(f"    a_{n} = {n}._array" for n in inputs),
+            *(with_number(o) if len(inputs) == 2 and o.numbers else ()),
+            *(no_tensors(o) if not inplace else ()),
+            "else:",
+            *("    " + line for line in first_tensor(o)),
+            f"    ({names}), ({held}) = "
+            f"promote(this_op, ({names}), {o.cast == 'float'}, {inplace})",
+        ]
+        if o.unrounded and not o.wide:
+            lines = ["half = False", *lines, f"    half = a_{first}.dtype != a_{rest[0]}.dtype"]
+        return lines, []
+    take = [
+        f"a_{n} = None if {n} is None else {n}._array" if n in o.optional else f"a_{n} = {n}._array"
+        for n in inputs
+    ]
+    if o.cast == "float":
+        n = inputs[0]
+        take += [
+            f"t_{n} = a_{n}.dtype",
+            f"if t_{n} is not float32 and t_{n}.kind != 'f': a_{n} = a_{n}.astype(default.numpy)",
+        ]
+    return [], take
+
+
+def first_tensor(o: "Op") -> list[str]:
+    """Refuse a Python number in the first place, where only the second may be one."""
+    return [tensor_only(o.inputs[0])] if o.numbers == "other" else []
+
+
+def with_number(o: "Op") -> list[str]:
+    """The short way for a tensor with a Python number that leaves its dtype as it is."""
+    a, b = o.inputs
+    fits = f"{a}._array.dtype" + (".char in 'fd'" if o.unrounded else ".kind == 'f'")
+    if o.cast != "float":
+        fits = f"({fits} or {b}.__class__ is int and {a}._array.dtype.kind == 'i')"
+    return [
+        f"elif ({b}.__class__ is float or {b}.__class__ is int) and isinstance({a}, Tensor) "
+        f"and {fits}:",
+        f"    a_{a} = {a}._array",
+        f"    {b} = constant({b}, a_{a}.dtype)",
+        f"    a_{b} = {b}._array",
+    ]
+
+
+def no_tensors(o: "Op") -> list[str]:
+    """The way for bare arrays and numbers."""
+    tests = " or ".join(f"isinstance({n}, Tensor)" for n in o.inputs)
+    call = ", ".join(call_arguments(o, "{}"))
+    return [f"elif not ({tests}): return bare(this_op, {call})"]
+
+
+# The source of an operation's functions, put together from its declaration.
+#
+# For `mul` it reads, in short:
+#
+#     def mul(input, other):
+#         if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+#             return bare(this_op, input, other)
+#         (arrays of the inputs, in their common dtype)
+#         r = kernel(a_input, a_other)
+#         out = (a new Tensor of r)
+#         if recording and (some input requires grad):
+#             e_input, e_other = edge_of(input), edge_of(other)
+#             node = NewNode(); node._edges = (e_input, e_other)
+#             node._saved = (other and its version if e_input leads somewhere, input ...)
+#             out._edge = (node, 0)
+#         return out
+#
+#     def apply_bare(node, g):  # the formulas on ndarrays
+#         k_other, k_input = node._saved
+#         ...
+#         return (grad_input(g, other), grad_other(g, input))
 
 
 def source(o: "Op", called: str) -> str:

@@ -1,33 +1,427 @@
-"""PyTorch's random numbers on the CPU, bit for bit, as NumPy arrays.
-
-Elements are drawn in the order of a contiguous result. Filling an array of another layout in place
-draws in the order of its memory (`memory_order`), and normals one by one (`Generator.normal`).
-"""
+"""PyTorch's random numbers on the CPU, bit for bit, as NumPy arrays."""
 
 from __future__ import annotations
 
+import ctypes
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from nanotorch._core import random_checks as checks
-from nanotorch._core.box_muller import (
-    F64,
-    fma32,
-    fma64,
-    libm,
-    normal_pairs,
-    normals32,
-    normals64,
-)
-from nanotorch._core.shuffle import shuffled
-from nanotorch._core.twister import Twister
 
-if TYPE_CHECKING:  # numpy.typing imports for 1 ms
-    from numpy.typing import DTypeLike
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+
+# From uniform to normal numbers by the Box-Muller transform, rounding as PyTorch does.
+#
+# Two uniform numbers `u, v` give two independent standard normals, `r cos t` and `r sin t`, with
+# radius `r = sqrt(-2 log(1 - u))` and angle `t = 2 pi v`.
+#
+# A seed gives PyTorch's numbers only if every operation rounds as PyTorch's does. Its float32
+# kernel evaluates the Cephes polynomials for logarithm, sine and cosine in single precision with
+# fused multiply-adds; the others call the C library on doubles. NumPy's own log, sin and cos agree
+# with neither in the last bit and depend on the processor's vector unit, so both ways are spelled
+# out.
+
+
+F32 = np.ndarray[Any, np.dtype[np.float32]]
+F64 = np.ndarray[Any, np.dtype[np.float64]]
+
+# One chunk of pairs and its temporaries fit the second-level cache.
+_CHUNK = 8192
+
+
+def _float32(*values: float) -> tuple[float, ...]:
+    """The values rounded to single precision, as Python floats."""
+    return tuple(float(np.float32(value)) for value in values)
+
+
+# log(1 + x) = x - x²/2 + x³ P(x) for sqrt(1/2) - 1 <= x < sqrt(2) - 1, highest power first.
+_LOG = _float32(
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+_SQRT_HALF = np.float32(math.sqrt(0.5))
+# log 2 as a short number, exact in products with an exponent, and its remainder.
+_LN2_HIGH, _LN2_LOW = _float32(0.693359375, -2.12194440e-4)
+# sin x = x + x³ S(x²) and cos x = 1 - x²/2 + x⁴ C(x²) for |x| <= pi/4.
+_SIN = _float32(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COS = _float32(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+_FOUR_OVER_PI = np.float32(4.0 / math.pi)
+# -pi/4 in three parts: subtracting them one by one loses nothing of a small angle.
+_QUARTER_TURN = _float32(-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
+_TWO_PI = np.float32(2.0 * math.pi)
+
+
+def libm(function: Callable[[float], float], x: F64) -> F64:
+    """Apply a function of `math`, that is of the C library, to every element."""
+    return np.fromiter(map(function, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
+
+
+def fma32(a: F32, b: F32 | F64 | float, c: F32 | float) -> F32:
+    """`a b + c` rounded once, for float32 numbers (`b` and `c` may hold them as doubles).
+
+    The product is exact in double precision. The sum is rounded to double first, which shows in
+    float32 about once in 2²⁹ results; the polynomials below meet no such case for any of the 2²⁴
+    uniform numbers there are.
+    """
+    total = a.astype(np.float64)
+    total *= b
+    total += c
+    return total.astype(np.float32)
+
+
+def fma64(a: F64, b: float, c: float) -> F64:
+    """`a b + c` rounded once, for doubles: product and sum each with its exact rounding error."""
+    with np.errstate(all="ignore"):
+        product = a * b
+        result: F64 = product + c
+        if b == 1.0 or c == 0.0:
+            return result
+        split = a * 134217729.0  # 2²⁷ + 1 cuts the 53 bits in halves whose products are exact.
+        a_high = split - (split - a)
+        b_high = b * 134217729.0 - (b * 134217729.0 - b)
+        a_low, b_low = a - a_high, b - b_high
+        product_error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + (
+            a_low * b_low
+        )
+        virtual = result - product
+        sum_error = (product - (result - virtual)) + (c - virtual)
+        corrected = result + (product_error + sum_error)
+        # Where the halves overflow there is no error to correct: the result is huge or infinite.
+        return np.where(np.isfinite(corrected), corrected, result)
+
+
+def _horner(x: F64, coefficients: Sequence[float]) -> F32:
+    """A polynomial, highest power first, each step rounded once to float32 (as `x` is)."""
+    value = (x * coefficients[0] + coefficients[1]).astype(np.float32)
+    for coefficient in coefficients[2:]:
+        value = fma32(value, x, coefficient)
+    return value
+
+
+def _log32(x: F32) -> F32:
+    """The natural logarithm of positive normal numbers."""
+    bits = x.view(np.int32)
+    exponent = (bits >> 23) - 126
+    mantissa = ((bits & 0x7FFFFF) | 0x3F000000).view(np.float32)  # In [1/2, 1).
+    small = mantissa < _SQRT_HALF
+    exponent -= small
+    x = (mantissa - np.float32(1.0)) + np.where(small, mantissa, np.float32(0.0))
+    wide, power = x.astype(np.float64), exponent.astype(np.float32)
+    square = x * x
+    tail = _horner(wide, _LOG) * x
+    tail = fma32(tail, square, power * np.float32(_LN2_LOW))
+    tail = fma32(square, -0.5, tail)
+    return fma32(power, _LN2_HIGH, x + tail)
+
+
+def _cos_sin32(angle: F32) -> tuple[F32, F32]:
+    """Cosine and sine of angles in [0, 2 pi]."""
+    # The nearest even number of eighth turns leaves a rest of at most pi/4 either way.
+    octant = ((angle * _FOUR_OVER_PI).astype(np.int32) + 1) & ~1
+    turns, rest = octant.astype(np.float64), angle
+    for part in _QUARTER_TURN:
+        rest = (turns * part + rest).astype(np.float32)
+    square = rest * rest
+    wide = square.astype(np.float64)
+    cos = _horner(wide, _COS) * square
+    cos = fma32(cos, wide, square * np.float32(-0.5)) + np.float32(1.0)
+    sin = _horner(wide, _SIN) * square
+    sin = fma32(sin, rest, rest)
+    swap = (octant & 2) != 0
+    cos, sin = np.where(swap, sin, cos), np.where(swap, cos, sin)
+    np.negative(sin, out=sin, where=(octant & 4) != 0)
+    np.negative(cos, out=cos, where=((octant + 2) & 4) != 0)
+    return cos, sin
+
+
+def normals32(uniforms: F32) -> F32:
+    """Standard normals in blocks of 16: eight uniforms give the radii, the next eight the angles.
+
+    The cosines stand in the places of the first eight, the sines in those of the others.
+
+    Shape: `uniforms` (B, 16) to (B, 16).
+    """
+    normals = np.empty_like(uniforms)
+    step = _CHUNK // 8
+    for start in range(0, len(uniforms), step):
+        chunk = uniforms[start : start + step]
+        radius = np.sqrt(np.float32(-2.0) * _log32(np.float32(1.0) - chunk[:, :8]))
+        cos, sin = _cos_sin32(_TWO_PI * chunk[:, 8:])
+        np.multiply(radius, cos, out=normals[start : start + step, :8])
+        np.multiply(radius, sin, out=normals[start : start + step, 8:])
+    return normals
+
+
+def normals64(uniforms: F64) -> F64:
+    """`normals32` in double precision."""
+    radius = np.sqrt(-2.0 * libm(math.log, 1.0 - uniforms[:, :8]))
+    angle = 2.0 * math.pi * uniforms[:, 8:]
+    return np.concatenate([radius * libm(math.cos, angle), radius * libm(math.sin, angle)], axis=1)
+
+
+def normal_pairs(uniforms: F64) -> F64:
+    """Standard normals by twos: an angle and a radius in, a cosine and a sine out.
+
+    Shape: `uniforms` (P, 2) to (P, 2).
+    """
+    radius = np.sqrt(-2.0 * libm(math.log1p, -uniforms[:, 1]))
+    angle = 2.0 * math.pi * uniforms[:, 0]
+    return np.stack([radius * libm(math.cos, angle), radius * libm(math.sin, angle)], axis=1)
+
+
+# The Mersenne Twister as PyTorch seeds it, draws from it and writes down its state.
+
+
+U64 = np.ndarray[Any, np.dtype[np.uint64]]
+
+_DEFAULT_SEED = 67280421310721
+_WORDS = 624
+# PyTorch's state in 64-bit words: the seed; 1 << 32 plus the outputs left; the place of the next
+# output; the twister's own 624; unused; the spare normal; unused; whether there is one; unused.
+_STATE_WORDS = 8 + _WORDS
+_SEEDED = 1 << 32
+_KEY = slice(3, 3 + _WORDS)
+_SPARE, _HAS_SPARE = 4 + _WORDS, 6 + _WORDS
+_BITS_24, _BITS_53 = np.uint64(2**24 - 1), np.uint64(2**53 - 1)
+_HALF_WORD = np.uint64(32)
+
+
+# The seed; whether nothing was drawn; the spare normal; the words and the place of the next output.
+Mark = tuple[int, bool, float | None, bytes]
+
+
+class Twister:
+    """A stream of random bits, with PyTorch's seeds and states, and uniform numbers of them."""
+
+    _seeder: np.random.RandomState
+    _bits: np.random.BitGenerator
+    _address: int
+
+    def __init__(self) -> None:
+        self.manual_seed(_DEFAULT_SEED)
+
+    def __getattr__(self, name: str) -> Any:
+        """The twister itself, NumPy's, when it is first needed: its import takes a while."""
+        if name not in ("_seeder", "_bits", "_address"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        # RandomState keeps the seeding of the twister's authors, which is PyTorch's too.
+        seeder = np.random.RandomState(np.random.MT19937(0))
+        seeder.seed(self._seed % 2**32)
+        own = vars(self)
+        own.setdefault("_seeder", seeder)  # of threads that come together all get the first's
+        own["_bits"] = self._seeder._bit_generator
+        own["_address"] = self._bits.ctypes.state_address
+        return own[name]
+
+    def manual_seed(self, seed: int) -> Self:
+        """Start the stream of `seed`, an integer from -2⁶³ to 2⁶⁴ - 1; negative ones wrap.
+
+        Raises:
+            RuntimeError: for anything but an integer.
+            ValueError: for an integer out of range.
+        """
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        seed = int(seed)
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError("Overflow when unpacking long long")
+        self._seed = seed % 2**64
+        if "_seeder" in vars(self):
+            self._seeder.seed(self._seed % 2**32)
+        # The state tells a stream not drawn from yet from one that used up its 624 words.
+        self._fresh = True
+        # Normals come in pairs: the second of the last pair waits here for the next call.
+        self._spare: float | None = None
+        return self
+
+    def initial_seed(self) -> int:
+        """The seed of the stream, as a natural number below 2⁶⁴."""
+        return self._seed
+
+    def seed(self) -> int:
+        """Start a stream that nobody can foresee; returns its seed."""
+        return self.manual_seed(int.from_bytes(os.urandom(8))).initial_seed()
+
+    def get_state(self) -> Any:
+        """All there is to know about the stream, as 5056 bytes in PyTorch's layout."""
+        return written(self._mark())
+
+    def _mark(self) -> Mark:
+        """All there is to know about the stream, at little cost."""
+        # A copy of NumPy's structure, which takes a hundredth of the time of its `state`.
+        twister = ctypes.string_at(self._address, 4 * _WORDS + 4)
+        return self._seed, self._fresh, self._spare, twister
+
+    def set_state(self, state: Any) -> Self:
+        """Continue from a state that `get_state` returned, here or in PyTorch.
+
+        Raises:
+            TypeError: for anything but an array of bytes.
+            RuntimeError: for bytes that are no state.
+        """
+        if not isinstance(state, np.ndarray) or state.dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        if state.size != 8 * _STATE_WORDS:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {8 * _STATE_WORDS} but found the input "
+                f"RNG state size to be {state.size}"
+            )
+        words = np.frombuffer(state.tobytes(), "<u8")
+        position = int(words[2])
+        self_consistent = int(words[1]) == _SEEDED | (_WORDS + 1 - position if position else 1)
+        if position > _WORDS or not self_consistent:
+            raise RuntimeError("Invalid mt19937 state")
+        self._bits.state = {
+            "bit_generator": "MT19937",
+            "state": {"key": words[_KEY].astype(np.uint32), "pos": position or _WORDS},
+        }
+        self._seed = int(words[0])
+        self._fresh = position == 0
+        self._spare = float(words[_SPARE].view(np.float64)) if words[_HAS_SPARE] else None
+        return self
+
+    def clone_state(self) -> Self:
+        """A generator of its own that goes on as this one."""
+        return type(self)().set_state(Twister.get_state(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), Twister.get_state(self))
+
+    def draw32(self, count: int) -> U64:
+        """The next `count` outputs of the twister, 32 bits each."""
+        self._fresh = self._fresh and count == 0
+        raw: U64 = self._bits.random_raw(count)
+        return raw
+
+    def draw64(self, count: int) -> U64:
+        """Outputs by twos, the first as the upper half."""
+        raw = self.draw32(2 * count)
+        upper = raw[0::2] << _HALF_WORD
+        upper |= raw[1::2]
+        return upper
+
+    def uniform32(self, count: int) -> F32:
+        """Uniform numbers in [0, 1): multiples of 2⁻²⁴."""
+        numbers = (self.draw32(count) & _BITS_24).astype(np.float32)
+        numbers *= np.float32(2.0**-24)
+        return numbers
+
+    def uniform64(self, count: int) -> F64:
+        """Uniform numbers in [0, 1): multiples of 2⁻⁵³."""
+        numbers = (self.draw64(count) & _BITS_53).astype(np.float64)
+        numbers *= 2.0**-53
+        return numbers
+
+
+def written(mark: Mark) -> NDArray[np.uint8]:
+    """The state of a stream when `Twister._mark` was asked, as 5056 bytes in PyTorch's layout."""
+    seed, fresh, spare, twister = mark
+    key = np.frombuffer(twister, np.uint32)
+    position = 0 if fresh else int(key[_WORDS])
+    words = np.zeros(_STATE_WORDS, "<u8")
+    words[0] = seed
+    words[1] = _SEEDED | (1 if fresh else _WORDS + 1 - position)
+    words[2] = position
+    words[_KEY] = key[:_WORDS]
+    if spare is not None:
+        words[_SPARE] = np.float64(spare).view(np.uint64)
+        words[_HAS_SPARE] = 1
+    return words.view(np.uint8)
+
+
+def _restored(kind: type[Twister], state: NDArray[np.uint8]) -> Twister:
+    return Twister.set_state(kind(), state)
+
+
+# The swaps of a shuffle, many at a time.
+
+
+# Swaps done at once where none touches a place of another; longer runs clash more often.
+_RUN = 48
+# So few elements before the end that too many runs would clash.
+_TAIL = 16384
+# So few elements that they are swapped faster one by one.
+_FEW = 384
+
+
+def shuffled(partners: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers 0 ... n after swapping each place but the last, in order, with its partner.
+
+    A partner is never before its place.
+
+    Shape: `partners` (n,) to (n + 1,).
+    """
+    if len(partners) < _FEW:
+        return np.array(_one_by_one(partners))
+    order = np.arange(len(partners) + 1)
+    start = max(len(partners) - _TAIL, 0) // _RUN * _RUN
+    if start:
+        _swap_in_runs(order, partners[:start].reshape(-1, _RUN))
+    order[start:] = order[start:][_traced(partners[start:] - start)]
+    return order
+
+
+def _one_by_one(partners: NDArray[np.int64]) -> list[int]:
+    """The shuffle of few elements; the items of a list are faster to swap than an array's."""
+    order = list(range(len(partners) + 1))
+    for place, partner in enumerate(partners.tolist()):
+        order[place], order[partner] = order[partner], order[place]
+    return order
+
+
+def _traced(partners: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The shuffle without swapping: where the element comes from that each swap puts into place.
+
+    At swap i, what stands at place i was put there by the last swap k < i whose partner was i, and
+    it had stood at place k before: so it is `here[i] = here[k]`, or i itself if there was no such
+    swap. What swap i puts into place stood at its partner: it is `here[k]` of the last swap k < i
+    with the same partner, or the partner itself.
+    """
+    places = np.arange(len(partners) + 1)
+    moved = np.flatnonzero(partners != places[:-1])
+    here = places.copy()
+    here[partners[moved]] = moved  # of several, the last one counts
+    while True:
+        further = here[here]
+        if np.array_equal(further, here):
+            break
+        here = further
+    order = np.append(partners, here[-1])
+    by_partner = np.sort(partners << 32 | places[:-1])
+    swaps, met = by_partner & 0xFFFFFFFF, by_partner >> 32
+    again = np.flatnonzero(met[1:] == met[:-1])
+    order[swaps[again + 1]] = here[swaps[again]]
+    return order
+
+
+def _swap_in_runs(order: NDArray[np.int64], runs: NDArray[np.int64]) -> None:
+    """Swap at once where a run's partners all differ and lie behind it, else one by one."""
+    ends = np.arange(_RUN, runs.size + 1, _RUN)
+    ascending = np.sort(runs, axis=1)
+    clashes = (ascending[:, 1:] == ascending[:, :-1]).any(axis=1) | (ascending[:, 0] < ends)
+    for run, end, clash in zip(runs, ends.tolist(), clashes.tolist(), strict=True):
+        if clash:
+            for place, partner in enumerate(run.tolist(), end - _RUN):
+                order[place], order[partner] = order[partner], order[place]
+        else:
+            moved = order[run]
+            order[run] = order[end - _RUN : end]
+            order[end - _RUN : end] = moved
+
+
+# PyTorch's random numbers on the CPU, bit for bit, as NumPy arrays.
+#
+# Elements are drawn in the order of a contiguous result. Filling an array of another layout in
+# place draws in the order of its memory (`memory_order`), and normals one by one
+# (`Generator.normal`).
+
 
 Array = np.ndarray
 Shape = int | tuple[int, ...]

@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nanotorch._core import dtypes, inference
-from nanotorch._core.arguments import require_bool
-from nanotorch._core.detached import DetachedCell
-from nanotorch._core.exchange import Exchange
-from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import AccumulateGrad, Edge, Node
-from nanotorch._core.heap import keep_freed_memory
-from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
-from nanotorch._core.layout import Layout
-from nanotorch._core.shown import Shown, whole
-from nanotorch._core.transforms import REQUIRES_GRAD, RETAIN_GRAD, refuse_inside
+from nanotorch._core import dtypes, grad_mode
+from nanotorch._core.arguments import keep_freed_memory, require_bool
+from nanotorch._core.call_site import warn
+from nanotorch._core.dtypes import Shown, whole
+from nanotorch._core.grad_mode import REQUIRES_GRAD, RETAIN_GRAD, mode, refuse_inside
+from nanotorch._core.graph import (
+    AccumulateGrad,
+    DetachedCell,
+    Edge,
+    HookDict,
+    Node,
+    RemovableHandle,
+    add_hook,
+)
+from nanotorch._core.layout import Exchange, Layout
 from nanotorch._core.views import Step, View, edge_of, view_edge
-from nanotorch._core.warned import warn
 from nanotorch.names.lookup import OutOfScope
 from nanotorch.names.scope import OF_TENSORS
 
@@ -127,7 +130,7 @@ class Tensor(Layout, Exchange, metaclass=Shown):
         if requires_grad and self._array.dtype.kind != "f":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and mode.enabled is not None and self.is_inference():
-            raise RuntimeError(inference.REQUIRED)
+            raise RuntimeError(grad_mode.REQUIRED)
         if not requires_grad and self._edge is not None:
             raise RuntimeError(FLAG_OF_LEAVES + USE_DETACH)
         self._requires_grad = requires_grad
@@ -209,8 +212,8 @@ class Tensor(Layout, Exchange, metaclass=Shown):
     def data(self) -> "Tensor":
         """A tensor with the same memory, no history, and version counts of its own."""
         out = wrap(self._array)
-        if self._cell.__class__ is inference.InferenceCell:
-            out._cell = inference.InferenceCell(mode.enabled is not None)
+        if self._cell.__class__ is grad_mode.InferenceCell:
+            out._cell = grad_mode.InferenceCell(mode.enabled is not None)
         return out
 
     @data.setter
@@ -226,14 +229,14 @@ class Tensor(Layout, Exchange, metaclass=Shown):
             self._accumulator_ref = None  # that of the former type
         self._array = value._array
         if self.is_inference() is not value.is_inference():
-            self._cell = inference.InferenceCell(True) if value.is_inference() else [0, None]
+            self._cell = grad_mode.InferenceCell(True) if value.is_inference() else [0, None]
 
     def detach(self) -> "Tensor":
         """A tensor with the same memory and no history; writes to either are seen by both."""
         out = wrap(self._array)
         cell = self._cell
-        if cell.__class__ is inference.InferenceCell and mode.enabled is not None:
-            cell = inference.InferenceCell(True)
+        if cell.__class__ is grad_mode.InferenceCell and mode.enabled is not None:
+            cell = grad_mode.InferenceCell(True)
         out._cell = cell
         return out
 
@@ -261,14 +264,14 @@ class Tensor(Layout, Exchange, metaclass=Shown):
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
-        return isinstance(self._cell, inference.InferenceCell)
+        return isinstance(self._cell, grad_mode.InferenceCell)
 
     @property
     def _version(self) -> int:
         cell = self._cell
-        if isinstance(cell, inference.InferenceCell):
+        if isinstance(cell, grad_mode.InferenceCell):
             if not cell.known:
-                raise RuntimeError(inference.UNTRACKED)
+                raise RuntimeError(grad_mode.UNTRACKED)
             return cell.version
         return int(cell[0])
 
@@ -382,3 +385,19 @@ def _c_name(tensor: Tensor) -> str:
     names = {"Byte": "unsigned char", "Char": "signed char", "Long": "long int"}
     names["Half"] = "c10::Half"
     return names.get(char, char.lower())
+
+
+# How error messages name the type of an object.
+
+
+def typename(obj: Any) -> str:
+    """The name of an object's type (of a class or function, its own) with its module.
+
+    A tensor's is made of its dtype, `torch.FloatTensor`; built-in types go without a module.
+    """
+    if isinstance(obj, Tensor):
+        return f"torch.{obj.dtype.char}Tensor"
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(named, "__module__", "") or ""
+    name: str = named.__qualname__
+    return name if module in ("", "builtins", "__builtin__") else f"{module}.{name}"

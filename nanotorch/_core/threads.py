@@ -7,7 +7,7 @@ elements one is faster. NumPy has no switch for it; the package `threadpoolctl` 
 import os
 from typing import Any
 
-from nanotorch._core.warned import warn
+from nanotorch._core.call_site import warn
 
 MISSING = (
     "set_num_threads has no effect without the package threadpoolctl: install it, or set "

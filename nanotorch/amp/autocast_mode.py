@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nanotorch._core import dtypes
-from nanotorch._core.device import device
+from nanotorch._core.call_site import warn
+from nanotorch._core.dtypes import device
 from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.warned import warn
 
 NO_GPU = "CUDA is not available or torch_xla is imported. Disabling autocast."
 ON_CPU = (

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn
 
 OFF = "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling."
 SAVED = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")

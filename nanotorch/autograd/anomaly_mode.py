@@ -3,15 +3,13 @@
 import threading
 from typing import Any
 
-from nanotorch._core.anomaly import ENABLED
+from nanotorch._core.anomaly import ENABLED, switch, watch
+from nanotorch._core.anomaly import NonFinite as NonFinite
+from nanotorch._core.anomaly import NonFiniteWarning as NonFiniteWarning
+from nanotorch._core.anomaly import Range as Range
+from nanotorch._core.call_site import warn
 from nanotorch._core.graph import anomaly
-from nanotorch._core.nonfinite import NonFinite as NonFinite
-from nanotorch._core.nonfinite import NonFiniteWarning as NonFiniteWarning
-from nanotorch._core.nonfinite import Range as Range
-from nanotorch._core.op import OPS
-from nanotorch._core.saving import observers
-from nanotorch._core.warned import warn
-from nanotorch._core.watching import switch, watch
+from nanotorch._core.op import OPS, observers
 
 
 class Setting:

@@ -2,24 +2,59 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nanotorch import ops
-from nanotorch._core import quick
-from nanotorch._core.batch_functions import switch
-from nanotorch._core.batched import Batch, Batched, batched, running, whole_of
+from nanotorch._core import engine
+from nanotorch._core.batched import Batch, Batched, batched, running, switch, whole_of
+from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep, sum_to
-from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import Edge, FreedValues, anomaly
+from nanotorch._core.grad_mode import BACKWARD, mode, refuse_inside
+from nanotorch._core.graph import Edge, FreedValues, Node, anomaly
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.transforms import BACKWARD, refuse_inside
 from nanotorch._core.views import edge_of
-from nanotorch._core.warned import warn, warn_once
-from nanotorch.autograd.edges import GradientEdge, place_of
+
+# Places in the graph by themselves, without a tensor that keeps its values alive.
+
+
+class GradientEdge(NamedTuple):
+    """Where the gradient of a tensor goes; `backward` and `grad` take it in a tensor's place.
+
+    Attributes:
+        node: the node that made the tensor, or the accumulator of a leaf.
+        output_nr: which of the node's outputs the tensor is.
+        ownership_token: always None.
+    """
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The place of ``tensor`` in the graph.
+
+    Raises:
+        RuntimeError: if the tensor does not require grad.
+    """
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients"
+        )
+    node, number = edge_of(tensor)
+    assert node is not None
+    return GradientEdge(node.unfolded(), number)
+
+
+def place_of(target: Tensor | GradientEdge) -> Edge:
+    """The edge to a tensor, or the one given."""
+    return (target.node, target.output_nr) if isinstance(target, GradientEdge) else edge_of(target)
+
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
@@ -82,7 +117,7 @@ def backward(
     freed = None if keep else FreedValues()
     if inputs is None:
         if len(roots) == 1 and not create_graph and not anomaly.enabled:
-            quick.sweep(*roots[0], freed)
+            engine.quick_sweep(*roots[0], freed)
         else:
             Sweep(roots, freed, create_graph).run()
         return
@@ -118,7 +153,7 @@ def tensor_backward(
         edge = self._edge
         if edge is not None and self._view is None and not self._array.ndim:  # the usual case
             freed = None if retain_graph else FreedValues()
-            quick.sweep(edge, ONES[self._array.dtype], freed)
+            engine.quick_sweep(edge, ONES[self._array.dtype], freed)
             return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 

@@ -2,8 +2,8 @@
 
 from typing import Any, NoReturn
 
+from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn
 
 VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn
 from nanotorch.autograd.backward import grad
 from nanotorch.autograd.function import Function
 

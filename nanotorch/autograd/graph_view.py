@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nanotorch._core.tensor import Tensor
-from nanotorch.autograd.view.parts import Box, Graph, Walk, named_tensors
-from nanotorch.autograd.view.svg import svg
-from nanotorch.autograd.view.text import tree
+from nanotorch.autograd.view.parts import Box, Graph, Walk, named_tensors, svg, tree
 
 FILL = {
     "leaf": "lightblue",

@@ -9,22 +9,26 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.grad_mode import mode
-from nanotorch._core.inference import InferenceCell
+from nanotorch._core.grad_mode import InferenceCell, mode
+from nanotorch._core.op import observers
 from nanotorch._core.random import Generator
-from nanotorch._core.saving import observers
 from nanotorch._core.tensor import Tensor
-from nanotorch.compile.arguments import Arguments
-from nanotorch.compile.checks import holds
-from nanotorch.compile.effects import Count, Gradient, Result, is_used_up
-from nanotorch.compile.hyper import Conditions, leaves
-from nanotorch.compile.reach import NAMES_OF_THINGS, VALUES, Unguardable
-from nanotorch.compile.recorder import Recorder
-from nanotorch.compile.state import State
-from nanotorch.compile.survey import Survey
-from nanotorch.compile.tape import CONSTANT, OUTSIDE, SLOT, TEMPORARY, Ref, Storage, Tape
-from nanotorch.compile.tracing import traced
-from nanotorch.compile.watch import Watcher, function_behind
+from nanotorch.compile.proxy import Conditions, holds, leaves
+from nanotorch.compile.reach import NAMES_OF_THINGS, VALUES, Arguments, State, Survey, Unguardable
+from nanotorch.compile.tape import (
+    CONSTANT,
+    OUTSIDE,
+    SLOT,
+    TEMPORARY,
+    Count,
+    Gradient,
+    Ref,
+    Result,
+    Storage,
+    Tape,
+    is_used_up,
+)
+from nanotorch.compile.tracing import Recorder, Watcher, function_behind, traced
 from nanotorch.ops.generator import default_generator
 
 META = ("_requires_grad", "_edge", "_view", "_retains_grad", "_leaf_hooks", "_past")

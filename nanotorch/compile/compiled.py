@@ -75,8 +75,7 @@ def compile(
     if disable or backend in ("eager", "aot_eager"):
         return model
     # Only who compiles pays for loading the compiler.
-    from nanotorch.compile.compiler import LIMIT, Compiler
-    from nanotorch.compile.optimized import OptimizedModule
+    from nanotorch.compile.compiler import LIMIT, Compiler, OptimizedModule
     from nanotorch.nn.module import Module
 
     compiler = Compiler(model, fullgraph, recompile_limit or LIMIT)

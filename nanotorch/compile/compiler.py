@@ -6,19 +6,16 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
-from nanotorch._core.saving import observers
-from nanotorch._core.warned import warn
-from nanotorch.compile.arguments import Arguments, overlap
+from nanotorch._core.call_site import warn
+from nanotorch._core.grad_mode import mode as grad_mode
+from nanotorch._core.op import observers
 from nanotorch.compile.capture import Capture, place_of, surroundings, survey_of
-from nanotorch.compile.patching import watch_library
-from nanotorch.compile.plan import Plan
-from nanotorch.compile.reach import Unguardable
-from nanotorch.compile.report import Report
-from nanotorch.compile.source import MISS
-from nanotorch.compile.tracing import KNOWN_OPTIMIZERS, tracing
-from nanotorch.compile.verify import GUARD, verified
-from nanotorch.compile.watch import Watcher, cannot_watch
-from nanotorch.optim.home import settle
+from nanotorch.compile.plan import GUARD, MISS, Plan, Report, verified
+from nanotorch.compile.proxy import watch_library
+from nanotorch.compile.reach import Arguments, Unguardable, overlap
+from nanotorch.compile.tracing import KNOWN_OPTIMIZERS, Watcher, cannot_watch, tracing
+from nanotorch.nn.module import Module
+from nanotorch.optim.flat_buffer import settle
 
 LIMIT = 8  # of plans of one function
 FALLBACK = "nanotorch.compile runs `{name}` as it is, uncompiled. {problem}"
@@ -217,3 +214,50 @@ class Compiler:
     def source(self) -> str:
         """The source of the replay of the last call; empty if there is none."""
         return "" if self.plan is None else self.plan.source
+
+
+# Modules whose forward is compiled.
+
+
+class OptimizedModule(Module):
+    """A module whose forward is compiled where nothing is recorded; all else is the module's own.
+
+    Attributes:
+        _orig_mod: the module.
+    """
+
+    _orig_mod: Module
+
+    def __init__(self, module: Module, compiler: Compiler, replaying: Callable[..., Any]) -> None:
+        super().__init__()
+        object.__setattr__(self, "_orig_mod", module)
+        self._modules["_orig_mod"] = module
+        object.__setattr__(self, "_compiler", compiler)
+        object.__setattr__(self, "_compiled", replaying)
+        self.__dict__.pop("training")
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's forward."""
+        if grad_mode.enabled:
+            return self._orig_mod(*args, **kwargs)
+        return self._compiled(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        if name == "_orig_mod" or "_orig_mod" not in own:
+            return super().__getattr__(name)
+        return getattr(own["_orig_mod"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_orig_mod" in self.__dict__:
+            setattr(self._orig_mod, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def report(self) -> Any:
+        """What was compiled, or why nothing was."""
+        return self.__dict__["_compiler"].report()
+
+    def source(self) -> str:
+        """The source of the replay of the last call; empty if there is none."""
+        return str(self.__dict__["_compiler"].source())

@@ -1,19 +1,26 @@
-"""Arrays that write down what is done with them.
+"""Arrays that write down what is done with them, and what a replay must compare."""
 
-While a step is traced, library code sees `Traced` objects in place of ndarrays. They compute at
-once, with NumPy's own functions on the arrays behind them, and note every call on the tape. To
-reach into one for its values ends the trace, for the tape could not follow what is done with them.
-"""
-
+import gc
 import operator
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nanotorch._core.origins import PACKAGE
+from nanotorch._core.call_site import PACKAGE
+from nanotorch._core.graph import changes
+from nanotorch._core.tensor import Tensor, wrap
+
+# Arrays that write down what is done with them.
+#
+# While a step is traced, library code sees `Traced` objects in place of ndarrays. They compute at
+# once, with NumPy's own functions on the arrays behind them, and note every call on the tape. To
+# reach into one for its values ends the trace, for the tape could not follow what is done with
+# them.
+
 
 Array = np.ndarray
 
@@ -254,3 +261,363 @@ for _name in (
     "__deepcopy__", "compress", "choose", "tofile", "dump",
 ):  # fmt: skip
     setattr(Traced, _name, reader(_name))
+
+
+# Kernels whose arguments hold arrays inside objects: an index of tensors, for example.
+
+
+PLAIN = (int, float, str, bool, bytes, type(None), slice, type(...), np.dtype, np.generic, type)
+
+
+class Place:
+    """Stands for array number ``number`` in a structure of arguments."""
+
+    __slots__ = ("number", "version")
+
+    def __init__(self, number: int, version: int | None = None) -> None:
+        self.number, self.version = number, version
+
+
+class Parts:
+    """Stands for an object with arrays inside."""
+
+    __slots__ = ("attributes", "kind")
+
+    def __init__(self, kind: type, attributes: dict[str, Any]) -> None:
+        self.kind, self.attributes = kind, attributes
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """What an object holds."""
+    found = dict(getattr(value, "__dict__", {}))
+    for base in type(value).__mro__:
+        for name in getattr(base, "__slots__", ()):
+            if hasattr(value, name):
+                found[name] = getattr(value, name)
+    return found
+
+
+def inside(value: Any) -> Iterator[Any]:
+    """The arrays and tensors in the objects of a structure, not those in plain sight."""
+    if isinstance(value, (tuple, list)):
+        for part in value:
+            yield from inside(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from inside(part)
+    elif not isinstance(value, (*PLAIN, np.ndarray)) and not callable(value):
+        for part in attributes_of(value).values():
+            arrays: list[Any] = []
+            taken_apart(part, arrays)
+            yield from arrays
+
+
+def taken_apart(value: Any, arrays: list[Any]) -> Any:
+    """A structure with a `Place` for each array, which goes to ``arrays``."""
+    if isinstance(value, Tensor):
+        arrays.append(value._array)
+        return Place(len(arrays) - 1, int(value._cell[0]))
+    if type(value) is Traced or isinstance(value, np.ndarray):
+        arrays.append(value)
+        return Place(len(arrays) - 1)
+    if type(value) in (tuple, list):
+        return type(value)([taken_apart(part, arrays) for part in value])
+    if type(value) is dict:
+        return {name: taken_apart(part, arrays) for name, part in value.items()}
+    if isinstance(value, PLAIN) or callable(value) or not attributes_of(value):
+        return value
+    parts = {name: taken_apart(part, arrays) for name, part in attributes_of(value).items()}
+    return Parts(type(value), parts)
+
+
+def put_together(value: Any, arrays: tuple[Array, ...]) -> Any:
+    """The structure again, with other arrays."""
+    if isinstance(value, Place):
+        if value.version is None:
+            return arrays[value.number]
+        tensor = wrap(arrays[value.number])
+        tensor._cell[0] = value.version
+        return tensor
+    if type(value) in (tuple, list):
+        return type(value)([put_together(part, arrays) for part in value])
+    if type(value) is dict:
+        return {name: put_together(part, arrays) for name, part in value.items()}
+    if isinstance(value, Parts):
+        made: Any = object.__new__(value.kind)
+        for name, part in value.attributes.items():
+            object.__setattr__(made, name, put_together(part, arrays))
+        return made
+    return value
+
+
+class Whole:
+    """A kernel as a function of all arrays that it gets, in plain sight or inside objects."""
+
+    def __init__(self, kernel: Callable[..., Any], args: Any, kwargs: Any) -> None:
+        self.kernel, self.__name__ = kernel, kernel.__name__
+        self.arrays: list[Any] = []
+        self.args = taken_apart(tuple(args), self.arrays)
+        self.kwargs = taken_apart(dict(kwargs), self.arrays)
+
+    def __call__(self, *arrays: Array) -> Any:
+        return self.kernel(*put_together(self.args, arrays), **put_together(self.kwargs, arrays))
+
+
+# Numbers of an optimizer that may change between steps: its options and its step counts.
+#
+# During a traced `step` of an optimizer these numbers are `Hyper` objects: floats that remember the
+# expression they came from, so that a replay computes them anew. What the optimizer asks of one (is
+# the weight decay zero?) becomes a condition that a replay checks.
+
+
+class Leaf:
+    """Where a number comes from: ``container[key]``, or the value of a 0-d array.
+
+    Attributes:
+        late: of an array: whether the step itself has written it before.
+    """
+
+    __slots__ = ("container", "key", "late")
+
+    def __init__(self, container: Any, key: Any = None, late: bool = False) -> None:
+        self.container, self.key, self.late = container, key, late
+
+
+# An expression: a `Leaf`, a Python number, or `(format, operands...)`.
+Expression = Any
+
+
+class Conditions:
+    """What was asked of numbers while tracing: ``(expression, answer)``."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Expression, Any]] = []
+
+
+class Hyper(float):
+    """A number with the expression it came from."""
+
+    __slots__ = ("conditions", "expression")
+    expression: Expression
+    conditions: Conditions
+
+    @classmethod
+    def of(cls, value: float, expression: Expression, conditions: Conditions) -> "Hyper":
+        """A number with its origin; always a float here, in replays what it is then."""
+        self = cls(value)
+        self.expression, self.conditions = expression, conditions
+        return self
+
+    def __bool__(self) -> bool:
+        answer = float(self) != 0.0
+        self.conditions.asked.append((("bool({})", self.expression), answer))
+        return answer
+
+    __hash__ = float.__hash__
+
+
+def expression_of(value: Any) -> Expression:
+    """The expression of an operand."""
+    return value.expression if isinstance(value, Hyper) else value
+
+
+def arithmetic(name: str, pattern: str) -> None:
+    """Let an operator give a `Hyper`."""
+    plain = getattr(float, f"__{name}__")
+
+    def forward(self: Hyper, other: Any) -> Any:
+        result = plain(self, other)
+        if result is NotImplemented:
+            return result
+        expression = (pattern, self.expression, expression_of(other))
+        return Hyper.of(result, expression, self.conditions)
+
+    setattr(Hyper, f"__{name}__", forward)
+    if hasattr(float, f"__r{name}__"):
+        reverse = getattr(float, f"__r{name}__")
+
+        def reflected(self: Hyper, other: Any) -> Any:
+            result = reverse(self, other)
+            if result is NotImplemented:
+                return result
+            expression = (pattern, expression_of(other), self.expression)
+            return Hyper.of(result, expression, self.conditions)
+
+        setattr(Hyper, f"__r{name}__", reflected)
+
+
+def comparison(name: str, pattern: str) -> None:
+    """Let a comparison become a condition."""
+    plain = getattr(float, f"__{name}__")
+
+    def compare(self: Hyper, other: Any) -> Any:
+        answer = plain(self, other)
+        if answer is not NotImplemented:
+            expression = (pattern, self.expression, expression_of(other))
+            self.conditions.asked.append((expression, answer))
+        return answer
+
+    setattr(Hyper, f"__{name}__", compare)
+
+
+for _name, _pattern in {
+    "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "truediv": "({} / {})",
+    "pow": "({} ** {})",
+}.items():  # fmt: skip
+    arithmetic(_name, _pattern)
+for _name, _pattern in {
+    "lt": "({} < {})", "le": "({} <= {})", "gt": "({} > {})", "ge": "({} >= {})",
+    "eq": "({} == {})", "ne": "({} != {})",
+}.items():  # fmt: skip
+    comparison(_name, _pattern)
+
+
+def negative(self: Hyper) -> Hyper:
+    """``-x``."""
+    return Hyper.of(-float(self), ("(-{})", self.expression), self.conditions)
+
+
+Hyper.__neg__ = negative  # type: ignore[assignment,method-assign]
+
+
+def leaves(expression: Expression) -> list[Leaf]:
+    """The leaves of an expression, in order."""
+    if isinstance(expression, Leaf):
+        return [expression]
+    if isinstance(expression, tuple):
+        return [leaf for part in expression[1:] for leaf in leaves(part)]
+    return []
+
+
+def text(expression: Expression, name_of: Any) -> str:
+    """An expression as Python source.
+
+    Args:
+        name_of: gives the name of a leaf, or of a Python number.
+    """
+    if isinstance(expression, tuple):
+        return expression[0].format(*[text(part, name_of) for part in expression[1:]])
+    return str(name_of(expression))
+
+
+# The comparisons that tell whether what a step reads has changed.
+
+
+MISSING: Any = object()
+
+
+class Check:
+    """One comparison that a replay makes: ``container[key] is value`` and the like.
+
+    Attributes:
+        kind: what is compared; see `holds`.
+        counted: whether `changes` tells when to look again.
+    """
+
+    __slots__ = ("container", "counted", "key", "kind", "value")
+
+    def __init__(
+        self, kind: str, container: Any, key: Any, value: Any, counted: bool = False
+    ) -> None:
+        self.kind, self.container, self.key, self.value = kind, container, key, value
+        self.counted = counted
+
+
+def holds(check: Check) -> bool:
+    """Whether a check finds what it found before."""
+    c, k, v = check.container, check.key, check.value
+    try:
+        if check.kind == "item":
+            return c[k] is v
+        if check.kind == "state":
+            return c[k[0]][k[1]] is v
+        if check.kind == "len":
+            return len(c) == v
+        if check.kind == "keys":
+            return tuple(c) == v
+        if check.kind == "absent":
+            return bool(c.keys().isdisjoint(v))
+        if check.kind == "cell":
+            return v is MISSING or c.cell_contents is v
+        if check.kind == "set":
+            return bool(c == v)
+        if check.kind == "empty":
+            return not c[k]
+        if check.kind in ("grad", "group"):
+            return True
+        return getattr(c, k) is v
+    except (KeyError, IndexError, AttributeError, ValueError):
+        return False
+
+
+def namespace(kind: type) -> dict[str, Any]:
+    """The attributes of a class as the dict itself, which is read faster than ``kind.__dict__``."""
+    return next(d for d in gc.get_referents(kind.__dict__) if type(d) is dict)
+
+
+# Noticing that somebody replaces a function of the library, which a replay would not call.
+
+
+# How often something in one of the library's modules was set or deleted.
+patches = [0]
+
+
+class WatchedModule(ModuleType):
+    """A module of the library, once something is compiled: it counts what is set in it."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        changes[0] += 1
+        patches[0] += 1
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        changes[0] += 1
+        patches[0] += 1
+        super().__delattr__(name)
+
+
+def watch_library() -> None:
+    """Let the library's modules count what is set in them."""
+    for name, module in sys.modules.copy().items():
+        if name.partition(".")[0] == "nanotorch" and type(module) is ModuleType:
+            module.__class__ = WatchedModule
+
+
+def is_watched(module: ModuleType) -> bool:
+    """Whether a module counts what is set in it."""
+    return type(module) is WatchedModule
+
+
+class Used:
+    """What the library's code found in its modules: nothing of it may be another when replayed.
+
+    Args:
+        library: the code that ran, with the globals it saw.
+    """
+
+    def __init__(self, library: Mapping[CodeType, dict[str, Any]]) -> None:
+        self.found: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
+        self.seen = patches[0]
+        for code, space in library.items():
+            for name in code.co_names:
+                if name in space:
+                    value = space[name]
+                    self.found[id(space), name] = (space, value)
+                    if isinstance(value, WatchedModule):
+                        self.take_from(vars(value), code)
+
+    def take_from(self, space: dict[str, Any], code: CodeType) -> None:
+        """What code may ask of another module."""
+        for name in code.co_names:
+            if name in space:
+                self.found[id(space), name] = (space, space[name])
+
+    def unchanged(self) -> bool:
+        """Whether all of it is what it was."""
+        now = patches[0]
+        if now != self.seen:
+            items = self.found.items()
+            if any(space.get(name) is not value for (_, name), (space, value) in items):
+                return False
+            self.seen = now
+        return True

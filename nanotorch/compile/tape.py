@@ -1,17 +1,23 @@
-"""The tape: which NumPy calls a step makes, in order, on which memory.
+"""The tape: which NumPy calls a step makes, in order, on which memory; and making it shorter."""
 
-Arrays are told apart by the memory they lie in. A view needs no entry of its own: it is a place in
-memory that is known already.
-"""
-
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from nanotorch._core.copying import address
-from nanotorch.optim.home import Part, owner
+from nanotorch._core.graph import AccumulateGrad, Edge, Node
+from nanotorch._core.layout import address
+from nanotorch._core.tensor import Tensor
+from nanotorch.compile.proxy import Leaf
+from nanotorch.optim.flat_buffer import Part, aligned, block_of, owner
+
+# The tape: which NumPy calls a step makes, in order, on which memory.
+#
+# Arrays are told apart by the memory they lie in. A view needs no entry of its own: it is a place
+# in memory that is known already.
+
 
 Array = np.ndarray
 
@@ -226,3 +232,638 @@ class Tape:
     def rollback(self, mark: int) -> None:
         """Forget the entries after the first ``mark``."""
         del self.entries[mark:]
+
+
+# What a step leaves behind, besides what it writes to memory.
+
+
+class Result:
+    """A tensor that the step returns.
+
+    Attributes:
+        ref: its values.
+        edge: the node that made it in the trace, if it requires grad; its graph is used up.
+        cell: the class of its version cell, which inference tensors have of their own.
+    """
+
+    __slots__ = ("cell", "edge", "ref")
+
+    def __init__(self, ref: Ref, edge: Edge | None, cell: type) -> None:
+        self.ref, self.edge, self.cell = ref, edge, cell
+
+
+class Gradient:
+    """What became of a leaf's ``grad``: None, or a new tensor of ``ref``'s values."""
+
+    __slots__ = ("leaf", "ref")
+
+    def __init__(self, leaf: Tensor, ref: Ref | None) -> None:
+        self.leaf, self.ref = leaf, ref
+
+
+class Count:
+    """How a version cell changed.
+
+    Attributes:
+        slot: whose tensor has the cell, where it may be another one at each call.
+        rest: what stands in it behind the count.
+    """
+
+    __slots__ = ("cell", "rest", "slot", "times")
+
+    def __init__(self, cell: list[Any], slot: Any, times: int, rest: list[Any]) -> None:
+        self.cell, self.slot, self.times, self.rest = cell, slot, times, rest
+
+
+def is_used_up(node: Node) -> bool:
+    """Whether a backward pass has freed what a graph kept, so that there can be no other."""
+    seen, queue, freed = {node}, [node], False
+    for found in queue:  # the list grows while the loop runs
+        if found.keeps_values and not isinstance(found, AccumulateGrad):
+            if isinstance(found._saved, tuple):
+                return False
+            freed = True
+        for target, _ in found.next_functions:
+            if target is not None and target not in seen:
+                seen.add(target)
+                queue.append(target)
+    return freed
+
+
+# Changing a tape: who uses what, one array in place of another, and one write per temporary.
+
+
+class Uses:
+    """Which entries write and read each storage."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self.writers: defaultdict[int, list[int]] = defaultdict(list)
+        self.readers: defaultdict[int, list[int]] = defaultdict(list)
+        for position, entry in enumerate(entries):
+            for ref in entry.reads():
+                self.readers[ref.storage.number].append(position)
+            for out in entry.outs:
+                self.writers[out.storage.number].append(position)
+
+    def last_read(self, storage: Storage) -> int:
+        """The last entry that reads it; -1 for none."""
+        return self.readers[storage.number][-1] if self.readers[storage.number] else -1
+
+    def written_in(self, storage: Storage, start: int, stop: int) -> bool:
+        """Whether an entry after ``start`` and before ``stop`` writes to it."""
+        return any(start < position < stop for position in self.writers[storage.number])
+
+
+def moved(ref: Ref, before: Ref, after: Ref) -> Ref:
+    """A view of ``before`` as the same view of ``after``, which lies in memory alike."""
+    shift = address(ref.array) - address(before.array)
+    base = after.array
+    array = np.ndarray.__new__(
+        np.ndarray, ref.array.shape, ref.array.dtype, flat_bytes(after.storage.base),
+        address(base) - address(after.storage.base) + shift, ref.array.strides,
+    )  # fmt: skip
+    return Ref(after.storage, array)
+
+
+def flat_bytes(base: Array) -> Array:
+    """The memory of an owner, from its first element on."""
+    flat = base.ravel("K")
+    if address(flat) != address(base):
+        raise ValueError("an array that does not own its memory from its first element on")
+    return flat.view(np.uint8)
+
+
+def substitute(entries: list[Entry], before: Ref, after: Ref) -> None:
+    """Let everything that reads ``before`` read ``after``."""
+
+    def change(ref: Ref) -> Ref:
+        return moved(ref, before, after) if ref.storage is before.storage else ref
+
+    for entry in entries:
+        if any(ref.storage is before.storage for ref in entry.inputs()):
+            entry.args = replaced(entry.args, change)
+            entry.kwargs = replaced(entry.kwargs, change)
+
+
+def alike(a: Ref, b: Ref) -> bool:
+    """Whether two arrays have one shape, dtype and layout."""
+    x, y = a.array, b.array
+    return x.shape == y.shape and x.strides == y.strides and x.dtype == y.dtype
+
+
+def owned(ref: Ref) -> bool:
+    """Whether views of an array's memory can be made anew."""
+    base = ref.storage.base
+    return ref.storage.kind != SLOT and (base.flags.c_contiguous or base.flags.f_contiguous)
+
+
+def split_writes(tape: Tape, escaping: list[Ref]) -> set[int]:
+    """Give the result of a computation in place a memory of its own, as far as the tape goes.
+
+    Whether it is in place in the end, the planning of the memory decides.
+
+    Args:
+        escaping: changed to what escapes now.
+
+    Returns:
+        The numbers of the storages that escape.
+    """
+    for position, entry in enumerate(tape.entries):
+        if entry.fresh or entry.kind != "ufunc" or entry.kwargs or len(entry.outs) != 1:
+            continue
+        (out,) = entry.outs
+        old = out.storage
+        if old.kind != TEMPORARY or not out.whole or not owned(out):
+            continue
+        base = np.empty_like(old.base)
+        if base.strides != old.base.strides:
+            continue
+        before, after = Ref(old, old.base), Ref(tape.add_storage(base, TEMPORARY), base)
+        entry.outs, entry.fresh = (after,), True
+        for later in tape.entries[position + 1 :]:
+            later.outs = tuple(
+                [moved(ref, before, after) if ref.storage is old else ref for ref in later.outs]
+            )
+        substitute(tape.entries[position + 1 :], before, after)
+        fill_anew(tape, position, old)
+        for n, ref in enumerate(escaping):
+            if ref.storage is old:
+                new = moved(ref, before, after)
+                ref.storage, ref.array = new.storage, new.array
+                escaping[n] = ref
+    return {ref.storage.number for ref in escaping}
+
+
+def fill_anew(tape: Tape, stop: int, old: Storage) -> None:
+    """Make a constant of memory that is filled with one number and, now, written to no more."""
+    writers = [n for n, e in enumerate(tape.entries) if any(o.storage is old for o in e.outs)]
+    if len(writers) != 1 or writers[0] >= stop:
+        return
+    entry = tape.entries[writers[0]]
+    if entry.fn is not np.copyto or isinstance(entry.args[1], Ref) or entry.kwargs:
+        return
+    base = np.full_like(old.base, entry.args[1])
+    if base.strides == old.base.strides:
+        after = Ref(tape.add_storage(base, CONSTANT), base)
+        substitute(tape.entries[writers[0] + 1 :], Ref(old, old.base), after)
+
+
+# Which temporaries share memory, and which need none.
+
+
+# On NumPy's scalars these are operators, which are much faster than functions on 0-d arrays.
+OPERATORS: dict[Any, str] = {
+    np.add: "{} + {}", np.subtract: "{} - {}", np.multiply: "{} * {}",
+    np.true_divide: "{} / {}", np.negative: "-{}",
+}  # fmt: skip
+SCALAR_FUNCTIONS = {
+    np.exp, np.log, np.tanh, np.sqrt, np.sin, np.cos, np.abs, np.log1p, np.expm1, np.maximum,
+    np.minimum, np.reciprocal, np.exp2, np.log2, np.log10, np.tan,
+}  # fmt: skip
+
+PRODUCTS = (np.matmul, np.dot)
+
+
+class Layout:
+    """Where every temporary of a tape lies.
+
+    Attributes:
+        scalars: numbers of storages that are NumPy scalars in local variables.
+        rebound: those that a call makes anew each time, as a local variable.
+        offsets: for the others, where they lie in the common memory.
+        size: of the common memory, in bytes.
+        preset: temporaries to be filled once: what is written to them is the same region each time.
+    """
+
+    def __init__(self, entries: list[Entry], own: set[int], escaping: list[Ref]) -> None:
+        self.entries, self.own, self.escaping = entries, own, escaping
+        self.kept = {ref.storage.number for ref in escaping}
+        self.uses = Uses(entries)
+        self.scalars: set[int] = set()
+        self.rebound: set[int] = set()
+        self.offsets: dict[int, int] = {}
+        self.size = 0
+        self.preset: dict[int, Ref] = {}
+        self.storages: dict[int, Storage] = {}
+        for position, entry in enumerate(entries):
+            for out in entry.outs:
+                if out.storage.kind == TEMPORARY:
+                    self.storages[out.storage.number] = out.storage
+                    self.classify(position, entry, out)
+        self.presets()
+        self.place()
+
+    def classify(self, position: int, entry: Entry, out: Ref) -> None:
+        """Whether a temporary is a scalar, or made anew by a call."""
+        number = out.storage.number
+        if number in self.own or self.uses.writers[number] != [position] or not entry.fresh:
+            return
+        if not all(ref.key == out.key for ref in self.all_refs(number)):
+            return
+        if out.array.ndim == 0 and self.is_scalar(entry):
+            self.scalars.add(number)
+        elif entry.kind in ("call", "draw"):
+            self.rebound.add(number)
+
+    def all_refs(self, number: int) -> list[Ref]:
+        """All uses of a storage."""
+        escaping = [ref for ref in self.escaping if ref.storage.number == number]
+        return escaping + [
+            ref
+            for position in (*self.uses.writers[number], *self.uses.readers[number])
+            for ref in (*self.entries[position].outs, *self.entries[position].inputs())
+            if ref.storage.number == number
+        ]
+
+    def is_scalar(self, entry: Entry) -> bool:
+        """Whether a 0-d result is better a NumPy scalar."""
+        if entry.kind == "reduce":
+            return "where" not in entry.kwargs
+        if entry.kind == "call":
+            return len(entry.outs) == 1
+        if entry.kind != "ufunc" or entry.kwargs:
+            return False
+        small = all(isinstance(a, Ref) and a.array.ndim == 0 for a in entry.args)
+        if entry.fn in PRODUCTS:
+            return True
+        return small and (entry.fn in OPERATORS or entry.fn in SCALAR_FUNCTIONS)
+
+    def presets(self) -> None:
+        """Find zeros of which the same region is overwritten each time: they stay zeros."""
+        gone = set()
+        for number in self.storages:
+            writers = self.uses.writers[number]
+            first = self.entries[writers[0]]
+            if number in self.own or len(writers) < 2 or first.fn is not np.copyto:
+                continue
+            rest = [self.entries[w] for w in writers[1:]]
+            value = first.args[1]
+            constant = not isinstance(value, Ref) or value.storage.kind == CONSTANT
+            early = any(r < writers[-1] and r not in writers for r in self.uses.readers[number])
+            if constant and not first.kwargs and not early and all(map(overwrites, rest)):
+                self.preset[number] = first.args[1]
+                gone.add(writers[0])
+        if gone:
+            self.entries = [e for n, e in enumerate(self.entries) if n not in gone]
+            self.uses = Uses(self.entries)
+
+    def place(self) -> None:
+        """Give every other temporary a place; those that are not needed any more make room."""
+        taken: list[tuple[int, int, int]] = []  # start, stop, last use
+        placed: set[int] = set()
+        for number in self.preset:  # written before the first call
+            placed.add(number)
+            size = aligned(self.storages[number].base.nbytes)
+            self.offsets[number] = self.size
+            taken.append((self.size, self.size + size, len(self.entries)))
+            self.size += size
+        for position, entry in enumerate(self.entries):
+            for out in entry.outs:
+                number = out.storage.number
+                if out.storage.kind != TEMPORARY or number in placed | self.scalars | self.rebound:
+                    continue
+                placed.add(number)
+                if number in self.own:
+                    continue
+                size = aligned(out.storage.base.nbytes)
+                last = self.last_use(number)
+                start = self.in_place(entry, out, position)
+                if start is None:
+                    taken = [t for t in taken if t[2] >= position]
+                    start = gap(taken, size)
+                self.offsets[number] = start
+                taken.append((start, start + size, last))
+                self.size = max(self.size, start + size)
+
+    def last_use(self, number: int) -> int:
+        """The last entry for which a storage must keep its values."""
+        if number in self.kept or number in self.preset:
+            return len(self.entries)
+        return max(self.uses.last_read(self.storages[number]), self.uses.writers[number][-1])
+
+    def in_place(self, entry: Entry, out: Ref, position: int) -> int | None:
+        """Where an operand lies that is read for the last time and can be overwritten."""
+        if entry.kind != "ufunc" or not entry.fresh or entry.fn in PRODUCTS:
+            return None
+        for ref in refs_in(entry.args):
+            number = ref.storage.number
+            if (
+                number in self.offsets
+                and self.last_use(number) == position
+                and ref.storage.base.nbytes == out.storage.base.nbytes
+                and ref.array.shape == out.array.shape
+                and ref.array.strides == out.array.strides
+                and ref.array.dtype == out.array.dtype
+                and ref.whole
+                and sum(r.storage.number == number for r in refs_in(entry.args)) == 1
+            ):
+                return self.offsets[number]
+        return None
+
+    def memory(self) -> tuple[Array, Callable[[Ref], Array]]:
+        """New common memory, and what gives the arrays in it."""
+        block = block_of(self.size)
+
+        def array_of(ref: Ref) -> Array:
+            if ref.storage.number not in self.offsets:  # never written to: as it is
+                return ref.array
+            at = self.offsets[ref.storage.number] + ref.offset
+            a = ref.array
+            return np.ndarray(a.shape, a.dtype, block, at, a.strides)
+
+        return block, array_of
+
+
+def overwrites(entry: Entry) -> bool:
+    """Whether an entry writes to a region that does not depend on values, and reads none of it."""
+    if entry.kind == "effect" and getattr(entry.fn, "__name__", "") == "setitem":
+        target, index, value = entry.args
+        if any(ref.storage is target.storage for ref in refs_in((value,))):
+            return False
+        return not list(refs_in(index if isinstance(index, tuple) else (index,)))
+    return False
+
+
+def gap(taken: list[tuple[int, int, int]], size: int) -> int:
+    """The first place with room."""
+    at = 0
+    for start, stop, _ in sorted(taken):
+        if start - at >= size:
+            return at
+        at = max(at, stop)
+    return at
+
+
+# Making a tape shorter: constants, repeated work, copies of what stays, and dead work.
+#
+# Every pass keeps the order of the entries that remain, and each of those computes the very bits it
+# computed before.
+
+
+# For these, `x op 1` (or 0) is `x`, bit for bit. Adding 0 is not: -0.0 + 0.0 is 0.0.
+NEUTRAL: dict[Any, float] = {
+    (np.multiply, 0): 1,
+    (np.multiply, 1): 1,
+    (np.true_divide, 1): 1,
+    (np.subtract, 1): 0,
+}
+COPIES = (np.positive,)
+COPY_CALLS = (np.ndarray.copy, np.array, np.ndarray.__getitem__)
+
+
+def simplify(tape: Tape, escaping: list[Ref]) -> None:
+    """Apply all passes.
+
+    Args:
+        escaping: what is seen after the step; slots and what lies outside are always.
+    """
+    kept = {ref.storage.number for ref in escaping}
+    share_numbers(tape)
+    fold_constants(tape, kept)
+    kept = split_writes(tape, escaping)
+    for _ in range(2):  # what is the same is found once its operands are
+        drop_repetitions(tape, kept)
+        drop_copies(tape, kept)
+    compute_in_copies(tape, kept)
+    shrink_constants(tape)
+    drop_dead(tape, kept)
+
+
+def share_numbers(tape: Tape) -> None:
+    """One array for all numbers of one expression."""
+    known: dict[Any, Ref] = {}
+    gone: set[int] = set()
+    for position, entry in enumerate(tape.entries):
+        if entry.kind == "number":
+            (out,) = entry.outs
+            key = (name_of(entry.args[0]), out.array.dtype)
+            if key in known:
+                substitute(tape.entries[position:], out, known[key])
+                gone.add(position)
+            else:
+                known[key] = out
+    tape.entries = [e for n, e in enumerate(tape.entries) if n not in gone]
+
+
+def name_of(expression: Any) -> Any:
+    """Equal for expressions that say the same."""
+    if isinstance(expression, Leaf):
+        return (id(expression) if expression.late else id(expression.container), expression.key)
+    if isinstance(expression, tuple):
+        return tuple(name_of(part) for part in expression)
+    return (type(expression), expression)
+
+
+def compute_in_copies(tape: Tape, kept: set[int]) -> None:
+    """What is only computed to be copied is computed where the copy lies."""
+    for position in range(len(tape.entries) - 1, -1, -1):
+        entry = tape.entries[position]
+        if entry.kind not in ("call", "ufunc") or not entry.fresh or len(entry.outs) != 1:
+            continue
+        source = source_of(entry)
+        (out,) = entry.outs
+        if source is None or source.storage.kind != TEMPORARY or not alike(out, source):
+            continue
+        uses = Uses(tape.entries)
+        number = source.storage.number
+        if (
+            number in kept
+            or not covers(source)
+            or not covers(out)
+            or uses.writers[out.storage.number] != [position]
+            or not uses.writers[number]
+            or any(writer >= position for writer in uses.writers[number])
+            or tape.entries[uses.writers[number][0]].kind == "number"
+            or not (owned(source) and owned(out))
+        ):
+            continue
+        for other in tape.entries:
+            if other is not entry:
+                other.outs = tuple(
+                    [moved(r, source, out) if r.storage.number == number else r for r in other.outs]
+                )
+        del tape.entries[position]
+        substitute(tape.entries, source, out)
+
+
+def fold_constants(tape: Tape, kept: set[int]) -> None:
+    """What is computed from constants alone is a constant, with the value it had in the trace."""
+    uses = Uses(tape.entries)
+    dropped: set[int] = set()
+    for position, entry in enumerate(tape.entries):
+        outs = {out.storage for out in entry.outs}
+        if entry.kind in ("number", "draw") or any(out.kind != TEMPORARY for out in outs):
+            continue
+        for storage in outs:
+            writers = uses.writers[storage.number]
+            if storage.number in kept or writers[-1] != position or len(outs) > 1:
+                continue
+            inputs = [
+                ref.storage
+                for writer in writers
+                for ref in tape.entries[writer].inputs()
+                if ref.storage is not storage
+            ]
+            late = all(reader > position or reader in writers
+                       for reader in uses.readers[storage.number])  # fmt: skip
+            plain = all(tape.entries[w].kind not in ("number", "draw") for w in writers)
+            if late and plain and all(source.kind == CONSTANT for source in inputs):
+                storage.kind = CONSTANT
+                dropped.update(writers)
+    tape.entries = [e for n, e in enumerate(tape.entries) if n not in dropped]
+
+
+def replaceable(out: Ref, entry: Entry, position: int, uses: Uses, kept: set[int]) -> bool:
+    """Whether ``entry`` alone defines a temporary that nobody sees later."""
+    return (
+        entry.fresh
+        and len(entry.outs) == 1
+        and out.storage.kind == TEMPORARY
+        and out.storage.number not in kept
+        and uses.writers[out.storage.number] == [position]
+        and out.whole
+    )
+
+
+def drop_repetitions(tape: Tape, kept: set[int]) -> None:
+    """Compute the same from the same once."""
+    uses = Uses(tape.entries)
+    known: dict[Any, tuple[int, Ref]] = {}
+    versions: defaultdict[int, int] = defaultdict(int)
+    gone: set[int] = set()
+    for position, entry in enumerate(tape.entries):
+        if entry.kind in ("ufunc", "reduce", "call") and not entry.opaque and len(entry.outs) == 1:
+            (out,) = entry.outs
+            key = key_of(entry, versions)
+            earlier = known.get(key) if key is not None else None
+            if earlier is None:
+                if entry.fresh and key is not None:
+                    known[key] = (position, out)
+            elif replaceable(out, entry, position, uses, kept) and owned(earlier[1]):
+                start, same = earlier
+                last = uses.last_read(out.storage)
+                if alike(out, same) and not uses.written_in(same.storage, start, last + 1):
+                    substitute(tape.entries[position:], out, same)
+                    uses.readers[same.storage.number].append(max(last, position))
+                    uses.readers[same.storage.number].sort()
+                    gone.add(position)
+        for out in entry.outs:
+            versions[out.storage.number] += 1
+    tape.entries = [e for n, e in enumerate(tape.entries) if n not in gone]
+
+
+def key_of(entry: Entry, versions: dict[int, int]) -> Any:
+    """Equal for entries that compute the same; None if that cannot be told."""
+
+    def name(ref: Ref) -> Any:
+        if ref.storage.kind == CONSTANT and ref.array.size <= 16:
+            return (ref.array.tobytes(), ref.array.shape, ref.array.strides, ref.array.dtype.str)
+        return (*ref.key, versions[ref.storage.number])
+
+    args, kwargs = replaced(list(entry.args), name), replaced(entry.kwargs, name)
+    key = (entry.kind, entry.name, id(entry.fn), repr(args), repr(sorted(kwargs.items())))
+    return None if "object at 0x" in key[3] + key[4] else key
+
+
+def drop_copies(tape: Tape, kept: set[int]) -> None:
+    """Read the original in place of a copy, as long as neither changes."""
+    uses = Uses(tape.entries)
+    gone: set[int] = set()
+    for position, entry in enumerate(tape.entries):
+        source = source_of(entry)
+        if source is None or not owned(source):
+            continue
+        (out,) = entry.outs
+        if not replaceable(out, entry, position, uses, kept) or not alike(out, source):
+            continue
+        last = uses.last_read(out.storage)
+        if not uses.written_in(source.storage, position, last + 1):
+            substitute(tape.entries[position:], out, source)
+            uses.readers[source.storage.number].append(max(last, position))
+            uses.readers[source.storage.number].sort()
+            gone.add(position)
+    tape.entries = [e for n, e in enumerate(tape.entries) if n not in gone]
+
+
+def source_of(entry: Entry) -> Ref | None:
+    """What an entry copies, bit for bit."""
+    if not entry.fresh or len(entry.outs) != 1:
+        return None
+    if entry.kind == "ufunc" and not entry.kwargs:
+        if entry.fn in COPIES:
+            return entry.args[0] if isinstance(entry.args[0], Ref) else None
+        for position, part in enumerate(entry.args[:2]):
+            neutral = NEUTRAL.get((entry.fn, position))
+            if neutral is not None and is_all(part, neutral) and len(entry.args) == 2:
+                other = entry.args[1 - position]
+                return other if isinstance(other, Ref) else None
+    if entry.kind == "call" and entry.fn in COPY_CALLS and isinstance(entry.args[0], Ref):
+        source = entry.args[0]
+        if entry.fn is np.ndarray.__getitem__:
+            return element_of(source, entry.args[1])
+        return source
+    return None
+
+
+def element_of(source: Ref, index: Any) -> Ref | None:
+    """One element of an array as a 0-d view."""
+    items = index if isinstance(index, tuple) else (index,)
+    if not all(type(item) is int for item in items):
+        return None
+    return Ref(source.storage, source.array[(*items, ...)])
+
+
+def is_all(part: Any, value: float) -> bool:
+    """Whether an operand is a constant of equal elements of this value, no negative zero."""
+    if isinstance(part, Ref):
+        if part.storage.kind != CONSTANT or not part.array.size:
+            return False
+        array = part.array
+        return bool((array == value).all() and not np.signbit(array).any())
+    return type(part) in (int, float) and part == value
+
+
+def shrink_constants(tape: Tape) -> None:
+    """A constant of equal elements becomes one element, where others give the shape."""
+    for entry in tape.entries:
+        if entry.kind != "ufunc" or entry.kwargs or len(entry.args) < 2 or entry.fn in PRODUCTS:
+            continue
+        refs = [part for part in entry.args if isinstance(part, Ref)]
+        shape = entry.outs[0].array.shape
+        full = [ref for ref in refs if ref.array.shape == shape and ref.storage.kind != CONSTANT]
+        if not full or len(refs) != len(entry.args) or not shape:
+            continue
+        entry.args = tuple([one_of(ref, tape) if ref not in full else ref for ref in refs])
+
+
+def one_of(ref: Ref, tape: Tape) -> Ref:
+    """The element of a constant whose elements are all the same; else the constant itself."""
+    array = ref.array
+    if ref.storage.kind != CONSTANT or array.ndim == 0 or array.size == 0:
+        return ref
+    first = array[(0,) * array.ndim]
+    if (
+        array.size * array.itemsize < 1 << 26
+        and np.all(array == first)
+        and (array.dtype.kind != "f" or np.signbit(array).all() == np.signbit(array).any())
+    ):
+        one = np.array(first)
+        return Ref(tape.add_storage(one, CONSTANT), one)
+    return ref
+
+
+def drop_dead(tape: Tape, kept: set[int]) -> None:
+    """Drop what nobody reads; what may raise or draws numbers stays."""
+    needed = set(kept)
+    alive: list[Entry] = []
+    for entry in reversed(tape.entries):
+        outs = [out.storage for out in entry.outs]
+        live = entry.opaque or entry.kind == "draw"
+        if live or any(out.kind != TEMPORARY or out.number in needed for out in outs):
+            alive.append(entry)
+            if entry.fresh:
+                needed -= {out.number for out in outs} - kept
+            needed |= {ref.storage.number for ref in entry.reads()}
+            if not entry.fresh:
+                needed |= {out.number for out in outs}
+    tape.entries = alive[::-1]

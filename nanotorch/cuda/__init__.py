@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 from typing import NoReturn as _NoReturn
 
-from nanotorch._core.device import absent as _absent
+from nanotorch._core.dtypes import absent as _absent
 from nanotorch.names.lookup import on_demand as _on_demand
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are

@@ -2,8 +2,8 @@
 
 from nanotorch import amp
 from nanotorch._core import dtypes
+from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.warned import warn
 from nanotorch.names.lookup import stand_in
 
 stand_in("nanotorch.cuda.amp.autocast_mode", {"nanotorch.cuda.amp": "autocast"})

@@ -6,19 +6,19 @@ require grad.
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from nanotorch.func.batching import vmap as vmap
 from nanotorch.func.gradients import grad as grad
 from nanotorch.func.gradients import grad_and_value as grad_and_value
+from nanotorch.func.gradients import hessian as hessian
+from nanotorch.func.gradients import jacfwd as jacfwd
+from nanotorch.func.gradients import jacrev as jacrev
 from nanotorch.func.gradients import jvp as jvp
 from nanotorch.func.gradients import vjp as vjp
-from nanotorch.func.jacobians import hessian as hessian
-from nanotorch.func.jacobians import jacfwd as jacfwd
-from nanotorch.func.jacobians import jacrev as jacrev
 from nanotorch.func.modules import functional_call as functional_call
 from nanotorch.func.modules import (
     replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_,
 )
 from nanotorch.func.modules import stack_module_state as stack_module_state
+from nanotorch.func.vmap import vmap as vmap
 from nanotorch.names.lookup import on_demand as _on_demand
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are

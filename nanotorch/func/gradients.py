@@ -1,24 +1,194 @@
-"""Gradients of functions, and products of their Jacobians with vectors."""
+"""Gradients, Jacobians and Hessians of functions, at levels that nest."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from nanotorch import ops
-from nanotorch._core.grad_mode import enable_grad, is_grad_enabled
+from nanotorch._core.batched import above, active, beneath
+from nanotorch._core.grad_mode import enable_grad, is_grad_enabled, mode
+from nanotorch._core.graph import CUT_OFF, AccumulateGrad
 from nanotorch._core.tensor import Tensor
-from nanotorch.func.arguments import (
+from nanotorch.autograd.backward import grad as gradients
+from nanotorch.func.vmap import (
     Numbers,
+    Spec,
     chosen,
+    flatten,
+    mapped,
     need_floats,
     need_output,
     need_smooth,
     need_tensors,
     replaced,
+    unflatten,
+    vmap,
     with_aux,
 )
-from nanotorch.func.levels import Level
-from nanotorch.func.tree import Spec, flatten, unflatten
+from nanotorch.ops.generator import default_generator
+from nanotorch.ops.random import ERROR
+
+# A function differentiated on its own: fresh inputs on entry, results that show outside what is
+# outside.
+#
+# Every transform runs its function on inputs of its own: leaves, or, where the caller records
+# operations on its inputs, copies in the graph that lead to the caller's. So transforms nest, and
+# nest in `backward`. What comes out is cut from the leaves, unless it leads to something else.
+
+
+def is_float(value: Any) -> bool:
+    """Whether it is a tensor that can have a gradient."""
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+class Level:
+    """One use of a transform.
+
+    Attributes:
+        inputs: the tensors to differentiate by.
+        batches: those of which they are samples. Each sample has its own, even of what is the same
+            for all, and gets its own gradient.
+        recorded: whether the caller sees further than to these, so that results keep their graph.
+    """
+
+    def __init__(self) -> None:
+        self.inputs: list[Tensor] = []
+        self.batches = tuple(active.batches)
+        self.recorded = False
+        self._leaves: list[Tensor] = []
+        self._outside = bool(mode.enabled)
+
+    def entered(self, tree: Any) -> Any:
+        """The tree with an input of this level's in place of each tensor.
+
+        Raises:
+            ValueError: for another leaf.
+            RuntimeError: for a tensor of integers.
+        """
+        return mapped(self._enter, tree)
+
+    def _enter(self, value: Any) -> Tensor:
+        if not isinstance(value, Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+        whole = beneath(value, self.batches)
+        with enable_grad():
+            if self._outside and whole.requires_grad:
+                entered = whole.view_as(whole)
+            else:
+                entered = whole.detach()._set_requires_grad()
+        self._leaves.append(entered)
+        self.inputs.append(above(entered, self.batches))
+        return self.inputs[-1]
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """A block in which the function runs, which may not differentiate in other ways."""
+        mode.transforms += 1
+        try:
+            with enable_grad():
+                yield
+        finally:
+            mode.transforms -= 1
+
+    def leaf(self, value: Tensor) -> Tensor:
+        """A leaf of the values, one for each sample."""
+        return above(beneath(value, self.batches).detach()._set_requires_grad(), self.batches)
+
+    def watch(self, outputs: Iterable[Any]) -> None:
+        """See whether the outputs lead to anything but this level's own leaves."""
+        wholes = [beneath(t, self.batches) for t in outputs if isinstance(t, Tensor)]
+        self.recorded = self._outside and leads_beyond(wholes, self._leaves)
+
+    def reached_by(self, outputs: Iterable[Tensor]) -> list[bool]:
+        """Of each output whether it depends on any input of this level."""
+        wholes = [beneath(o, self.batches) for o in outputs]
+        return [
+            whole.requires_grad
+            and any(
+                g is not None
+                for g in gradients(whole.sum(), self._leaves, retain_graph=True, allow_unused=True)
+            )
+            for whole in wholes
+        ]
+
+    def left(self, tree: Any) -> Any:
+        """The tree as the caller sees it."""
+        if self.recorded:
+            return tree
+        return mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
+
+    def pulled_back(self, outputs: Sequence[Tensor], weights: Sequence[Any]) -> list[Tensor]:
+        """The gradient by each input of the outputs, weighted; zero where there is none."""
+        recorded = self.recorded or (
+            self._outside and any(isinstance(w, Tensor) and w.requires_grad for w in weights)
+        )
+        return self.gradients(outputs, self.inputs, weights, recorded)
+
+    def gradients(
+        self,
+        outputs: Sequence[Tensor],
+        inputs: Sequence[Tensor],
+        weights: Sequence[Any],
+        recorded: bool,
+    ) -> list[Tensor]:
+        """The gradients of the outputs, weighted, by inputs of this level, for each sample."""
+        if not self.batches:
+            return pulled_back(outputs, inputs, weights, recorded)
+        weights = [
+            ops.ones_like(o) if w is None else w for o, w in zip(outputs, weights, strict=True)
+        ]
+        wholes = [[beneath(t, self.batches) for t in ts] for ts in (outputs, inputs, weights)]
+        found = pulled_back(wholes[0], wholes[1], wholes[2], recorded)
+        return [above(g, self.batches) for g in found]
+
+
+def leads_beyond(outputs: Iterable[Any], own: Iterable[Tensor]) -> bool:
+    """Whether a gradient of the outputs would arrive at any leaf but these."""
+    leaves = {id(t) for t in own}
+    todo = []
+    for output in outputs:
+        if isinstance(output, Tensor) and output.requires_grad:
+            if output.grad_fn is None and id(output) not in leaves:
+                return True
+            todo.append(output.grad_fn)
+    seen = set()
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, AccumulateGrad):
+            if id(node.variable) not in leaves:
+                return True
+            continue
+        if any(edge is CUT_OFF for edge in node.next_functions):  # what requires grad all the same
+            return True
+        todo += [following for following, _ in node.next_functions]
+    return False
+
+
+def pulled_back(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any], recorded: bool
+) -> list[Tensor]:
+    """The gradient of the weighted outputs by each input, with zeros; the graph is kept."""
+    pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
+    if not pairs:
+        return [ops.zeros_like(t) for t in inputs]
+    with enable_grad():
+        found = gradients(
+            [o for o, _ in pairs],
+            list(inputs),
+            [w for _, w in pairs],
+            retain_graph=True,
+            create_graph=recorded,
+            allow_unused=True,
+        )
+    return [ops.zeros_like(t) if g is None else g for g, t in zip(found, inputs, strict=True)]
+
+
+# Gradients of functions, and products of their Jacobians with vectors.
+
 
 VJP, JVP = "vjp(f, *primals)", "jvp(f, primals, tangents)"
 
@@ -239,3 +409,200 @@ def jvp(
         )
     product = unflatten(linear(directions), spec)
     return (output, product, aux) if has_aux else (output, product)
+
+
+# Whole matrices of derivatives: row by row, column by column, and of second order.
+
+
+def jacrev(
+    func: Callable[..., Any],
+    argnums: Numbers = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of ``func``, computed by a backward pass for all rows.
+
+    Args:
+        func: takes and returns nested tensors.
+        argnums: the position of the argument to differentiate by, or a tuple of positions.
+        has_aux: ``func`` returns a tuple of the tensors and anything else, which is handed on.
+        chunk_size: how many rows to compute at once. Default: all.
+
+    Returns:
+        A function of the same arguments. In the place of each output of ``func`` it gives, nested
+        as the argument, the derivatives by each input, of the output's shape + the input's; with
+        ``has_aux`` in a tuple with what ``func`` returns besides.
+
+    Raises:
+        RuntimeError: for other results of ``func``, or arguments that there are not.
+        ValueError: for a chunk size below 1.
+    """
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        level, outputs, specs, aux = run(func, args, kwargs, argnums, has_aux, VJP)
+        need_floats(outputs)
+        blocks = []
+        for output in outputs:
+            shapes = [(*output.shape, *input.shape) for input in level.inputs]
+
+            def pull(unit: Tensor, output: Tensor = output) -> list[Tensor]:
+                return level.pulled_back([output], [unit])
+
+            rows = for_units(pull, output, 0, chunk_size, "error")
+            blocks.append([row.reshape(shape) for row, shape in zip(rows, shapes, strict=True)])
+        return assembled(level, blocks, specs, has_aux, aux)
+
+    return wrapper
+
+
+def jacfwd(
+    func: Callable[..., Any],
+    argnums: Numbers = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of ``func``, computed forwards for all columns at once.
+
+    Where there are fewer inputs than outputs it is faster than `jacrev`.
+
+    Args:
+        randomness: "error" for a function that draws no random numbers. Default. "same" draws them
+            once, for all columns, "different" for each column.
+        func, argnums, has_aux: see `jacrev`.
+
+    Raises:
+        RuntimeError: see `jacrev`; for random numbers where they are an error.
+        ValueError: for arguments that are no floating-point numbers.
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        need_smooth(flatten(chosen(args, argnums))[0])
+        if randomness == "different":
+            return drawn_apart(func, args, kwargs, argnums, has_aux)
+        before = default_generator._mark()
+        level, outputs, specs, aux = run(func, args, kwargs, argnums, has_aux, JVP)
+        if randomness == "error" and default_generator._mark() != before:
+            raise RuntimeError(ERROR)
+        linear, zeros = Linear(level, outputs), [ops.zeros_like(t) for t in level.inputs]
+        blocks: list[list[Tensor]] = [[] for _ in outputs]
+        for n, input in enumerate(level.inputs):
+
+            def push(unit: Tensor, n: int = n) -> list[Tensor]:
+                return linear([*zeros[:n], unit, *zeros[n + 1 :]])
+
+            columns = for_units(push, input, -1, None, randomness)
+            for k, output in enumerate(outputs):
+                blocks[k].append(columns[k].reshape(*output.shape, *input.shape))
+        return assembled(level, blocks, specs, has_aux, aux)
+
+    return wrapper
+
+
+def drawn_apart(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: Numbers,
+    has_aux: bool,
+) -> Any:
+    """The Jacobian of a function that is run for every column, with random numbers of its own."""
+    inputs, inner = flatten(chosen(args, argnums))
+    sizes = [t.numel() for t in inputs]
+
+    def column(*units: Tensor) -> Any:
+        def of_chosen(given: Any) -> Any:
+            return func(*replaced(args, argnums, given), **kwargs)
+
+        tangents = (unflatten(list(units), inner),)
+        _, *rest = jvp(of_chosen, (chosen(args, argnums),), tangents, has_aux=has_aux)
+        return tuple(rest)
+
+    parts = [
+        unit.reshape(-1, *t.shape).to(t.dtype)
+        for unit, t in zip(ops.eye(sum(sizes)).split(sizes, 1), inputs, strict=True)
+    ]
+    columns, *aux = vmap(column, 0, (-1, 0)[: 1 + has_aux], "different")(*parts)
+    outputs, outer = flatten(columns)
+    blocks = [
+        [
+            part.reshape(*part.shape[:-1], *t.shape)
+            for part, t in zip(output.split(sizes, -1), inputs, strict=True)
+        ]
+        for output in outputs
+    ]
+    jacobian = unflatten([unflatten(row, inner) for row in blocks], outer)
+    if not has_aux:
+        return jacobian
+    first, spec = flatten(aux[0])
+    return jacobian, unflatten([t[0] for t in first], spec)
+
+
+def hessian(func: Callable[..., Any], argnums: Numbers = 0) -> Callable[..., Any]:
+    """A function that gives the second derivatives of ``func``: ``jacfwd(jacrev(func))``.
+
+    Args:
+        func, argnums: see `jacrev`.
+
+    Raises:
+        RuntimeError: see `jacrev`.
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def run(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: Numbers,
+    has_aux: bool,
+    name: str,
+) -> tuple[Level, list[Tensor], tuple[Spec, Spec], Any]:
+    """A function in a level of its own: its outputs, how they and the inputs are nested."""
+    level = Level()
+    entered = level.entered(chosen(args, argnums))
+    with level.running():
+        result = func(*replaced(args, argnums, entered), **kwargs)
+        output, aux = with_aux(result, has_aux, name)
+    outputs, spec = flatten(output)
+    need_output(output, outputs, name)
+    level.watch(outputs)
+    return level, outputs, (spec, flatten(entered)[1]), aux
+
+
+def for_units(
+    function: Callable[[Tensor], list[Tensor]],
+    tensor: Tensor,
+    dim: int,
+    chunk_size: int | None,
+    randomness: str,
+) -> list[Tensor]:
+    """What a function gives for each tensor of this shape with one 1 and zeros, stacked.
+
+    Args:
+        tensor: whose shape is meant.
+        dim: along which to stack.
+    """
+    count = tensor.numel()
+    if count <= 1:
+        one = ops.ones(tuple(tensor.shape), dtype=tensor.dtype)
+        return [result.unsqueeze(dim).narrow(dim, 0, count) for result in function(one)]
+    units = ops.eye(count, dtype=tensor.dtype).view(count, *tensor.shape)
+    mapped = vmap(function, 0, dim, randomness, chunk_size=chunk_size)
+    found: list[Tensor] = mapped(units)
+    return found
+
+
+def assembled(
+    level: Level, blocks: list[list[Tensor]], specs: tuple[Spec, Spec], has_aux: bool, aux: Any
+) -> Any:
+    """The Jacobians as the caller gets them, from a list by outputs of lists by inputs."""
+    outer, inner = specs
+    jacobian = level.left(unflatten([unflatten(row, inner) for row in blocks], outer))
+    return (jacobian, level.left(aux)) if has_aux else jacobian

@@ -6,8 +6,8 @@ from typing import Any
 
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor
-from nanotorch.nn.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from nanotorch.nn.module import Module
+from nanotorch.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d
 
 Tensors = dict[str, Tensor]
 

@@ -5,7 +5,7 @@ from typing import Any
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
-from nanotorch.nn.functional.heads import multi_head_attention_forward, need
+from nanotorch.nn.functional.attention import multi_head_attention_forward, need
 from nanotorch.nn.linear import Linear
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter

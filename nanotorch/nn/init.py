@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn
 from nanotorch.ops.generator import Generator, stream
 
 GAINS: dict[str, float] = {

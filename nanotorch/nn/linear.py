@@ -1,15 +1,26 @@
-"""Linear layers."""
+"""Linear layers, dropout, and tables of vectors."""
 
 import math
-from typing import Any
+from typing import Any, Self
 
 from nanotorch import ops
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
+from nanotorch.nn.functional.activation import (
+    check_probability,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+)
+from nanotorch.nn.functional.linear import DENSE, embedding, embedding_bag
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.affine import linear
+from nanotorch.ops.matrix import linear
+
+# Linear layers.
 
 
 class Identity(Module):
@@ -84,3 +95,328 @@ class Linear(Module):
             f"in_features={self.in_features}, out_features={self.out_features}, "
             f"bias={self.bias is not None}"
         )
+
+
+# Dropout.
+
+
+class _DropoutNd(Module):
+    """Keeps its arguments and shows them.
+
+    Args:
+        p: in [0, 1]. Default: 0.5.
+        inplace: change the input itself. Default: False.
+
+    Raises:
+        ValueError: for a ``p`` out of range.
+    """
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        check_probability(p)
+        self.p, self.inplace = p, inplace
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_DropoutNd):
+    """In training, sets each element to zero with probability ``p`` and scales the others.
+
+    The factor ``1 / (1 - p)`` keeps the mean. In evaluation the input passes unchanged.
+
+    Args:
+        p: in [0, 1]. Default: 0.5.
+        inplace: change the input itself. Default: False.
+
+    Raises:
+        ValueError: for a ``p`` out of range.
+
+    Reference:
+        Hinton et al., Improving neural networks by preventing co-adaptation of feature detectors,
+        2012.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, thinned out in training."""
+        return dropout(input, self.p, self.training, self.inplace)
+
+
+class Dropout1d(_DropoutNd):
+    """`Dropout` of whole channels.
+
+    Shape:
+        Input and output (N, C, L) or (C, L).
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, with fewer channels in training."""
+        return dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_DropoutNd):
+    """`Dropout` of whole channels of pictures.
+
+    Shape:
+        Input and output (N, C, H, W) or (N, C, L).
+
+    Reference:
+        Tompson et al., Efficient Object Localization Using Convolutional Networks, CVPR 2015.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, with fewer channels in training."""
+        return dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_DropoutNd):
+    """`Dropout` of whole channels of volumes.
+
+    Shape:
+        Input and output (N, C, D, H, W) or (C, D, H, W).
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, with fewer channels in training."""
+        return dropout3d(input, self.p, self.training, self.inplace)
+
+
+# Tables of vectors: `Embedding` and `EmbeddingBag`.
+
+
+class _Table(Module):
+    """What both share: the table and its options."""
+
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+    max_norm: float | None
+    norm_type: float
+    scale_grad_by_freq: bool
+    sparse: bool
+    weight: Tensor
+
+    def _set_up(self, weight: Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
+        """Make the table, or take the one that is given."""
+        if self.sparse:
+            raise NotImplementedError(DENSE)
+        shape = (self.num_embeddings, self.embedding_dim)
+        if weight is None:
+            table = ops.empty(shape, dtype=dtype, device=device)
+            self.weight = Parameter(table, requires_grad=not freeze)
+            self.reset_parameters()
+        elif tuple(weight.shape) != shape:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        else:
+            self.weight = Parameter(weight, requires_grad=not freeze)
+
+    def _padding(self, padding_idx: int | None, name: str) -> int | None:
+        """The row that is padding, counted from the front."""
+        count = self.num_embeddings
+        if padding_idx is not None and not -count <= padding_idx < count:
+            raise AssertionError(f"{name} must be within num_embeddings")
+        return padding_idx if padding_idx is None or padding_idx >= 0 else count + padding_idx
+
+    def reset_parameters(self) -> None:
+        """Draw the table from the standard normal distribution; the padding is zeros."""
+        init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self) -> None:
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+
+def table(embeddings: Tensor) -> tuple[int, int]:
+    """The sizes of a table that is given."""
+    if embeddings.dim() != 2:
+        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+    rows, columns = embeddings.shape
+    return rows, columns
+
+
+class Embedding(_Table):
+    """A vector for each of ``num_embeddings`` indices.
+
+    Args:
+        num_embeddings: K.
+        embedding_dim: D.
+        padding_idx: a row that is zeros at first and gets no gradient; may be negative.
+        max_norm: rows that are used and whose norm is greater are scaled down to it.
+        norm_type: which norm. Default: 2.
+        scale_grad_by_freq: divide a row's gradient by how often it is used. Default: False.
+        sparse: must be False.
+        device: accepted for PyTorch's sake.
+        dtype: of the table. Default: the default dtype.
+
+    Shape:
+        Input (*), of int64 or int32; output (*, D).
+
+    Attributes:
+        weight: (K, D), drawn from the standard normal distribution.
+
+    Raises:
+        AssertionError: for a ``padding_idx`` out of range.
+        NotImplementedError: with ``sparse``.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = self._padding(padding_idx, "Padding_idx")
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self._set_up(_weight, _freeze, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The vectors at the indices."""
+        return embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
+            self.scale_grad_by_freq, self.sparse,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        told = f"{self.num_embeddings}, {self.embedding_dim}"
+        if self.padding_idx is not None:
+            told += f", padding_idx={self.padding_idx}"
+        return told + norms(self)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Self:
+        """A layer with a given table (K, D).
+
+        Args:
+            freeze: the table does not learn. Default: True.
+
+        Raises:
+            AssertionError: for anything but a matrix.
+        """
+        rows, columns = table(embeddings)
+        return cls(
+            rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
+            embeddings, freeze,
+        )  # fmt: skip
+
+
+class EmbeddingBag(_Table):
+    """Sums, means or maxima of the vectors of bags of indices.
+
+    Args:
+        num_embeddings: K.
+        embedding_dim: D.
+        max_norm, norm_type, scale_grad_by_freq, sparse, device, dtype: see `Embedding`.
+        mode: "sum", "mean" or "max". Default: "mean".
+        include_last_offset: ``offsets`` ends with the length of the input. Default: False.
+        padding_idx: a row that does not count.
+
+    Shape:
+        Input (B, N), or a vector with offsets (B,); output (B, D).
+
+    Attributes:
+        weight: (K, D), drawn from the standard normal distribution.
+
+    Raises:
+        AssertionError: for a ``padding_idx`` out of range.
+        NotImplementedError: with ``sparse``.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.padding_idx = self._padding(padding_idx, "padding_idx")
+        self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
+        self._set_up(_weight, False, device, dtype)
+
+    def forward(
+        self,
+        input: Tensor,
+        offsets: Tensor | None = None,
+        per_sample_weights: Tensor | None = None,
+    ) -> Tensor:
+        """One vector for each bag; see `nn.functional.embedding_bag`."""
+        return embedding_bag(
+            input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
+            self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        told = f"{self.num_embeddings}, {self.embedding_dim}{norms(self)}, mode={self.mode!r}"
+        return told if self.padding_idx is None else f"{told}, padding_idx={self.padding_idx}"
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> Self:
+        """A layer with a given table (K, D).
+
+        Args:
+            freeze: the table does not learn. Default: True.
+
+        Raises:
+            AssertionError: for anything but a matrix.
+        """
+        rows, columns = table(embeddings)
+        bag = cls(
+            rows, columns, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,
+            include_last_offset, padding_idx,
+        )  # fmt: skip
+        bag.weight.requires_grad = not freeze
+        return bag
+
+
+def norms(layer: _Table) -> str:
+    """How the options print that are not the usual ones."""
+    told = "" if layer.max_norm is None else f", max_norm={layer.max_norm}"
+    if layer.norm_type != 2:
+        told += f", norm_type={layer.norm_type}"
+    if layer.scale_grad_by_freq is not False:
+        told += f", scale_grad_by_freq={layer.scale_grad_by_freq}"
+    return told

@@ -1,16 +1,22 @@
-"""Losses as modules; see the functions in `nn.functional` for what they compute.
+"""Losses as modules; see the functions in `nn.functional` for what they compute."""
 
-``reduction`` is "mean" (the default), "sum" or "none"; ``size_average`` and ``reduce`` are
-PyTorch's former way to say that.
-"""
-
+from collections.abc import Callable
 from typing import Any
 
+from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn
-from nanotorch.nn.functional import classes, loss
-from nanotorch.nn.functional.reduction import former_reduction
+from nanotorch.nn.functional import loss, margin_loss
+from nanotorch.nn.functional import loss as classes
+from nanotorch.nn.functional import loss as likelihood
+from nanotorch.nn.functional import margin_loss as margins
+from nanotorch.nn.functional.loss import former_reduction
 from nanotorch.nn.module import Module
+from nanotorch.ops.distance import cosine_similarity, pairwise_distance
+
+# Losses as modules; see the functions in `nn.functional` for what they compute.
+#
+# ``reduction`` is "mean" (the default), "sum" or "none"; ``size_average`` and ``reduce`` are
+# PyTorch's former way to say that.
 
 
 class _Loss(Module):
@@ -214,3 +220,321 @@ class CrossEntropyLoss(_WeightedLoss):
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
         )
+
+
+# Distances and angles between vectors.
+
+
+class PairwiseDistance(Module):
+    """The norm of ``x1 - x2 + eps`` along the last dimension.
+
+    Args:
+        p: the order of the norm. Default: 2.
+        eps: keeps the norm away from 0, where it has no gradient. Default: 1e-6.
+        keepdim: keep the last dimension, with size 1. Default: False.
+
+    Shape:
+        Inputs (N, D) or (D,), output (N,) or a number.
+    """
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm, self.eps, self.keepdim = p, eps, keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """The distances."""
+        return pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+
+
+class CosineSimilarity(Module):
+    """The cosine of the angle between vectors: ``x1 · x2 / (‖x1‖ ‖x2‖)``.
+
+    Args:
+        dim: along which the vectors lie. Default: 1.
+        eps: norms are held above it. Default: 1e-8.
+
+    Shape:
+        Inputs of one shape, output without the dimension ``dim``.
+    """
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim, self.eps = dim, eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """The cosines."""
+        return cosine_similarity(x1, x2, self.dim, self.eps)
+
+
+# Likelihoods, margins and rankings as modules; see the functions in `nn.functional`.
+#
+# ``reduction`` is "mean" (the default), "sum" or "none"; ``size_average`` and ``reduce`` are
+# PyTorch's former way to say that.
+
+
+class KLDivLoss(_Loss):
+    """``target * (log(target) - input)``: `nn.functional.kl_div`.
+
+    Args:
+        reduction: also "batchmean". Default: "mean".
+        log_target: the target too are log-probabilities. Default: False.
+    """
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of the log-probabilities ``input`` against ``target``."""
+        return likelihood.kl_div(
+            input, target, reduction=self.reduction, log_target=self.log_target
+        )
+
+
+class PoissonNLLLoss(_Loss):
+    """``exp(input) - target * input``, of counts: `nn.functional.poisson_nll_loss`.
+
+    Args:
+        log_input: otherwise ``input`` is the mean itself. Default: True.
+        full: add Stirling's approximation. Default: False.
+        eps: Default: 1e-8.
+    """
+
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_input, self.full, self.eps = log_input, full, eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        """The loss of ``log_input`` against ``target``."""
+        return likelihood.poisson_nll_loss(
+            log_input,
+            target,
+            log_input=self.log_input,
+            full=self.full,
+            eps=self.eps,
+            reduction=self.reduction,
+        )
+
+
+class GaussianNLLLoss(_Loss):
+    """``(log(var) + (input - target)² / var) / 2``: `nn.functional.gaussian_nll_loss`.
+
+    Args:
+        full: add ``log(2π) / 2``. Default: False.
+        eps: variances are held above it. Default: 1e-6.
+    """
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(None, None, reduction)
+        self.full, self.eps = full, eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+        """The loss of ``input`` with the variances ``var`` against ``target``."""
+        return likelihood.gaussian_nll_loss(
+            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
+        )
+
+
+# Of how things lie to each other
+
+
+class HingeEmbeddingLoss(_Loss):
+    """Distances of what belongs together or apart: `nn.functional.hinge_embedding_loss`.
+
+    Args:
+        margin: Default: 1.
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of the distances ``input`` against ``target``, 1 or -1."""
+        return margin_loss.hinge_embedding_loss(
+            input, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class CosineEmbeddingLoss(_Loss):
+    """Angles of what belongs together or apart: `nn.functional.cosine_embedding_loss`.
+
+    Args:
+        margin: from -1 to 1. Default: 0.
+    """
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """The loss of two sets of vectors against ``target``, 1 or -1."""
+        return margin_loss.cosine_embedding_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class MarginRankingLoss(_Loss):
+    """Whether one of two is greater: `nn.functional.margin_ranking_loss`.
+
+    Args:
+        margin: Default: 0.
+    """
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """The loss of two tensors against ``target``, 1 if the first should be greater, else -1."""
+        return margin_loss.margin_ranking_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class TripletMarginLoss(_Loss):
+    """Nearer to one than to the other: `nn.functional.triplet_margin_loss`.
+
+    Args:
+        margin: positive. Default: 1.
+        p: the order of the norm. Default: 2.
+        eps: keeps distances away from 0. Default: 1e-6.
+        swap: also count the distance of the two. Default: False.
+
+    Raises:
+        ValueError: if ``margin`` is not positive.
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        _check_margin(self, margin)
+        self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """The loss of triplets."""
+        return margin_loss.triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+def _check_margin(loss: Module, margin: float) -> None:
+    """Refuse margins that are not positive."""
+    if margin <= 0:
+        name = type(loss).__name__
+        raise ValueError(f"{name}: expected margin to be greater than 0, got {margin} instead")
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """`TripletMarginLoss` with any distance.
+
+    Args:
+        distance_function: of two tensors. Default: `PairwiseDistance`.
+        margin, swap: see there.
+
+    Raises:
+        ValueError: if ``margin`` is not positive.
+    """
+
+    _is_ours = False  # the distance may be a user's
+
+    distance_function: Any
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction=reduction)
+        _check_margin(self, margin)
+        self.distance_function = (
+            PairwiseDistance() if distance_function is None else distance_function
+        )
+        self.margin, self.swap = margin, swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """The loss of triplets."""
+        return margin_loss.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+# Of margins between scores
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """Classes that are right or not: `nn.functional.multilabel_soft_margin_loss`.
+
+    Args:
+        weight: of each class, (C,). Default: None.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of the logits ``input`` against ``target``, 0 or 1."""
+        return margins.multilabel_soft_margin_loss(
+            input, target, weight=self.weight, reduction=self.reduction
+        )
+
+
+class SoftMarginLoss(_Loss):
+    """``log(1 + exp(-target * input))``: `nn.functional.soft_margin_loss`."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of the scores ``input`` against ``target``, 1 or -1."""
+        return margins.soft_margin_loss(input, target, reduction=self.reduction)

@@ -1,21 +1,689 @@
-"""`Module`, the base class of all layers and models."""
+"""`Module`, the base class of all layers and models: a tree of parameters, buffers and children."""
 
+import itertools
 import mmap
-from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.device import absent, device, require_cpu
-from nanotorch._core.dtypes import dtype
+from nanotorch._core.call_site import wrote
+from nanotorch._core.dtypes import absent, device, dtype, require_cpu, whole
 from nanotorch._core.grad_mode import no_grad
-from nanotorch._core.hooks import HookDict
-from nanotorch._core.origins import wrote
-from nanotorch._core.shown import whole
-from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.nn.module_call import ModuleCall
-from nanotorch.nn.module_state import ModuleState
+from nanotorch._core.graph import HookDict, RemovableHandle, add_hook, changes
+from nanotorch._core.tensor import Tensor, typename, wrap
+from nanotorch.nn.module_call import ModuleCall, registered, registrations
+from nanotorch.nn.parameter import Buffer, Parameter
+
+# A module as a tree: its parameters, buffers and children, by attribute and by dotted name.
+
+
+NONE: dict[str, Any] = {}
+
+
+class ModuleTree:
+    """Registers what is assigned to it and lists it; the base of `Module`."""
+
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+
+    # Attributes
+
+    def __getattr__(self, name: str) -> Any:
+        # Called for what ordinary look-up does not find, which every use of a parameter is.
+        own = self.__dict__
+        if name in own.get("_parameters", NONE):
+            return own["_parameters"][name]
+        if name in own.get("_buffers", NONE):
+            return own["_buffers"][name]
+        if name in own.get("_modules", NONE):
+            return own["_modules"][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        changes[0] += 1
+        own = self.__dict__
+        if isinstance(value, Parameter):
+            if "_parameters" not in own:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, "_parameters")
+            self.register_parameter(name, value)
+        elif name in own.get("_parameters", NONE):
+            if value is not None:
+                expected = f"as parameter '{name}' (torch.nn.Parameter or None expected)"
+                raise TypeError(f"cannot assign '{typename(value)}' {expected}")
+            self.register_parameter(name, value)
+        elif isinstance(value, ModuleTree):
+            if "_modules" not in own:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self._forget(name, "_modules")
+            self._modules[name] = registered("module", self, name, value)
+        elif name in own.get("_modules", NONE):
+            if value is not None:
+                expected = f"as child module '{name}' (torch.nn.Module or None expected)"
+                raise TypeError(f"cannot assign '{typename(value)}' {expected}")
+            self._modules[name] = registered("module", self, name, value)
+        elif isinstance(value, Buffer) or name in own.get("_buffers", NONE):
+            self._set_buffer(name, value)
+        else:
+            object.__setattr__(self, name, value)
+            if name == "forward":
+                self._is_ours = False  # it is the user's own from now on
+
+    def _forget(self, name: str, keep: str) -> None:
+        """Take ``name`` out of everything that could hold it but ``keep``."""
+        self.__dict__.pop(name, None)
+        for kind in ("_parameters", "_buffers", "_modules"):
+            if kind != keep:
+                self.__dict__[kind].pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+
+    def _set_buffer(self, name: str, value: Any) -> None:
+        if isinstance(value, Buffer):
+            persistent = bool(value.persistent)  # type: ignore[attr-defined]
+        else:
+            persistent = name not in self.__dict__.get("_non_persistent_buffers_set", ())
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(
+                f"cannot assign '{typename(value)}' as buffer '{name}' "
+                "(torch.nn.Buffer, torch.Tensor or None expected)"
+            )
+        self.register_buffer(name, value, persistent)
+
+    def __delattr__(self, name: str) -> None:
+        changes[0] += 1
+        for members in (self._parameters, self._buffers, self._modules):
+            if name in members:
+                del members[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = [*dir(type(self)), *self.__dict__]
+        names += [*self._parameters, *self._modules, *self._buffers]
+        return sorted(name for name in names if not name[0].isdigit())
+
+    # Registration
+
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Add a buffer: a tensor that belongs to the module's state but is not trained.
+
+        Args:
+            name: without a dot; the buffer is reached as the attribute of this name.
+            tensor: None reserves the name; it is then not part of `state_dict`.
+            persistent: whether it is part of `state_dict`. Default: True.
+
+        Raises:
+            KeyError: for a name that is empty, has a dot or is taken.
+            TypeError: if ``tensor`` is neither a tensor nor None, or ``name`` is no string.
+        """
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name(name, "buffer", self._buffers)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
+                "(torch Tensor or None required)"
+            )
+        changes[0] += 1
+        if registrations:
+            tensor = registered("buffer", self, name, tensor)
+        self._buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter; `self.name = param` does the same.
+
+        Args:
+            name: without a dot; the parameter is reached as the attribute of this name.
+            param: None reserves the name; operations such as `parameters` leave it out.
+
+        Raises:
+            KeyError: for a name that is empty, has a dot or is taken.
+            TypeError: if ``param`` is neither a `Parameter` nor None, or ``name`` is no string.
+            ValueError: if an operation made ``param``.
+        """
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_name(name, "parameter", self._parameters)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"cannot assign '{typename(param)}' object to parameter '{name}' "
+                "(torch.nn.Parameter or None required)"
+            )
+        if param is not None and param.grad_fn is not None:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                f"created explicitly. To express '{name}' as a function of another Tensor, compute "
+                "the value in the forward() method."
+            )
+        changes[0] += 1
+        if registrations and param is not None:
+            param = registered("parameter", self, name, param)
+        self._parameters[name] = param
+
+    def add_module(self, name: str, module: Any) -> None:
+        """Add a child module; `self.name = module` does the same.
+
+        Raises:
+            KeyError: for a name that is empty, has a dot or is taken.
+            TypeError: if ``module`` is neither a module nor None, or ``name`` is no string.
+        """
+        if module is not None and not isinstance(module, ModuleTree):
+            raise TypeError(f"{typename(module)} is not a Module subclass")
+        self._check_name(name, "module", self._modules)
+        changes[0] += 1
+        if registrations:
+            module = registered("module", self, name, module)
+        self._modules[name] = module
+
+    def register_module(self, name: str, module: Any) -> None:
+        """The same as `add_module`."""
+        self.add_module(name, module)
+
+    def _check_name(self, name: Any, kind: str, members: dict[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
+        if "." in name:
+            got = f", got: {name}" if kind == "module" else ""
+            raise KeyError(f'{kind} name can\'t contain "."{got}')
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in members:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    # Traversal: parents before children, in the order of registration
+
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """All modules of the tree with their dotted names, this one first.
+
+        Args:
+            memo: modules to leave out; those found are added.
+            prefix: what every name begins with.
+            remove_duplicate: list a module that has several places once only. Default: True.
+        """
+        seen = set() if memo is None else memo
+        if self in seen:
+            return
+        if remove_duplicate:
+            seen.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                place = f"{prefix}.{name}" if prefix else name
+                yield from module.named_modules(seen, place, remove_duplicate)
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+        """All modules of the tree, this one first."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Any]]:
+        """The modules registered here, each once, with the first of their names."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self) -> Iterator[Any]:
+        """The modules registered here, each once."""
+        for _, module in self.named_children():
+            yield module
+
+    def _named_members(
+        self,
+        get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
+        """What a function lists of each module of the tree, with dotted names."""
+        seen: set[Any] = set()
+        modules: Iterable[tuple[str, Any]] = [(prefix, self)]
+        if recurse:
+            modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        for place, module in modules:
+            for name, member in get_members_fn(module):
+                if member is None or member in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(member)
+                yield f"{place}.{name}" if place else name, member
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their dotted names.
+
+        Args:
+            prefix: what every name begins with.
+            recurse: include those of the modules below. Default: True.
+            remove_duplicate: list a shared parameter once only. Default: True.
+        """
+        yield from self._named_members(
+            lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
+        )
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters, each once; those of the modules below too if ``recurse``."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """The buffers with their dotted names; the arguments are those of `named_parameters`."""
+        yield from self._named_members(
+            lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
+        )
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers, each once; those of the modules below too if ``recurse``."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    # Access by dotted name
+
+    def get_submodule(self, target: str) -> Any:
+        """The module that a dotted name such as ``"net.0"`` leads to; this one for ``""``.
+
+        Raises:
+            AttributeError: if nothing has that name, or something that is no module.
+        """
+        module: Any = self
+        for name in target.split(".") if target else ():
+            module = _step(module, name)
+            if not isinstance(module, ModuleTree):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
+        """Put ``module`` at the place that a dotted name leads to.
+
+        Args:
+            target: the place; its parent must exist.
+            module: the module to put there.
+            strict: there must be one already. Default: False.
+
+        Raises:
+            ValueError: for an empty name, or if ``module`` is no module.
+            AttributeError: if the parent or, with ``strict``, the place does not exist, or what
+                stands there is no module.
+        """
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, ModuleTree):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        there = strict or hasattr(parent, name)
+        if there and not isinstance(_step(parent, name), ModuleTree):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter that a dotted name leads to.
+
+        Raises:
+            AttributeError: if nothing has that name, or something that is no parameter.
+        """
+        path, _, name = target.rpartition(".")
+        param = _step(self.get_submodule(path), name)
+        if not isinstance(param, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return param
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer that a dotted name leads to.
+
+        Raises:
+            AttributeError: if nothing has that name, or something that is no buffer.
+        """
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        buffer: Tensor = _step(module, name)
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return buffer
+
+
+def _step(module: Any, name: str) -> Any:
+    if not hasattr(module, name):
+        raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+    return getattr(module, name)
+
+
+# A module's state: to a dict of tensors and back.
+
+
+EXTRA_STATE = "_extra_state"
+NO_EXTRA_STATE = (
+    "{method} is to be implemented by modules that have extra state; the base class has none."
+)
+
+
+class _IncompatibleKeys(NamedTuple):
+    """What a state dict and a module do not have in common."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return (
+            f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, "
+            f"unexpected_keys={self.unexpected_keys!r})"
+        )
+
+    def __str__(self) -> str:
+        return repr(self)
+
+
+class ModuleState(ModuleTree):
+    """`state_dict` and `load_state_dict`; a base of `Module`."""
+
+    _version: int = 1
+    _state_dict_hooks: HookDict
+    _state_dict_pre_hooks: HookDict
+    _load_state_dict_pre_hooks: HookDict
+    _load_state_dict_pre_hooks_with_module: set[int]
+    _load_state_dict_post_hooks: HookDict
+
+    # Out
+
+    def state_dict(
+        self,
+        *,
+        destination: Any = None,
+        prefix: str = "",
+        keep_vars: bool = False,
+    ) -> Any:
+        """The parameters and persistent buffers of the tree by their dotted names.
+
+        The tensors share the module's memory.
+
+        Args:
+            destination: a dict to write to. Default: a new ordered dict.
+            prefix: what every name begins with.
+            keep_vars: give the parameters themselves. Default: detached tensors.
+        """
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()  # the modules' versions
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix.removesuffix(".")] = metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(
+                    destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
+                )
+        for hook in self._state_dict_hooks.values():
+            result = hook(self, destination, prefix, metadata)
+            if getattr(hook, "_from_public_api", False):
+                if result is not None:
+                    raise RuntimeError("state_dict post-hook must return None")
+            elif result is not None:
+                destination = result
+        return destination
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Write the module's own parameters, buffers and extra state, not its children's."""
+        for name, tensor in self._own_state().items():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if _overrides(self, "get_extra_state"):
+            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+
+    def _own_state(self) -> dict[str, Tensor]:
+        persistent = (
+            (name, buffer)
+            for name, buffer in self._buffers.items()
+            if name not in self._non_persistent_buffers_set
+        )
+        both = itertools.chain(self._parameters.items(), persistent)
+        return {name: tensor for name, tensor in both if tensor is not None}
+
+    def get_extra_state(self) -> Any:
+        """What else to store in the state dict; implemented together with `set_extra_state`.
+
+        Raises:
+            RuntimeError: here, where there is none.
+        """
+        raise RuntimeError(NO_EXTRA_STATE.format(method="Module.get_extra_state()"))
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take back what `get_extra_state` gave.
+
+        Raises:
+            RuntimeError: here, where there is none.
+        """
+        raise RuntimeError(NO_EXTRA_STATE.format(method="Module.set_extra_state()"))
+
+    # In
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
+        """Copy the tensors of a state dict into the parameters and buffers.
+
+        Args:
+            state_dict: what `state_dict` gave.
+            strict: its names must be exactly the module's. Default: True.
+            assign: put its tensors in the place of the module's instead of copying; whether they
+                require grad stays as it was. Default: False.
+
+        Returns:
+            The missing and the unexpected names.
+
+        Raises:
+            TypeError: if ``state_dict`` is not a mapping.
+            RuntimeError: for names that do not match, if ``strict``; for shapes that differ.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        given: Any = OrderedDict(state_dict)  # hooks may change it
+        metadata = getattr(state_dict, "_metadata", None)
+        if metadata is not None:
+            given._metadata = metadata
+        keys = _IncompatibleKeys([], [])
+        errors: list[str] = []
+        self._load(given, "", metadata or {}, assign, keys, errors)
+        if strict:
+            kinds = (("Unexpected", keys.unexpected_keys), ("Missing", keys.missing_keys))
+            for kind, names in kinds:
+                if names:
+                    listed = ", ".join(f'"{name}"' for name in names)
+                    errors.insert(0, f"{kind} key(s) in state_dict: {listed}. ")
+        if errors:
+            text = "\n\t".join(errors)
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{text}"
+            )
+        return keys
+
+    def _load(
+        self,
+        given: dict[str, Any],
+        prefix: str,
+        metadata: Mapping[str, Any],
+        assign: bool,
+        keys: _IncompatibleKeys,
+        errors: list[str],
+    ) -> None:
+        local = metadata.get(prefix.removesuffix("."), {})
+        if assign:
+            local["assign_to_params_buffers"] = True
+        self._load_from_state_dict(
+            given, prefix, local, True, keys.missing_keys, keys.unexpected_keys, errors
+        )
+        for name, module in self._modules.items():
+            if module is not None:
+                place = f"{prefix}{name}."
+                part = {key: value for key, value in given.items() if key.startswith(place)}
+                module._load(part, place, metadata, assign, keys, errors)
+        for hook in self._load_state_dict_post_hooks.values():
+            if hook(self, keys) is not None:
+                raise AssertionError(
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected "
+                    "to return new values, if incompatible_keys need to be modified, it should be "
+                    "done inplace."
+                )
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Take the module's own parameters, buffers and extra state, not its children's."""
+        reports = (missing_keys, unexpected_keys, error_msgs)
+        arguments = (state_dict, prefix, local_metadata, strict, *reports)
+        for number, hook in self._load_state_dict_pre_hooks.items():
+            with_module = number in self._load_state_dict_pre_hooks_with_module
+            hook(self, *arguments) if with_module else hook(*arguments)
+        own = self._own_state()
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        for name, tensor in own.items():
+            key = prefix + name
+            if key in state_dict:
+                self._take(name, key, tensor, state_dict[key], assign, error_msgs)
+            elif strict:
+                missing_keys.append(key)
+        extra = prefix + EXTRA_STATE
+        if _overrides(self, "set_extra_state"):
+            if extra in state_dict:
+                self.set_extra_state(state_dict[extra])
+            elif strict:
+                missing_keys.append(extra)
+        elif strict and extra in state_dict:
+            unexpected_keys.append(extra)
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra:
+                    name, *below = key.removeprefix(prefix).split(".", 1)
+                    if name not in (self._modules if below else own):
+                        unexpected_keys.append(key)
+
+    def _take(
+        self, name: str, key: str, tensor: Tensor, value: Any, assign: bool, errors: list[str]
+    ) -> None:
+        """Copy or assign one tensor of a state dict; what does not work is noted in ``errors``."""
+        if not isinstance(value, Tensor):
+            errors.append(
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
+                f"object from checkpoint but received {type(value)}"
+            )
+            return
+        if tensor.shape == () and value.shape == (1,):
+            value = value[0]
+        if value.shape != tensor.shape:
+            errors.append(
+                f"size mismatch for {key}: copying a param with shape {value.shape} from "
+                f"checkpoint, the shape in current model is {tensor.shape}."
+            )
+            return
+        try:
+            with no_grad():
+                if not assign:
+                    tensor.copy_(value)
+                    return
+                if isinstance(value, Parameter):
+                    value.requires_grad_(tensor.requires_grad)
+                elif isinstance(tensor, Parameter):
+                    value = Parameter(value, tensor.requires_grad)
+                setattr(self, name, value)
+        except Exception as error:
+            errors.append(
+                f'While copying the parameter named "{key}", whose dimensions in the model are '
+                f"{tensor.shape} and whose dimensions in the checkpoint are {value.shape}, an "
+                f"exception occurred : {error.args}."
+            )
+
+    # Hooks
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+        """Call ``hook(module, prefix, keep_vars)`` before `state_dict` collects."""
+        return add_hook(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after `state_dict` collected.
+
+        The hook may change the dict; it returns None.
+        """
+        hook._from_public_api = True
+        return add_hook(self._state_dict_hooks, hook)
+
+    def _register_state_dict_hook(self, hook: Any) -> RemovableHandle:
+        """As `register_state_dict_post_hook`, for hooks that may return another dict."""
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously "
+                "registered via register_state_dict_post_hook"
+            )
+        return add_hook(self._state_dict_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
+        unexpected_keys, error_msgs)`` before the module takes what is its own.
+        """
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., None], with_module: bool = False
+    ) -> RemovableHandle:
+        """As `register_load_state_dict_pre_hook`; the hook gets the module if ``with_module``."""
+        handle = add_hook(self._load_state_dict_pre_hooks, hook)
+        if with_module:
+            self._load_state_dict_pre_hooks_with_module.add(handle.id)
+        return handle
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+        """Call ``hook(module, incompatible_keys)`` after the module and those below were loaded.
+
+        The hook may change the lists of keys; it returns None.
+        """
+        return add_hook(self._load_state_dict_post_hooks, hook)
+
+
+def _overrides(module: ModuleState, name: str) -> bool:
+    return getattr(type(module), name) is not getattr(ModuleState, name)
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take ``prefix`` off the names of a state dict that begin with it, in place.
+
+    So that the state of a layer that was wrapped, as by `DataParallel`, fits the layer itself.
+    """
+    for key in list(state_dict):
+        if key.startswith(prefix):
+            state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", {})
+    for key in list(metadata):
+        if key == prefix.replace(".", "") or (key and key.startswith(prefix)):
+            metadata[key[len(prefix) :]] = metadata.pop(key)
+
+
+# `Module`, the base class of all layers and models.
+
 
 OWN_HOOKS = (
     "_backward_pre_hooks",

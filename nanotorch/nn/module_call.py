@@ -1,16 +1,358 @@
 """Calling a module: its `forward`, with the hooks around it and those of the backward pass."""
 
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from nanotorch._core.call_site import climb, ours, warn
+from nanotorch._core.engine import check_replacements, lift, lower
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook
-from nanotorch._core.origins import climb, ours
-from nanotorch._core.warned import warn
-from nanotorch.nn import former_hooks
-from nanotorch.nn.every_module import Entry, calls, of_kind
-from nanotorch.nn.passage import Passage
+from nanotorch._core.graph import NO_EDGE, HookDict, Node, RemovableHandle, add_hook, next_sequence
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.views import CUSTOM, View, edge_of
+
+# Hooks of all modules: they are called before a module's own ones, whichever module it is.
+
+
+BOTH_GLOBAL = (
+    "Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
+    "Please use only one of them."
+)
+
+
+class Entry(NamedTuple):
+    """A hook of all modules.
+
+    Attributes:
+        kind: when it is called: "forward", "forward_pre", "backward", "former_backward",
+            "backward_pre"; or for what is registered: "buffer", "module", "parameter".
+        hook: the user's function.
+        with_kwargs: whether it gets the keyword arguments of the call as well.
+        always: whether it is called even if `forward` raises.
+    """
+
+    kind: str
+    hook: Callable[..., Any]
+    with_kwargs: bool = False
+    always: bool = False
+
+
+calls: Any = HookDict()  # by number, the entries about calls
+registrations: Any = HookDict()  # and those about what is registered
+
+
+def of_kind(kind: str) -> Iterator[tuple[int, Entry]]:
+    """The entries of one kind, with their numbers, in their order."""
+    return iter([(number, entry) for number, entry in calls.items() if entry.kind == kind])
+
+
+def registered(kind: str, module: Any, name: str, value: Any) -> Any:
+    """What to register: ``value``, or what a hook gives in its place."""
+    for entry in list(registrations.values()):
+        if entry.kind == kind:
+            replaced = entry.hook(module, name, value)
+            value = value if replaced is None else replaced
+    return value
+
+
+def _add(kind: str, hook: Callable[..., Any], **options: bool) -> RemovableHandle:
+    return add_hook(calls, Entry(kind, hook, **options))  # type: ignore[arg-type]
+
+
+def _add_registration(kind: str, hook: Callable[..., Any]) -> RemovableHandle:
+    return add_hook(registrations, Entry(kind, hook))  # type: ignore[arg-type]
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, args)`` before every `forward`; see `register_forward_pre_hook`."""
+    return _add("forward_pre", hook)
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call ``hook(module, args, output)`` after every `forward`; see `register_forward_hook`."""
+    return _add("forward", hook, with_kwargs=with_kwargs, always=always_call)
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, grad_output)`` of all modules; see `register_full_backward_pre_hook`."""
+    return _add("backward_pre", hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, grad_input, grad_output)`` of all modules.
+
+    See `Module.register_full_backward_hook`.
+
+    Raises:
+        RuntimeError: if there are hooks of `register_module_backward_hook`.
+    """
+    if any(of_kind("former_backward")):
+        raise RuntimeError(BOTH_GLOBAL)
+    return _add("backward", hook)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """The same with the gradients of the last node only; see `Module.register_backward_hook`.
+
+    Raises:
+        RuntimeError: if there are hooks of `register_module_full_backward_hook`.
+    """
+    if any(of_kind("backward")):
+        raise RuntimeError(BOTH_GLOBAL)
+    return _add("former_backward", hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, buffer)`` when a buffer is registered; it may return another."""
+    return _add_registration("buffer", hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, child)`` when a child is registered; it may return another."""
+    return _add_registration("module", hook)
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, parameter)`` when one is registered; it may return another."""
+    return _add_registration("parameter", hook)
+
+
+# Backward hooks of the former kind, which see the last node of a module in place of the module.
+
+
+BOTH = (
+    "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use "
+    "only one of them."
+)
+WARNING = (
+    "Using {what} is deprecated and will be removed in future versions. This hook will be missing "
+    "some {missing}. Please use register_full_backward_hook to get the documented behavior."
+)
+
+
+def attach(
+    module: Any, hooks: Sequence[Callable[..., Any]], args: tuple[Any, ...], result: Any
+) -> None:
+    """Let the node behind the first output call ``hook(module, grad_inputs, grad_outputs)``.
+
+    Warns:
+        FutureWarning: where that is not what the module's gradients are.
+    """
+    first = result
+    while not isinstance(first, Tensor):
+        if isinstance(first, dict):
+            first = next(v for v in first.values() if isinstance(v, Tensor))
+        else:
+            first = first[0]
+    node = first.grad_fn
+    if node is None:
+        return
+    for hook in hooks:
+        node.register_hook(lambda given, of, hook=hook: hook(module, given, of))
+    lacking = what_is_missing(node, args, result)
+    if lacking is not None:
+        what, missing = lacking
+        warn(WARNING.format(what=what, missing=missing), FutureWarning)
+
+
+def what_is_missing(node: Any, args: tuple[Any, ...], result: Any) -> tuple[str, str] | None:
+    """Why the node's gradients are not the module's, and which are not seen."""
+    outputs = (result,) if isinstance(result, Tensor) else result
+    if not isinstance(outputs, tuple) or not all(isinstance(o, Tensor) for o in outputs):
+        kind = "return a single Tensor or a tuple of Tensors"
+        return f"non-full backward hooks on a Module that does not {kind}", "of the grad_output"
+    if not all(isinstance(a, Tensor) for a in args):
+        kind = "take as input a single Tensor or a tuple of Tensors"
+        return f"non-full backward hooks on a Module that does not {kind}", "of the grad_input"
+    if len({o.grad_fn for o in outputs if o.grad_fn is not None}) > 1:
+        different = "outputs are generated by different autograd Nodes"
+        return f"a non-full backward hook when {different}", "grad_output"
+    if {a.grad_fn for a in args if a.grad_fn is not None} != {n for n, _ in node.next_functions}:
+        several = "the forward contains multiple autograd Nodes"
+        return f"a non-full backward hook when {several}", "grad_input"
+    return None
+
+
+# The backward hooks of a module: what they are called by, at both ends of its call.
+
+
+NO_INPUT_GRAD = (
+    "Full backward hook is firing when gradients are computed with respect to module outputs since "
+    "no inputs require gradients. See "
+    "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+    "#torch.nn.Module.register_full_backward_hook for more details."
+)
+Gradients = tuple[Tensor | None, ...]
+
+
+class BackwardHookFunctionBackward(Node):
+    """Passes gradients on; stands before a module's inputs and behind its outputs.
+
+    Attributes:
+        notice: called with the gradients to pass on, zeros for those that did not arrive, and with
+            those that arrived; what it returns, if not None, replaces the first.
+    """
+
+    notice: Callable[[Gradients, Gradients], Gradients | None]
+
+    def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
+        arrived = tuple(lift(g) for g in grads)
+        passed = tuple(
+            wrap(np.zeros(*metadata)) if g is None else g
+            for g, metadata in zip(arrived, self._outputs, strict=True)
+        )
+        replaced = self.notice(passed, arrived)
+        if replaced is None:
+            return [lower(g, graph) for g in passed]
+        check_replacements(hook, replaced, passed)
+        return [lower(g, graph) for g in replaced]
+
+
+def hook() -> None:
+    """What messages about the hooks of modules name, as PyTorch's do."""
+
+
+class Passage:
+    """One call of a module with backward hooks: joins the gradients of its two ends.
+
+    The node behind the outputs runs first and notes their gradients; the node before the inputs
+    runs last and calls the hooks with both.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        hooks: Sequence[Callable[..., Any]],
+        pre_hooks: Sequence[Callable[..., Any]],
+    ) -> None:
+        self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
+        self.grad_outputs: tuple[Any, ...] | None = None
+        self.inputs: list[int] | None = None  # positions of tensors, if any requires grad
+        self.outputs: list[int] | None = None
+        self.input_count = self.output_count = 0
+
+    def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, behind a node that calls the hooks."""
+        self.input_count = len(args)
+        args, self.inputs, node = behind_node(args)
+        if node is not None:
+            node.notice = self.at_inputs
+        return args
+
+    def leave(self, result: Any) -> Any:
+        """The outputs, before a node that notes their gradients."""
+        if not isinstance(result, (Tensor, tuple)):
+            warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of "
+                f"Tensors but received {type(result)}"
+            )
+        results = result if isinstance(result, tuple) else (result,)
+        self.output_count = len(results)
+        results, self.outputs, node = behind_node(results)
+        if node is not None:
+            node.notice = self.at_outputs
+        return results if isinstance(result, tuple) else results[0]
+
+    def at_inputs(self, grads: Gradients, _: Gradients) -> Gradients | None:
+        """The gradients of the inputs are here: call the hooks."""
+        if self.grad_outputs is None or self.inputs is None:
+            return None  # they came by another way than through the module's outputs
+        held = spread(self.inputs, grads, self.input_count)
+        for hook in self.hooks:
+            result = hook(self.module, held, self.grad_outputs)
+            if result is None:
+                continue
+            if len(result) != len(held):
+                raise RuntimeError(
+                    "Backward hook returned an invalid number of grad_input, got "
+                    f"{len(result)}, but expected {len(held)}"
+                )
+            held = result
+        self.grad_outputs = None
+        return tuple(held[i] for i in self.inputs)
+
+    def at_outputs(self, _: Gradients, grads: Gradients) -> Gradients:
+        """The gradients of the outputs are here: call the pre-hooks and note what they give."""
+        assert self.outputs is not None
+        held = spread(self.outputs, grads, self.output_count)
+        for hook in self.pre_hooks:
+            result = hook(self.module, held)
+            if result is None:
+                continue
+            if len(result) != len(held):
+                raise RuntimeError(
+                    "Backward pre hook returned an invalid number of grad_output, got "
+                    f"{len(result)}, but expected {len(held)}"
+                )
+            held = result
+        self.grad_outputs = held
+        if self.inputs is None:
+            self.call_without_inputs(held)
+        return tuple(held[i] for i in self.outputs)
+
+    def call_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
+        """Call the hooks of a module none of whose inputs requires grad."""
+        self.grad_outputs = None
+        if self.hooks:
+            warn(NO_INPUT_GRAD)
+        for hook in self.hooks:
+            result = hook(self.module, (None,) * self.input_count, grad_outputs)
+            nothing = isinstance(result, tuple) and all(g is None for g in result)
+            if result is not None and not nothing:
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always "
+                    "return None or None for all gradients."
+                )
+
+
+def behind_node(
+    values: tuple[Any, ...],
+) -> tuple[tuple[Any, ...], list[int] | None, BackwardHookFunctionBackward | None]:
+    """Put the tensors of a tuple behind one node that passes gradients on.
+
+    Returns:
+        The tuple, of its own type; the positions of the tensors; the node. The latter are None
+        if no tensor requires grad or nothing is recorded.
+    """
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    if not mode.enabled or not any(t.requires_grad for t in tensors):
+        return values, None, None
+    node = BackwardHookFunctionBackward()
+    node._sequence = next_sequence()
+    node._edges = tuple(edge_of(t) if t.requires_grad else NO_EDGE for t in tensors)
+    node._outputs = tuple((t._array.shape, t._array.dtype) for t in tensors)
+    positions: list[int] = []
+    passed = list(values)
+    for position, value in enumerate(values):
+        if isinstance(value, Tensor):
+            passed[position] = stand_in(value, node, len(positions))
+            positions.append(position)
+    kind: Any = type(values)
+    return (tuple(passed) if kind is tuple else kind(*passed)), positions, node
+
+
+def stand_in(tensor: Tensor, node: Node, number: int) -> Tensor:
+    """A view of the whole tensor as output ``number`` of ``node``, which must not be written to."""
+    out = tensor.detach()
+    if tensor.requires_grad:
+        out._requires_grad, out._edge = True, (node, number)
+        view = tensor._view
+        base, steps = (tensor, ()) if view is None else (view.base, view.steps)
+        out._view = View(base, steps, out._cell[0], CUSTOM)
+    return out
+
+
+def spread(positions: list[int], values: Sequence[Any], count: int) -> tuple[Any, ...]:
+    """A tuple of ``count`` entries with the values at their positions and None elsewhere."""
+    held: list[Any] = [None] * count
+    for position, value in zip(positions, values, strict=True):
+        held[position] = value
+    return tuple(held)
+
 
 getframe = sys._getframe
 SILENCED = (
@@ -108,7 +450,7 @@ class ModuleCall:
             if passage is not None:
                 result = passage.leave(result)
             if former:
-                former_hooks.attach(self, former, args, result)
+                attach(self, former, args, result)
             return result
         except Exception:
             for number, entry in self._all_forward_hooks():
@@ -221,7 +563,7 @@ class ModuleCall:
             RuntimeError: if there are hooks of `register_backward_hook`.
         """
         if self._is_full_backward_hook is False:
-            raise RuntimeError(former_hooks.BOTH)
+            raise RuntimeError(BOTH)
         self._is_full_backward_hook = True
         return add_hook(self._backward_hooks, hook, first=prepend)
 
@@ -232,7 +574,7 @@ class ModuleCall:
             RuntimeError: if there are hooks of `register_full_backward_hook`.
         """
         if self._is_full_backward_hook is True:
-            raise RuntimeError(former_hooks.BOTH)
+            raise RuntimeError(BOTH)
         self._is_full_backward_hook = False
         return add_hook(self._backward_hooks, hook)
 

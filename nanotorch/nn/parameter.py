@@ -6,9 +6,8 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import require_bool
-from nanotorch._core.copying import attributes_of, like
-from nanotorch._core.grad_mode import mode
-from nanotorch._core.inference import REQUIRED
+from nanotorch._core.grad_mode import REQUIRED, mode
+from nanotorch._core.layout import attributes_of, like
 from nanotorch._core.tensor import Tensor, require_float, wrap
 
 

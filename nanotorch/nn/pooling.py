@@ -1,14 +1,16 @@
-"""Pooling layers."""
+"""Layers of pooling, of windows as columns, and of pictures made larger or smaller."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from nanotorch._core.tensor import Tensor
-from nanotorch.nn.functional import pooling as F
+from nanotorch.nn.container import OwnNames
+from nanotorch.nn.functional import spatial as F
+from nanotorch.nn.functional.spatial import Number, Scales, Sizes, interpolate
 from nanotorch.nn.module import Module
-from nanotorch.nn.own_names import OwnNames
+from nanotorch.ops.arguments import tensor_given
 
-Number = int | Sequence[int]
+# Pooling layers.
 
 
 # The greatest
@@ -257,3 +259,165 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The greatest elements of parts of three dimensions: see `AdaptiveMaxPool2d`."""
 
     function = staticmethod(F.adaptive_max_pool3d)
+
+
+# Layers that make pictures larger or smaller.
+
+
+class Upsample(Module):
+    """Pictures of another size.
+
+    Args:
+        size: of the result: a number, or one per dimension.
+        scale_factor: by how much it is larger, where ``size`` is not given.
+        mode: "nearest", "linear" (one dimension), "bilinear", "bicubic" (two) or "trilinear"
+            (three). Default: "nearest".
+        align_corners: whether the middles of the outermost elements stay where they are, rather
+            than the outer edges. Default: False.
+        recompute_scale_factor: take the scale from the sizes, which are whole numbers.
+
+    Shape:
+        Input (N, C, L), (N, C, H, W) or (N, C, D, H, W), output (N, C, *size).
+    """
+
+    def __init__(
+        self,
+        size: Sizes = None,
+        scale_factor: Scales = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.name, self.size = type(self).__name__, size
+        if isinstance(scale_factor, Sequence):
+            self.scale_factor: Scales = tuple([float(s) for s in scale_factor])
+        else:
+            self.scale_factor = float(scale_factor) if scale_factor else None
+        self.mode, self.align_corners = mode, align_corners
+        self.recompute_scale_factor = recompute_scale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input in another size."""
+        return interpolate(
+            input, self.size, self.scale_factor, self.mode, self.align_corners,
+            self.recompute_scale_factor,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        if self.scale_factor is not None:
+            return f"scale_factor={self.scale_factor!r}, mode={self.mode!r}"
+        return f"size={self.size!r}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """`Upsample` of (N, C, H, W) with the mode "nearest"."""
+
+    def __init__(self, size: Sizes = None, scale_factor: Scales = None) -> None:
+        super().__init__(size, scale_factor, mode="nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """`Upsample` of (N, C, H, W) with the mode "bilinear" and aligned corners."""
+
+    def __init__(self, size: Sizes = None, scale_factor: Scales = None) -> None:
+        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
+
+
+# Layers of windows as columns, and of channels exchanged with space.
+
+
+class Unfold(Module):
+    """The windows of pictures, each as a column.
+
+    Args:
+        kernel_size: (K, L), the size of the windows: a number, or one per dimension.
+        dilation, padding, stride: see `Conv2d`. Default: 1, 0 and 1.
+
+    Shape:
+        Input (N, C, H, W) or (C, H, W), output (N, C · K · L, windows) or without N.
+    """
+
+    def __init__(
+        self, kernel_size: Number, dilation: Number = 1, padding: Number = 0, stride: Number = 1
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.dilation = kernel_size, dilation
+        self.padding, self.stride = padding, stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The columns."""
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
+            f"stride={self.stride}"
+        )
+
+
+class Fold(Module):
+    """Columns added to where `Unfold` takes them from.
+
+    Args:
+        output_size: (H, W) of the result.
+        kernel_size, dilation, padding, stride: see `Unfold`.
+    """
+
+    def __init__(
+        self,
+        output_size: Number,
+        kernel_size: Number,
+        dilation: Number = 1,
+        padding: Number = 0,
+        stride: Number = 1,
+    ) -> None:
+        super().__init__()
+        self.output_size, self.kernel_size = output_size, kernel_size
+        self.dilation, self.padding, self.stride = dilation, padding, stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The sums."""
+        return F.fold(
+            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
+            f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+        )
+
+
+class PixelShuffle(Module):
+    """(..., C · r², H, W) as (..., C, H · r, W · r), with r the ``upscale_factor``."""
+
+    def __init__(self, upscale_factor: int) -> None:
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The larger picture of fewer channels."""
+        tensor_given("pixel_shuffle", input)
+        result: Tensor = F.pixel_shuffle(input, self.upscale_factor)
+        return result
+
+    def extra_repr(self) -> str:
+        return f"upscale_factor={self.upscale_factor}"
+
+
+class PixelUnshuffle(Module):
+    """(..., C, H · r, W · r) as (..., C · r², H, W), with r the ``downscale_factor``."""
+
+    def __init__(self, downscale_factor: int) -> None:
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The smaller picture of more channels."""
+        tensor_given("pixel_unshuffle", input)
+        result: Tensor = F.pixel_unshuffle(input, self.downscale_factor)
+        return result
+
+    def extra_repr(self) -> str:
+        return f"downscale_factor={self.downscale_factor}"

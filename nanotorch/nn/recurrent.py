@@ -1,17 +1,315 @@
-"""Recurrent layers: `RNN`, `GRU` and `LSTM`."""
+"""Recurrent layers and their cells."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core.call_site import warn, warn_once
+from nanotorch._core.dtypes import float32
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.nn.recurrent_base import Hidden, RNNBase
-from nanotorch.ops.affine import linear
-from nanotorch.ops.elman import elman_steps
-from nanotorch.ops.gru import gru_steps
-from nanotorch.ops.lstm import lstm_steps
-from nanotorch.ops.recurrence import Sizes
+from nanotorch.nn import init
+from nanotorch.nn.container import OwnNames
+from nanotorch.nn.functional.activation import dropout
+from nanotorch.nn.module import Module
+from nanotorch.nn.parameter import Parameter
+from nanotorch.nn.utils.rnn import PackedSequence
+from nanotorch.ops.matrix import linear
+from nanotorch.ops.recurrent import Sizes, elman_steps, gru_steps, lstm_steps
+
+# What recurrent layers share: parameters, checks, and the way through layers and directions.
+
+
+GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
+DROPOUT_RANGE = (
+    "dropout should be a number in range [0, 1] representing the probability of an element being "
+    "zeroed"
+)
+PROJECTED = "LSTM with projections is not supported with oneDNN. Using default implementation."
+Hidden = tuple[Tensor, ...]  # h, and of an LSTM c
+
+
+class RNNBase(OwnNames, Module):
+    """What recurrent layers share: parameters, checks, and the way through the layers.
+
+    Args:
+        mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
+        input_size: the size I of each step's input.
+        hidden_size: the size H of the state.
+        num_layers: each layer after the first takes the output of the one before. Default: 1.
+        bias: whether there are biases. Default: True.
+        batch_first: input and output are (N, T, ...) in place of (T, N, ...). Default: False.
+        dropout: the probability with which elements of the output of each layer but the last are
+            zeroed in training. Default: 0.
+        bidirectional: also go through the steps from the last to the first; outputs are joined.
+            Default: False.
+        proj_size: of an LSTM, the size P to which h is projected; 0 for none. Default: 0.
+        device: accepted for PyTorch's sake.
+        dtype: of the parameters. Default: the default dtype.
+
+    Raises:
+        ValueError, TypeError: for arguments out of range or of another type.
+
+    Warns:
+        UserWarning: for a dropout of one layer, which has no effect.
+    """
+
+    own_names = ("forward",)
+    mode: str
+    bias: bool
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
+        self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
+        self.dropout, self.bidirectional = float(dropout), bidirectional
+        self.proj_size = proj_size
+        self._check_arguments(dropout)
+        self._all_weights: list[list[str]] = []
+        for layer in range(num_layers):
+            for suffix in self._suffixes(layer):
+                self._all_weights.append(self._add_direction(layer, suffix, device, dtype))
+        self.reset_parameters()
+
+    def _check_arguments(self, dropout: Any) -> None:
+        if isinstance(dropout, bool) or not 0 <= self.dropout <= 1:
+            raise ValueError(DROPOUT_RANGE)
+        if dropout and self.num_layers == 1:
+            warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero "
+                "dropout expects num_layers greater than 1, but got "
+                f"dropout={dropout} and num_layers={self.num_layers}"
+            )
+        kinds = {"input_size": int, "hidden_size": int, "bias": bool}
+        for name, kind in kinds.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise TypeError(
+                    f"{name} should be of type {kind.__name__}, got: {type(value).__name__}"
+                )
+        for name in ("input_size", "hidden_size", "num_layers"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if self.proj_size < 0:
+            raise ValueError(
+                "proj_size should be a positive integer or zero to disable projections"
+            )
+        if self.proj_size >= self.hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+
+    def _suffixes(self, layer: int) -> list[str]:
+        """How the names of the parameters of each direction end."""
+        return [f"_l{layer}", f"_l{layer}_reverse"][: 1 + self.bidirectional]
+
+    def _add_direction(self, layer: int, suffix: str, device: Any, dtype: Any) -> list[str]:
+        rows, out = GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
+        size = out * (1 + self.bidirectional) if layer else self.input_size
+        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, size), "weight_hh": (rows, out)}
+        if self.bias:
+            shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+        if self.proj_size:
+            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
+        for name, shape in shapes.items():
+            setattr(self, name + suffix, Parameter(ops.empty(shape, dtype=dtype, device=device)))
+        return [name + suffix for name in shapes]
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters uniformly from ±1/√H."""
+        bound = 1.0 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """Nothing: this is for graphics cards."""
+
+    @property
+    def all_weights(self) -> list[list[Tensor]]:
+        """The parameters of each layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Tensor]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    def extra_repr(self) -> str:
+        usual = {
+            "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0,
+            "bidirectional": False,
+        }  # fmt: skip
+        told = [str(self.input_size), str(self.hidden_size)]
+        for name, value in usual.items():
+            if getattr(self, name) != value:
+                told.append(f"{name}={getattr(self, name)}")
+        return ", ".join(told)
+
+    # Checks
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        """Refuse an input of another dtype, number of dimensions or size."""
+        kind = self._flat_weights[0].dtype
+        if input.dtype != kind:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({kind}). Convert "
+                f"input: input.to({kind}), or convert model: model.to({input.dtype})"
+            )
+        expected = 2 if batch_sizes is not None else 3
+        if input.ndim != expected:
+            raise RuntimeError(f"input must have {expected} dimensions, got {input.ndim}")
+        if self.input_size != input.size(-1):
+            raise RuntimeError(
+                "input.size(-1) must be equal to input_size. Expected "
+                f"{self.input_size}, got {input.size(-1)}"
+            )
+
+    def get_expected_hidden_size(
+        self, input: Tensor, batch_sizes: Tensor | None
+    ) -> tuple[int, int, int]:
+        """The size of h: (layers * directions, N, P or H)."""
+        if batch_sizes is not None:
+            count = int(batch_sizes[0])
+        else:
+            count = input.size(0 if self.batch_first else 1)
+        layers = self.num_layers * (1 + self.bidirectional)
+        return layers, count, self.proj_size or self.hidden_size
+
+    def check_hidden_size(
+        self,
+        hx: Tensor,
+        expected_hidden_size: tuple[int, int, int],
+        msg: str = "Expected hidden size {}, got {}",
+    ) -> None:
+        """Refuse a state of another size."""
+        if tuple(hx.shape) != expected_hidden_size:
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Refuse an input or a state that does not fit."""
+        self.check_input(input, batch_sizes)
+        expected = self.get_expected_hidden_size(input, batch_sizes)
+        self.check_hidden_size(hidden, expected)
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """The state with its sequences in another order."""
+        return hx if permutation is None else hx.index_select(1, permutation)
+
+    def _refuse_state(self, hx: Any, batched: bool) -> None:
+        if hx.dim() != (3 if batched else 2):
+            what, count = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
+            raise RuntimeError(
+                f"For {what} input, hx should also be {count}-D but got {hx.dim()}-D tensor"
+            )
+
+    # The way through the layers
+
+    def _zeros(self, count: int, like: Tensor) -> Any:
+        """The state to begin with, where none is given."""
+        layers = self.num_layers * (1 + self.bidirectional)
+        return ops.zeros(layers, count, self.proj_size or self.hidden_size, dtype=like.dtype)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """The outputs of the last layer for every step, and the state after the last step.
+
+        Args:
+            input: (T, N, I), (T, I) for a single sequence, or a `PackedSequence`.
+            hx: the state to begin with, (layers * directions, N, H); of an LSTM a pair (h, c).
+                Default: zeros.
+        """
+        if isinstance(input, PackedSequence):
+            return self._forward_packed(input, hx)
+        if input.dim() not in (2, 3):
+            name = self._get_name()
+            tensor = " tensor" if name == "RNN" else ""
+            raise ValueError(
+                f"{name}: Expected input to be 2D or 3D, got {input.dim()}D{tensor} instead"
+            )
+        batched, along = input.dim() == 3, 0 if self.batch_first else 1
+        if not batched:
+            input = input.unsqueeze(along)
+        if hx is None:
+            hx = self._zeros(input.size(along), input)
+        else:
+            self._refuse_state(hx, batched)
+            if not batched:
+                hx = self._each(hx, lambda state: state.unsqueeze(1))
+        self.check_forward_args(input, hx, None)
+        if not input.size(1 - along):
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+        if self.proj_size and input.dtype == float32:
+            warn_once(PROJECTED)
+        steps = input.transpose(0, 1) if self.batch_first else input
+        output, state = self._through(steps, hx, (steps.size(1),) * steps.size(0))
+        if self.batch_first:
+            output = output.transpose(0, 1)
+        if not batched:
+            return output.squeeze(along), self._each(state, lambda part: part.squeeze(1))
+        return output, state
+
+    def _forward_packed(self, input: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
+        data, batch_sizes, sorted_indices, unsorted_indices = input
+        sizes = tuple(batch_sizes.tolist())
+        if hx is None:
+            hx = self._zeros(sizes[0], data)
+        else:
+            hx = self.permute_hidden(hx, sorted_indices)
+        self.check_forward_args(data, hx, batch_sizes)
+        output, state = self._through(data, hx, sizes)
+        packed = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
+        return packed, self.permute_hidden(state, unsorted_indices)
+
+    def _each(self, hx: Any, function: Any) -> Any:
+        """A function of the state, or of both parts of it."""
+        return function(hx)
+
+    def _through(self, x: Tensor, hx: Any, sizes: Sizes) -> tuple[Tensor, Any]:
+        """All layers, one after the other."""
+        finals: list[Hidden] = []
+        states = tuple(hx) if isinstance(hx, (tuple, list)) else (hx,)
+        position = 0
+        for layer in range(self.num_layers):
+            outputs = []
+            for reverse in (False, True)[: 1 + self.bidirectional]:
+                initial = tuple(state[position] for state in states)
+                weights = [getattr(self, name) for name in self._all_weights[position]]
+                output, final = self._direction(x, initial, weights, sizes, reverse)
+                outputs.append(output)
+                finals.append(final)
+                position += 1
+            x = outputs[0] if len(outputs) == 1 else ops.cat(outputs, -1)
+            if self.dropout and layer < self.num_layers - 1:
+                x = dropout(x, self.dropout, self.training)
+        joined = tuple(ops.stack(parts, 0) for parts in zip(*finals, strict=True))
+        return x, joined if isinstance(hx, (tuple, list)) else joined[0]
+
+    def _direction(
+        self, x: Tensor, initial: Hidden, weights: list[Tensor], sizes: Sizes, reverse: bool
+    ) -> tuple[Tensor, Hidden]:
+        """One layer in one direction: its output and its state in the end.
+
+        Args:
+            weights: weight_ih, weight_hh and, as far as there are any, bias_ih, bias_hh, weight_hr.
+        """
+        raise NotImplementedError
+
+
+# Recurrent layers: `RNN`, `GRU` and `LSTM`.
 
 
 def last_state(states: Tensor, sizes: Sizes, reverse: bool) -> Tensor:
@@ -76,7 +374,7 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units; see `nanotorch.ops.gru` for the formulas.
+    """Gated recurrent units; see `nanotorch.ops.recurrent` for the formulas.
 
     Args:
         input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional: see
@@ -109,7 +407,7 @@ class GRU(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory; see `nanotorch.ops.lstm` for the formulas.
+    """Long short-term memory; see `nanotorch.ops.recurrent` for the formulas.
 
     Args:
         input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size:
@@ -175,3 +473,235 @@ class LSTM(RNNBase):
         projection = weights[-1] if self.proj_size else None
         output, cells, _ = lstm_steps(gates, *initial, weights[1], projection, sizes, reverse)
         return output, (last_state(output, sizes, reverse), last_state(cells, sizes, reverse))
+
+
+# One step of a recurrent layer: `RNNCell`, `LSTMCell` and `GRUCell`.
+
+
+class RNNCellBase(Module):
+    """What the cells share: parameters and checks.
+
+    Args:
+        input_size: the size I of the input.
+        hidden_size: the size H of the state.
+        bias: whether there are biases.
+        num_chunks: how many times H rows the weights have.
+        device: accepted for PyTorch's sake.
+        dtype: of the parameters. Default: the default dtype.
+    """
+
+    bias_ih: Tensor | None
+    bias_hh: Tensor | None
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        rows = num_chunks * hidden_size
+
+        def parameter(*shape: int) -> Parameter:
+            return Parameter(ops.empty(shape, dtype=dtype, device=device))
+
+        self.weight_ih = parameter(rows, input_size)
+        self.weight_hh = parameter(rows, hidden_size)
+        self.register_parameter("bias_ih", parameter(rows) if bias else None)
+        self.register_parameter("bias_hh", parameter(rows) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters uniformly from ±1/√H."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def extra_repr(self) -> str:
+        told = f"{self.input_size}, {self.hidden_size}"
+        if not self.bias:
+            told += f", bias={self.bias}"
+        nonlinearity = getattr(self, "nonlinearity", "tanh")
+        return told if nonlinearity == "tanh" else f"{told}, nonlinearity={nonlinearity}"
+
+    def _check(self, input: Tensor, states: dict[str, Tensor]) -> None:
+        """Refuse an input or states that are neither single nor batches."""
+        for name, tensor in {"input": input, **states}.items():
+            if tensor.dim() not in (1, 2):
+                raise ValueError(
+                    f"{self._get_name()}: Expected {name} to be 1D or 2D, got {tensor.dim()}D "
+                    "instead"
+                )
+
+    def _ready(self, input: Tensor, states: Any) -> tuple[Tensor, list[Tensor]]:
+        """Input and states as batches that fit; zeros without states."""
+        batched = input.dim() == 2
+        rows = input if batched else input.unsqueeze(0)
+        if rows.size(1) != self.input_size:
+            raise RuntimeError(
+                f"input has inconsistent input_size: got {rows.size(1)} expected {self.input_size}"
+            )
+        ready = []
+        for number, state in enumerate(states):
+            if state is None:
+                state = ops.zeros(rows.size(0), self.hidden_size, dtype=input.dtype)
+            elif not batched:
+                state = state.unsqueeze(0)
+            if state.dim() != 2:
+                raise RuntimeError(
+                    f"Expected 2D hidden{number} (batch x hidden_size), but got {state.dim()}D "
+                    "tensor"
+                )
+            if rows.size(0) != state.size(0):
+                raise RuntimeError(
+                    f"Input batch size {rows.size(0)} doesn't match hidden{number} batch size "
+                    f"{state.size(0)}"
+                )
+            if state.size(1) != self.hidden_size:
+                raise RuntimeError(
+                    f"hidden{number} has inconsistent hidden_size: got {state.size(1)}, expected "
+                    f"{self.hidden_size}"
+                )
+            ready.append(state)
+        return rows, ready
+
+    def _sums(self, input: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """What the input and what the state adds to the gates."""
+        from_input = linear(input, self.weight_ih, self.bias_ih)
+        return from_input, linear(state, self.weight_hh, self.bias_hh)
+
+
+class RNNCell(RNNCellBase):
+    """``h' = φ(weight_ih x + bias_ih + weight_hh h + bias_hh)``.
+
+    Args:
+        input_size: the size I of the input.
+        hidden_size: the size H of the state.
+        bias: whether there are biases. Default: True.
+        nonlinearity: φ, "tanh" or "relu". Default: "tanh".
+        device: accepted for PyTorch's sake.
+        dtype: of the parameters. Default: the default dtype.
+
+    Shape:
+        Input (N, I) or (I,), state and result (N, H) or (H,).
+
+    Attributes:
+        weight_ih: (H, I), and weight_hh: (H, H).
+        bias_ih, bias_hh: (H,).
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next state."""
+        self._check(input, {} if hx is None else {"hidden": hx})
+        x, (h,) = self._ready(input, (hx,))
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        from_input, from_state = self._sums(x, h)
+        after = getattr(ops, self.nonlinearity)(from_input + from_state)
+        state: Tensor = after if input.dim() == 2 else after.squeeze(0)
+        return state
+
+
+class LSTMCell(RNNCellBase):
+    """One step of long short-term memory; see `nanotorch.ops.recurrent` for the formulas.
+
+    Args:
+        input_size: the size I of the input.
+        hidden_size: the size H of the states.
+        bias: whether there are biases. Default: True.
+        device: accepted for PyTorch's sake.
+        dtype: of the parameters. Default: the default dtype.
+
+    Shape:
+        Input (N, I) or (I,); states (h, c), and the result, a pair of (N, H) or (H,).
+
+    Attributes:
+        weight_ih: (4H, I), and weight_hh: (4H, H), for i, f, g and o.
+        bias_ih, bias_hh: (4H,).
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The next h and c."""
+        if isinstance(hx, Tensor):
+            raise TypeError(
+                "lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not "
+                f"{type(hx).__name__}"
+            )
+        if hx is not None and len(tuple(hx)) != 2:
+            raise RuntimeError("lstm_cell expects two hidden states")
+        self._check(input, {} if hx is None else {f"hx[{k}]": state for k, state in enumerate(hx)})
+        x, (h, c) = self._ready(input, (None, None) if hx is None else hx)
+        from_input, from_state = self._sums(x, h)
+        i, f, g, o = (from_state + from_input).chunk(4, 1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        h = o.sigmoid() * c.tanh()
+        return (h, c) if input.dim() == 2 else (h.squeeze(0), c.squeeze(0))
+
+
+class GRUCell(RNNCellBase):
+    """One step of a gated recurrent unit; see `nanotorch.ops.recurrent` for the formulas.
+
+    Args:
+        input_size: the size I of the input.
+        hidden_size: the size H of the state.
+        bias: whether there are biases. Default: True.
+        device: accepted for PyTorch's sake.
+        dtype: of the parameters. Default: the default dtype.
+
+    Shape:
+        Input (N, I) or (I,), state and result (N, H) or (H,).
+
+    Attributes:
+        weight_ih: (3H, I), and weight_hh: (3H, H), for r, z and n.
+        bias_ih, bias_hh: (3H,).
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next state."""
+        self._check(input, {} if hx is None else {"hidden": hx})
+        x, (h,) = self._ready(input, (hx,))
+        from_input, from_state = self._sums(x, h)
+        i_r, i_z, i_n = from_input.chunk(3, 1)
+        h_r, h_z, h_n = from_state.chunk(3, 1)
+        r, z = (h_r + i_r).sigmoid(), (h_z + i_z).sigmoid()
+        n = (i_n + h_n * r).tanh()
+        after: Tensor = (h - n) * z + n
+        return after if input.dim() == 2 else after.squeeze(0)

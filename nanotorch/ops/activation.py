@@ -1,20 +1,25 @@
 """Activations, elementwise and along a dimension."""
 
+import math
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.batch_rules import elementwise
-from nanotorch._core.choice import BITS, SMALL, pick
+from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import as_dtype
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import Array, method, op
-from nanotorch._core.op_runtime import number
-from nanotorch._core.sums import maximum_along, sum_over
+from nanotorch._core.op import OPS, Array, method, number, op
+from nanotorch._core.sums import BITS, HALF, SINGLE, SMALL, maximum_along, pick, sum_over
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.comparison import vanishing
+from nanotorch.ops.arguments import inplace_form, number_in, tensors_given
+from nanotorch.ops.clamping import clamp, held_between
+from nanotorch.ops.comparison import tied, vanishing, zero_where
 from nanotorch.ops.elementwise import exp, refuse_bool
+from nanotorch.ops.indexing import where
+from nanotorch.ops.inplace import writer
+from nanotorch.ops.joining import cat_along
 from nanotorch.ops.reduction import sum
+from nanotorch.ops.shape import slice_along
 
 
 @op(input=lambda g, out: tanh_backward(g, out), cast="float", inplace=True)
@@ -236,3 +241,491 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """
     held = input if dtype is None else input.to(as_dtype(dtype))
     return log_softmax_along(held, normal_dim(dim, held.ndim))
+
+
+# Further activations, elementwise, each recorded as one node.
+
+
+LONG = np.dtype(np.int64)
+
+
+def require_float(name: str, input: Array) -> None:
+    """Refuse integers in the words of PyTorch's kernel of that name."""
+    if input.dtype.kind != "f":
+        raise float_only(name, input)
+
+
+@op(
+    input=lambda g, input: silu_slope(g, input),
+    inplace=True,
+    method=False,
+    public=False,
+    wide=True,
+)
+def silu(input: Array) -> Array:
+    """``input * sigmoid(input)``."""
+    require_float("silu_cpu", input)
+    out = np.negative(input, out=...)
+    np.exp(out, out=out)
+    np.add(out, input.dtype.type(1), out=out)
+    return np.divide(input, out, out=out)
+
+
+def silu_slope(g: Any, input: Any) -> Any:
+    """The gradient of `silu`."""
+    s = sigmoid(input)
+    return g * (s * (1 + input * (1 - s)))
+
+
+silu_: Any = inplace_form("silu")
+
+
+@op(
+    input=lambda g, input: g * sigmoid(-input),
+    method=False,
+    public=False,
+    in_order=True,
+    batch=elementwise,
+    wide=True,
+)
+def log_sigmoid(input: Array) -> Array:
+    """``log(sigmoid(input))``, without overflow."""
+    require_float("log_sigmoid_cpu", input)
+    return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
+
+
+def below_one(x: Array) -> Array:
+    """``exp(x) - 1``, exact near 0, as ``tanh(x / 2) (exp(x) + 1)``: NumPy's `expm1` is slow."""
+    out = np.tanh(x * x.dtype.type(0.5))
+    out *= np.exp(x) + x.dtype.type(1)
+    return out
+
+
+@op(
+    input=lambda g, input, alpha, scale: elu_slope(g, input, alpha, scale),
+    method=False,
+    public=False,
+    batch=elementwise,
+    wide=True,
+)
+def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
+    """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
+    require_float("elu_cpu", input)
+    kind = input.dtype.type
+    negative = kind(alpha * scale) * below_one(np.minimum(0, input))
+    return pick(input > 0, input * kind(scale), negative)
+
+
+@op(
+    input=lambda g, input, alpha: celu_slope(g, input, alpha),
+    method=False,
+    public=False,
+    batch=elementwise,
+    wide=True,
+)
+def celu(input: Array, alpha: float = 1.0) -> Array:
+    """``input`` where positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
+
+    Raises:
+        RuntimeError: if ``alpha`` is 0.
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    require_float("elu_cpu", input)
+    kind = input.dtype.type
+    negative = kind(alpha) * below_one(np.minimum(0, input) * kind(1.0 / alpha))
+    return pick(input > 0, input, negative)
+
+
+def celu_slope(g: Any, input: Any, alpha: float) -> Any:
+    """The gradient of `celu`."""
+    below = exp(clamp(input, None, 0.0) * (1.0 / alpha))
+    return zero_where(g, input <= 0) + zero_where(g * below, input > 0)
+
+
+def elu_slope(g: Any, input: Any, alpha: float, scale: float) -> Any:
+    """The gradient of `elu`."""
+    if alpha == scale == 1:
+        return g * exp(clamp(input, None, 0.0))
+    below = exp(clamp(input, None, 0.0)) * (alpha * scale)
+    return zero_where(g * scale, input <= 0) + zero_where(g * below, input > 0)
+
+
+@op(
+    input=lambda g, input, min_val, max_val: hardtanh_backward(g, input, min_val, max_val),
+    inplace=True,
+    method=False,
+    public=False,
+)
+def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
+    """``input`` held between two limits; its gradient at the limits is 0."""
+    refuse_bool(input, "Bool inputs not supported for hardtanh")
+    if input.dtype.kind != "f":
+        min_val, max_val = int(number_in(min_val, LONG)), int(number_in(max_val, LONG))
+    return held_between(input, min_val, max_val)
+
+
+hardtanh_: Any = inplace_form("hardtanh")
+
+
+@op(
+    g=lambda g, input, min_val, max_val: hardtanh_backward(g, input, min_val, max_val),
+    input=lambda g: vanishing(g),
+    method=False,
+    public=False,
+    batch=elementwise,
+)
+def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) -> Array:
+    """The gradient of `hardtanh`, by which it depends on the input though not smoothly."""
+    return pick((input > min_val) & (input < max_val), g, g.dtype.type(0))
+
+
+@op(
+    input=lambda g, input: g * gelu_tanh_slope(input),
+    method=False,
+    public=False,
+    node="GeluBackward0",
+    batch=elementwise,
+    wide=True,
+)
+def gelu_tanh(input: Array) -> Array:
+    """`gelu.gelu_exact` with the distribution function approximated by a hyperbolic tangent."""
+    require_float("GeluKernelImpl", input)
+    return 0.5 * input * (1 + np.tanh(tanh_argument(input)))
+
+
+def tanh_argument(input: Any) -> Any:
+    """The argument of the hyperbolic tangent in `gelu_tanh`."""
+    return math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
+
+
+def gelu_tanh_slope(input: Any) -> Any:
+    """The derivative of `gelu_tanh`."""
+    t = tanh(tanh_argument(input))
+    inner = math.sqrt(2.0 / math.pi) * (1 + 3 * 0.044715 * input * input)
+    return 0.5 * (1 + t) + 0.5 * input * (1 - t * t) * inner
+
+
+@op(
+    input=lambda g, input: g * mish_slope(input),
+    inplace=True,
+    method=False,
+    public=False,
+    wide=True,
+)
+def mish(input: Array) -> Array:
+    """``input * tanh(softplus(input))``."""
+    require_float("mish_cpu", input)
+    return input * np.tanh(np.logaddexp(input, input.dtype.type(0)))
+
+
+def mish_slope(input: Any) -> Any:
+    """The derivative of `mish`."""
+    t = tanh(softplus(input))
+    return t + input * sigmoid(input) * (1 - t * t)
+
+
+mish_: Any = inplace_form("mish")
+
+
+@op(
+    input=lambda g, input, dim: glu_slope(g, input, dim),
+    method=False,
+    public=False,
+    node="GluBackward0",
+    wide=True,
+)
+def glu_along(input: Array, dim: int) -> Array:
+    """The first half along a dimension times the sigmoid of the second."""
+    require_float("glu_cpu", input)
+    first, second = np.split(input, 2, dim)
+    return first / (1 + np.exp(-second))
+
+
+def glu_slope(g: Any, input: Any, dim: int) -> Any:
+    """The gradient of `glu_along`: of the first half, then of the second."""
+    half = input.shape[dim] // 2
+    first, gate = slice_along(input, dim, 0, half), slice_along(input, dim, half, None)
+    gate = sigmoid(gate)
+    passed = g * gate
+    return cat_along((passed, passed * first * (1 - gate)), dim)
+
+
+# Further activations made of straight lines, each recorded as one node.
+#
+# As in `activation`, their gradients are operations of their own.
+
+
+THIRD = 1 / 3
+SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in any precision
+
+
+@op(
+    input=lambda g, input, threshold: threshold_backward(g, input, threshold),
+    method=False,
+    public=False,
+    batch=elementwise,
+)
+def threshold(input: Array, threshold: float, value: float) -> Array:
+    """``input`` where it is greater than ``threshold``, else ``value``; nan stays."""
+    refuse_bool(input, "\"threshold_cpu\" not implemented for 'Bool'")
+    kind = input.dtype
+    limit = number_in(threshold, SINGLE if kind == HALF else kind)
+    return pick(input <= limit, number_in(value, kind), input)
+
+
+@op(
+    g=lambda g, input, threshold: threshold_backward(g, input, threshold),
+    input=lambda g: vanishing(g),
+    method=False,
+    public=False,
+    batch=elementwise,
+)
+def threshold_backward(g: Array, input: Array, threshold: float) -> Array:
+    """The gradient of `threshold`: ``g`` where the input passes."""
+    return pick(input <= threshold, g.dtype.type(0), g)
+
+
+@op(
+    input=lambda g, input, lambd: hardshrink_backward(g, input, lambd),
+    public=False,
+    batch=elementwise,
+)
+def hardshrink(input: Array, lambd: float = 0.5) -> Array:
+    """``input`` outside [-lambd, lambd], 0 inside."""
+    if input.dtype.kind != "f":
+        raise float_only("hardshrink_cpu", input)
+    limit = number_in(lambd, input.dtype)
+    return pick((input >= -limit) & (input <= limit), input.dtype.type(0), input)
+
+
+@op(
+    g=lambda g, input, lambd: hardshrink_backward(g, input, lambd),
+    input=lambda g: vanishing(g),
+    method=False,
+    public=False,
+    batch=elementwise,
+)
+def hardshrink_backward(g: Array, input: Array, lambd: float) -> Array:
+    """The gradient of `hardshrink`, and of `softshrink`: ``g`` outside [-lambd, lambd]."""
+    return pick((input < -lambd) | (input > lambd), g, g.dtype.type(0))
+
+
+@op(
+    input=lambda g, input, lambd: hardshrink_backward(g, input, lambd),
+    method=False,
+    public=False,
+    batch=elementwise,
+)
+def softshrink(input: Array, lambd: float = 0.5) -> Array:
+    """``input`` moved towards 0 by ``lambd``, and 0 from [-lambd, lambd] on.
+
+    Raises:
+        RuntimeError: for a negative ``lambd``.
+    """
+    if input.dtype.kind != "f":
+        raise float_only("softshrink_check", input)
+    if not 0 <= lambd <= np.finfo(input.dtype).max:
+        kind = {"float16": "Half", "float32": "Float", "float64": "Double"}[input.dtype.name]
+        most = np.finfo(input.dtype).max
+        raise RuntimeError(
+            f"lambda must be in range [0, {most:g}] for input dtype {kind}, but found {lambd:g}"
+        )
+    limit = input.dtype.type(lambd)
+    return input - np.clip(input, -limit, limit)
+
+
+@op(
+    input=lambda g, input: hardsigmoid_backward(g, input),
+    inplace=True,
+    method=False,
+    public=False,
+    wide=True,
+)
+def hardsigmoid(input: Array) -> Array:
+    """``input + 3`` held between 0 and 6, divided by 6."""
+    if input.dtype.kind != "f":
+        raise float_only("hardsigmoid_cpu", input)
+    held = np.clip(input + 3, 0, 6)
+    return held / 6
+
+
+@op(
+    g=lambda g, input: hardsigmoid_backward(g, input),
+    input=lambda g: vanishing(g),
+    method=False,
+    public=False,
+    batch=elementwise,
+    wide=True,
+)
+def hardsigmoid_backward(g: Array, input: Array) -> Array:
+    """The gradient of `hardsigmoid`: a sixth between -3 and 3."""
+    return pick((input > -3) & (input < 3), g * SIXTH, g.dtype.type(0))
+
+
+@op(
+    input=lambda g, input: hardswish_backward(g, input),
+    inplace=True,
+    method=False,
+    public=False,
+    wide=True,
+)
+def hardswish(input: Array) -> Array:
+    """``input * hardsigmoid(input)``."""
+    if input.dtype.kind != "f":
+        raise float_only("hardswish_cpu", input)
+    held = np.clip(input + 3, 0, 6)
+    held *= input
+    return held / 6
+
+
+@op(
+    grad=lambda g, input: hardswish_backward(g, input),
+    input=lambda g, grad, input: where((input > -3) & (input < 3), g * grad * THIRD, 0.0),
+    method=False,
+    public=False,
+    batch=elementwise,
+    wide=True,
+)
+def hardswish_backward(grad: Array, input: Array) -> Array:
+    """The gradient of `hardswish`: 0 up to -3, ``input / 3 + 1 / 2`` below 3, then 1."""
+    slope = pick(input >= 3, input.dtype.type(1), input / 3 + 0.5)
+    return grad * pick(input <= -3, input.dtype.type(0), slope)
+
+
+hardsigmoid_: Any = inplace_form("hardsigmoid")
+hardswish_: Any = inplace_form("hardswish")
+
+
+# Slopes that are given per channel, or drawn per element
+
+
+@op(
+    input=lambda g, input, weight: tied(where(input > 0, g, g * weight), input),
+    weight=lambda g, input, weight: tied(where(input > 0, 0.0, g * input), weight),
+    method=False,
+    public=False,
+    batch=elementwise,
+)
+def prelu_kernel(input: Array, weight: Array) -> Array:
+    """``input`` where positive, ``weight * input`` elsewhere; ``weight`` broadcasts."""
+    return pick(input > 0, input, input * weight)
+
+
+@method
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """``input`` where positive, ``weight * input`` elsewhere.
+
+    Args:
+        weight: of one element, or one for each channel.
+
+    Shape:
+        ``input`` (N, C, ...) of any number of dimensions; the result the same.
+
+    Raises:
+        RuntimeError: for a weight that does not fit, or dtypes that differ.
+
+    Reference:
+        He et al., Delving Deep into Rectifiers, ICCV 2015, equation 1.
+    """
+    tensors_given("prelu", input=input, weight=weight)
+    if input.dtype != weight.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype.char} and {weight.dtype.char}"
+        )
+    if not input.is_floating_point():
+        raise float_only("prelu_cpu", input._array)
+    if weight.ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
+        )
+    ndim, count = input.ndim, weight.numel()
+    if count != 1:
+        if not ndim:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.size(1) if ndim > 1 else 1
+        if channels != count:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{count} and channel size = {channels}."
+            )
+    shape = (1, count, *(1,) * (ndim - 2)) if ndim > 1 else (count,) * ndim
+    result: Tensor = prelu_kernel(input, weight.view(shape))
+    return result
+
+
+# Activations in place that PyTorch records as other nodes than those that give a new tensor.
+#
+# Most find their gradient from the result, since the input is gone. That needs functions that keep
+# the sign: a slope or scale below zero is an error of the backward pass.
+
+
+KERNELS = {o.__name__: OPS[o.__name__].kernel for o in (leaky_relu, elu, celu, threshold)}
+NEGATIVE = (
+    "In-place {0} backward calculation is triggered with a negative slope which is not supported. "
+    "This is caused by calling in-place forward function with a negative slope, please call "
+    "out-of-place version instead."
+)
+REPORT = (
+    " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
+    "leakRelu backward calculation with negative slope"
+)
+
+
+def leaky_slope(g: Any, out: Any, negative_slope: float) -> Any:
+    """The gradient of `leaky_relu` by its result."""
+    if negative_slope < 0:
+        raise RuntimeError(NEGATIVE.format("leakyReLu") + REPORT)
+    return tied(where(out > 0, g, g * negative_slope), out)
+
+
+def exponential_slope(g: Any, out: Any, alpha: float, scale: float, rate: float) -> Any:
+    """The gradient of `elu` by its result, which is ``alpha * scale * (exp(rate * x) - 1)``."""
+    if alpha < 0:
+        raise RuntimeError(NEGATIVE.format("elu"))
+    below = where(out < 0, out, 0.0)  # at 0 itself, the second derivative is 0
+    return where(out > 0, g * scale, g * ((below + alpha * scale) * rate))
+
+
+@writer(
+    input=lambda g, out, negative_slope: leaky_slope(g, out, negative_slope),
+    node="LeakyReluBackward1",
+    wide=True,
+)
+def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
+    """`leaky_relu`, written into ``input``."""
+    result: Array = KERNELS["leaky_relu"](input, negative_slope)
+    return result
+
+
+@writer(
+    input=lambda g, out, alpha, scale: exponential_slope(g, out, alpha, scale, 1.0),
+    node="EluBackward1",
+    wide=True,
+)
+def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
+    """`elu`, written into ``input``."""
+    result: Array = KERNELS["elu"](input, alpha, scale)
+    return result
+
+
+@writer(
+    input=lambda g, out, alpha: exponential_slope(g, out, alpha, 1.0, 1.0 / alpha),
+    node="CeluBackward1",
+    wide=True,
+)
+def celu_(input: Array, alpha: float = 1.0) -> Array:
+    """`celu`, written into ``input``."""
+    result: Array = KERNELS["celu"](input, alpha)
+    return result
+
+
+@writer(
+    input=lambda g, input, threshold: threshold_backward(g, input, threshold),
+    node="ThresholdBackward1",
+    expanded="",
+)
+def threshold_(input: Array, threshold: float, value: float) -> Array:
+    """`threshold`, written into ``input``."""
+    result: Array = KERNELS["threshold"](input, threshold, value)
+    return result

@@ -1,13 +1,17 @@
-"""What operations ask of their arguments: tensors, sequences of them, numbers."""
+"""What operations ask of their arguments: tensors, sequences of them, sizes, numbers."""
 
 import math
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import Place, kind_of, refused
+from nanotorch._core.arguments import Place, as_ints, kind_of, refused, twice
 from nanotorch._core.dtypes import Number, refuse_beyond
+from nanotorch._core.grad_mode import mode
 from nanotorch._core.tensor import Tensor
+
+# What operations ask of their arguments: tensors, sequences of them, numbers.
+
 
 LARGEST = {np.dtype(name): float(np.finfo(name).max) for name in ("float16", "float32", "float64")}
 # How messages about numbers that do not fit call dtypes; others have `dtypes.C_NAMES`.
@@ -114,3 +118,87 @@ def number_or_infinity(value: Number, kind: np.dtype) -> Any:
     if kind == np.float16:
         return kind.type(number_in(value, np.dtype(np.float64)))
     return number_in(value, kind)
+
+
+# What is no tensor is refused in PyTorch's words, where operations would take it for an array.
+
+
+def tensor_given(name: str, input: Any) -> None:
+    """Refuse an input that is no tensor.
+
+    Raises:
+        TypeError: with its place.
+    """
+    if not isinstance(input, Tensor):
+        raise refused(input, "Tensor", (name, "input", 1))
+
+
+def constants_given(name: str, **given: Tensor | None) -> None:
+    """Refuse tensors to which nothing is passed back, if a gradient might be expected.
+
+    Raises:
+        RuntimeError: with the argument's name.
+    """
+    for argument, value in given.items():
+        if value is not None and value.requires_grad and mode.enabled:
+            raise RuntimeError(
+                f"The function '{name}' is not differentiable with respect to argument "
+                f"'{argument}'. This input cannot have requires_grad True."
+            )
+
+
+def tensors_given(name: str, **given: Any) -> None:
+    """Refuse what is no tensor of a function's first arguments.
+
+    Raises:
+        TypeError: with the argument's name and place.
+    """
+    for position, (argument, value) in enumerate(given.items(), 1):
+        if not isinstance(value, Tensor):
+            raise refused(value, "Tensor", (name, argument, position))
+
+
+# In-place forms that are parts of methods, but no methods themselves.
+
+
+def inplace_form(name: str) -> Any:
+    """The in-place form of an operation, taken off `Tensor`, whose users know no such method."""
+    function = vars(Tensor)[f"{name}_"]
+    delattr(Tensor, f"{name}_")
+    return function
+
+
+# Shapes as functions are given them.
+
+
+def shape_of(
+    name: str, size: tuple[Any, ...], keyword: Any = None, position: int = 1
+) -> tuple[int, ...]:
+    """The shape that a function was given as one sequence or as several numbers.
+
+    Args:
+        name: the function's, for messages.
+        keyword: the sequence, where it was given by its name.
+        position: of the argument, for messages.
+
+    Raises:
+        TypeError: for anything but integers.
+        RuntimeError: for a negative one.
+    """
+    if keyword is not None:
+        if size:
+            raise twice(name, "size")
+        if not isinstance(keyword, (tuple, list)):
+            raise refused(keyword, "tuple of ints", (name, "size", 0))
+        size = (keyword,)
+    if not size:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    shape = as_ints(size[0] if len(size) == 1 else size, (name, "size", position))
+    negative = [n for n in shape if n < 0]
+    if negative and name == "zeros":
+        raise RuntimeError("zeros: Dimension size must be non-negative.")
+    if negative:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {negative[0]}: {list(shape)}"
+        )
+    return shape

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_functions import NO_RULE, never, under_vmap
-from nanotorch._core.batch_rules import elementwise, leading
-from nanotorch._core.choice import pick
+from nanotorch._core.batched import NO_RULE, elementwise, leading, never, under_vmap
 from nanotorch._core.op import OPERANDS, Array, method, op, public
+from nanotorch._core.sums import pick
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
 

@@ -6,18 +6,17 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination
-from nanotorch._core.batch_functions import under_vmap, wholes
-from nanotorch._core.batch_rules import elementwise
-from nanotorch._core.copying import order_of
-from nanotorch._core.device import device as Device
-from nanotorch._core.device import require_cpu
+from nanotorch._core.batched import elementwise, under_vmap, wholes
+from nanotorch._core.dtypes import device as Device
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.dtypes import require_cpu
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.layout import order_of
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
+from nanotorch.ops.creation import dtype_of
 from nanotorch.ops.memory import contiguous, contiguous_format, preserve_format
-from nanotorch.ops.tensor_types import dtype_of
 
 FLAGS = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None"
 FORMS = (

@@ -1,21 +1,36 @@
-"""Convolution and its adjoints: with the elements of an input's windows it is a matrix product.
-
-The elements of a window are a column of a matrix. With many channels they are a row: with channels
-last, whole rows of the kernel lie together in memory.
-"""
+"""Convolution and its adjoints."""
 
 import math
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.batch_rules import Call
-from nanotorch._core.op import Array, op
+from nanotorch._core import dtypes
+from nanotorch._core.arguments import as_int, as_ints, combination, refused
+from nanotorch._core.batched import Call
+from nanotorch._core.call_site import warn_once
+from nanotorch._core.op import Array, op, public
 from nanotorch._core.sums import sum_over, sum_rows
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.reduction import sum_along
-from nanotorch.ops.slicing import slice_along
-from nanotorch.ops.windows import Ints, Windows, chunks, cropped, last, padded, windows
+from nanotorch.ops.shape import slice_along, squeeze_one, unsqueeze
+from nanotorch.ops.windows import (
+    Ints,
+    Windows,
+    chunks,
+    constant_pad_nd,
+    cropped,
+    last,
+    padded,
+    windows,
+)
+
+# Convolution and its adjoints: with the elements of an input's windows it is a matrix product.
+#
+# The elements of a window are a column of a matrix. With many channels they are a row: with
+# channels last, whole rows of the kernel lie together in memory.
+
 
 # Fewer elements side by side, or fewer outputs, and rows are slower than columns.
 LEAST_RUN, LEAST_OUTPUTS = 24, 16
@@ -292,3 +307,367 @@ def convolution_weight(
     refuse_bools(slope)
     at = windows(input.shape[2:], kernel_size, stride, padding, dilation, slope.shape[2:])
     return correlated(slope, input, at, groups)
+
+
+# Convolutions as users call them: their arguments, and what PyTorch says of wrong ones.
+
+
+FORMS = [
+    "Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, "
+    f"{padding}, tuple of ints dilation = 1, int groups = 1"
+    for padding in ("tuple of ints padding = 0", 'str padding = "valid"')
+]
+AXES = ("depth", "height", "width")
+EVEN = (
+    "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy "
+    "of the input be created"
+)
+
+
+def per_dim(name: str, value: Any, dims: int, count: int) -> Ints:
+    """One number for each dimension, of one for all or one for each.
+
+    Args:
+        dims: of the function.
+        count: of the weight.
+
+    Raises:
+        RuntimeError: for another count.
+    """
+    given = as_ints(value) * (dims if value.__class__ is int else 1)
+    if len(given) == 1:
+        return given * count
+    if len(given) != count:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {count} values to match "
+            f"the convolution dimensions, but got {name}={list(given)}"
+        )
+    return given
+
+
+def check_tensors(name: str, given: tuple[Any, ...]) -> None:
+    """Refuse what is no tensor of a convolution's arguments: input, weight, bias and the rest."""
+    wrong = [k for k in range(3) if not isinstance(given[k], Tensor) and (k < 2 or given[k])]
+    if not wrong:
+        return
+    if name.startswith("conv_"):
+        place = (name, ("input", "weight", "bias")[wrong[0]], wrong[0] + 1)
+        raise refused(given[wrong[0]], "Tensor", place)
+    # Layers give all arguments; programs usually those that differ from the default.
+    count = 7 if isinstance(given[3], tuple) else 3 if given[2] is not None else 2
+    raise combination(name, given[:count], FORMS)
+
+
+def check_dtypes(transposed: bool, *tensors: Any) -> None:
+    """Refuse input, weight and bias of different dtypes."""
+    kinds = [dtypes.of_array(t._array) for t in tensors if t is not None]
+    weighed = transposed and kinds[0] != kinds[1]
+    if tensors[2] is not None and kinds[0] != kinds[2] and not weighed:
+        a, b = (dtypes.C_NAMES[k.name] for k in (kinds[0], kinds[2]))
+        raise RuntimeError(f"Input type ({a}) and bias type ({b}) should be the same")
+    if kinds[0] != kinds[1]:
+        if kinds[0] is dtypes.float32 and kinds[1].is_floating_point and not transposed:
+            raise RuntimeError(
+                f"Input type (torch.{kinds[0].char}Tensor) and weight type "
+                f"(torch.{kinds[1].char}Tensor) should be the same or input should be a MKLDNN "
+                "tensor and weight is a dense tensor"
+            )
+        raise RuntimeError(f"expected scalar type {kinds[0].char} but found {kinds[1].char}")
+
+
+def check_numbers(
+    stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints, groups: int
+) -> None:
+    """Refuse numbers out of range."""
+    if min(padding) < 0:
+        raise RuntimeError("negative padding is not supported")
+    if min(output_padding) < 0:
+        raise RuntimeError("negative output_padding is not supported")
+    if min(stride) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if min(dilation) <= 0:
+        if len(dilation) == 1:
+            raise RuntimeError("non-positive dilation is not supported")
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+
+
+def check_shapes(
+    input: Ints, weight: Ints, bias: Any, groups: int, transposed: bool, at: tuple[Ints, Ints]
+) -> None:
+    """Refuse an input, a weight and a bias whose sizes do not fit together.
+
+    Args:
+        at: padding and dilation.
+    """
+    if len(input) != len(weight):
+        raise RuntimeError(
+            f"Expected {len(weight)}-dimensional input for {len(weight)}-dimensional weight "
+            f"{list(weight)}, but got {len(input)}-dimensional input of size {list(input)} instead"
+        )
+    given = "Given transposed=1, " if transposed else f"Given groups={groups}, "
+    if weight[0] < groups or weight[0] % groups:
+        sizes = list(weight) if weight[0] < groups else [list(weight)]
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be "
+            + (f"at least {groups}" if weight[0] < groups else f"divisible by {groups}")
+            + f" at dimension 0, but got weight of size {sizes} instead"
+        )
+    channels = weight[0] if transposed else weight[1] * groups
+    if input[1] != channels:
+        raise RuntimeError(
+            f"{given}weight of size {list(weight)}, expected input{list(input)} to have "
+            f"{channels} channels, but got {input[1]} channels instead"
+        )
+    outputs = weight[1] * groups if transposed else weight[0]
+    if bias is not None and bias._array.shape != (outputs,):
+        begin = "Given transposed=1, " if transposed else "Given "
+        raise RuntimeError(
+            f"{begin}weight of size {list(weight)}, expected "
+            f"bias to be 1-dimensional with {outputs} elements, but got bias of size "
+            f"{list(bias._array.shape)} instead"
+        )
+    if not transposed:
+        check_fits(input[2:], weight[2:], *at)
+
+
+def check_fits(size: Ints, kernel: Ints, padding: Ints, dilation: Ints) -> None:
+    """Refuse a kernel larger than the padded input."""
+    sizes = [n + 2 * p for n, p in zip(size, padding, strict=True)]
+    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    if any(n < k for n, k in zip(sizes, spans, strict=True)):
+        raise RuntimeError(
+            "Calculated padded input size per channel: ("
+            + " x ".join(map(str, sizes)) + "). Kernel size: ("
+            + " x ".join(map(str, spans))
+            + "). Kernel size can't be greater than actual input size"
+        )  # fmt: skip
+
+
+def check_adjoint(
+    size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, rest: Ints
+) -> None:
+    """Refuse too much output padding, and a result of a transposed convolution without elements."""
+    least = size_of_adjoint(size, kernel, stride, padding, dilation)
+    out = tuple([n + r for n, r in zip(least, rest, strict=True)])
+    if len(size) == 1:  # PyTorch takes a signal for a picture of one row
+        size, out, stride, dilation = ((1, *ints) for ints in (size, out, stride, dilation))
+        rest = (0, *rest)
+    if any(r >= s and r >= d for r, s, d in zip(rest, stride, dilation, strict=True)):
+        named = {"output_padding": rest, "stride": stride, "dilation": dilation}
+        told = [
+            f"{name}_{axis}: {n}"
+            for name, numbers in named.items()
+            for axis, n in zip(AXES[-len(size) :], numbers, strict=True)
+        ]
+        raise RuntimeError(
+            "output padding must be smaller than either stride or dilation, but got "
+            + " ".join(told)
+        )
+    if min(out) < 1:
+        sizes = [" x ".join(map(str, ints)) for ints in (size, out)]
+        raise RuntimeError(
+            f"Given input size per channel: ({sizes[0]}). Calculated output size per channel: "
+            f"({sizes[1]}). Output size is too small"
+        )
+
+
+def check_ndim(name: str, input: Tensor, dims: int) -> bool:
+    """Whether the input is no batch, but one sample.
+
+    Raises:
+        RuntimeError: if it is neither.
+    """
+    ndim = input._array.ndim
+    if ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got "
+            f"input of size: {list(input._array.shape)}"
+        )
+    return ndim == dims + 1
+
+
+def same_padding(
+    input: Tensor, padding: str, kernel: Ints, stride: Ints, dilation: Ints
+) -> tuple[Tensor, Ints]:
+    """The padding that a word means, and the input, padded where the two sides differ.
+
+    Raises:
+        RuntimeError: for another word than "valid" and "same", or a stride with "same".
+    """
+    if padding == "valid":
+        return input, (0,) * len(kernel)
+    if padding != "same":
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    if any(s != 1 for s in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    more = [n % 2 for n in total]
+    if any(more):  # one more behind
+        warn_once(EVEN)
+        input = constant_pad_nd(input, [n for m in reversed(more) for n in (0, m)])
+    return input, tuple([n // 2 for n in total])
+
+
+def convolution_of(
+    name: str, dims: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
+    dilation: Any, groups: Any,
+) -> Any:  # fmt: skip
+    """A convolution over ``dims`` dimensions of what users give."""
+    check_tensors(name, (input, weight, bias, stride, padding, dilation, groups))
+    check_dtypes(False, input, weight, bias)
+    alone = check_ndim(name, input, dims)
+    if alone:
+        input = unsqueeze(input, 0)
+    count = weight._array.ndim - 2
+    if count < 1:
+        raise RuntimeError("weight should have at least three dimensions")
+    stride = per_dim("stride", stride, dims, count)
+    dilation = per_dim("dilation", dilation, dims, count)
+    kernel = weight._array.shape[2:]
+    if isinstance(padding, str):
+        input, padding = same_padding(input, padding, kernel, stride, dilation)
+    else:
+        padding = per_dim("padding", padding, dims, count)
+    rest, groups = (0,) * count, as_int(groups)
+    check_numbers(stride, padding, dilation, rest, groups)
+    shapes = input._array.shape, weight._array.shape
+    check_shapes(*shapes, bias, groups, False, (padding, dilation))
+    out = convolve(input, weight, bias, stride, padding, dilation, False, rest, groups)
+    return squeeze_one(out, 0) if alone else out
+
+
+def transposed_of(
+    name: str, dims: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
+    output_padding: Any, groups: Any, dilation: Any,
+) -> Any:  # fmt: skip
+    """A transposed convolution over ``dims`` dimensions of what users give."""
+    check_tensors(name, (input, weight, bias))
+    alone = check_ndim(name, input, dims)
+    check_dtypes(True, input, weight, bias)
+    if alone:
+        input = unsqueeze(input, 0)
+    count, groups = weight._array.ndim - 2, as_int(groups)
+    stride = per_dim("stride", stride, dims, count)
+    padding = per_dim("padding", padding, dims, count)
+    dilation = per_dim("dilation", dilation, dims, count)
+    rest = per_dim("output_padding", output_padding, dims, count)
+    check_numbers(stride, padding, dilation, rest, groups)
+    shapes = input._array.shape, weight._array.shape
+    check_shapes(*shapes, bias, groups, True, (padding, dilation))
+    check_adjoint(shapes[0][2:], shapes[1][2:], stride, padding, dilation, rest)
+    out = convolve(input, weight, bias, stride, padding, dilation, True, rest, groups)
+    return squeeze_one(out, 0) if alone else out
+
+
+@public
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    dilation: Any = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """The convolution of a signal: `conv2d` over one dimension.
+
+    Shape:
+        ``input`` (N, C, L) or (C, L), ``weight`` (O, C / groups, K), ``bias`` (O,).
+    """
+    result: Tensor = convolution_of(
+        "conv1d", 1, input, weight, bias, stride, padding, dilation, groups
+    )
+    return result
+
+
+@public
+def conv2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    dilation: Any = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """``out[n, o, y, x] = bias[o] + Σ weight[o, c, i, j] · input[n, c, s·y + d·i, s·x + d·j]``.
+
+    Args:
+        stride: s, how far neighbouring windows are apart: a number, or one per dimension.
+        padding: how many zeros there are on both sides; "valid" for none, "same" for as many as
+            keep the size.
+        dilation: d, how far neighbouring elements of a window are apart.
+        groups: into how many groups channels and outputs are divided; each output sees the
+            channels of its group only.
+
+    Shape:
+        ``input`` (N, C, H, W) or (C, H, W), ``weight`` (O, C / groups, K, L), ``bias`` (O,).
+        The result's height is ``⌊(H + 2 padding - d (K - 1) - 1) / s⌋ + 1``.
+
+    Raises:
+        RuntimeError: for shapes that do not fit, numbers out of range, different dtypes.
+    """
+    result: Tensor = convolution_of(
+        "conv2d", 2, input, weight, bias, stride, padding, dilation, groups
+    )
+    return result
+
+
+@public
+def conv3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    dilation: Any = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """The convolution of a volume: `conv2d` over three dimensions.
+
+    Shape:
+        ``input`` (N, C, D, H, W) or (C, D, H, W), ``weight`` (O, C / groups, ...), ``bias`` (O,).
+    """
+    result: Tensor = convolution_of(
+        "conv3d", 3, input, weight, bias, stride, padding, dilation, groups
+    )
+    return result
+
+
+@public
+def conv_transpose1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """The transposed convolution of a signal: `conv_transpose2d` over one dimension."""
+    result: Tensor = transposed_of(
+        "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups,
+        dilation,
+    )  # fmt: skip
+    return result
+
+
+@public
+def conv_transpose2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """The adjoint of `conv2d` for its input, plus a bias: from its result's shape to its input's.
+
+    Args:
+        stride, padding, dilation, groups: of that convolution.
+        output_padding: by how much the result is larger than the smallest input of that
+            convolution; smaller than the stride or the dilation.
+
+    Shape:
+        ``input`` (N, C, H, W) or (C, H, W), ``weight`` (C, O / groups, K, L), ``bias`` (O,). The
+        result's height is ``(H - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1``.
+
+    Raises:
+        RuntimeError: for shapes that do not fit, numbers out of range, different dtypes.
+    """
+    result: Tensor = transposed_of(
+        "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups,
+        dilation,
+    )  # fmt: skip
+    return result
+
+
+@public
+def conv_transpose3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """The transposed convolution of a volume: `conv_transpose2d` over three dimensions."""
+    result: Tensor = transposed_of(
+        "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups,
+        dilation,
+    )  # fmt: skip
+    return result

@@ -9,15 +9,14 @@ from nanotorch._core import dtypes
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.op import OPS, Array, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.accumulation import add_rows
-from nanotorch.ops.arguments import need_tensors, refuse_half
+from nanotorch.ops.arguments import need_tensors, refuse_half, tensors_given
 from nanotorch.ops.comparison import vanishing
-from nanotorch.ops.expanding import common_shape
-from nanotorch.ops.given import tensors_given
+from nanotorch.ops.elementwise import plus_number
+from nanotorch.ops.gathering import add_rows
+from nanotorch.ops.indexing import where
+from nanotorch.ops.joining import common_shape
 from nanotorch.ops.linalg import norm_along, norm_slope
-from nanotorch.ops.masking import where
 from nanotorch.ops.reduction import normal_dims
-from nanotorch.ops.scalar import plus_number
 from nanotorch.ops.shape import reshape
 
 norm_kernel = OPS["norm_along"].kernel

@@ -13,10 +13,8 @@ from typing import Any
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.matrix import bmm
-from nanotorch.ops.order import movedim
 from nanotorch.ops.reduction import sum_along
-from nanotorch.ops.shape import permute_to, reshape, unsqueeze, view
-from nanotorch.ops.slicing import diagonal
+from nanotorch.ops.shape import diagonal, movedim, permute_to, reshape, unsqueeze, view
 
 DOTS = "..."
 LETTERS = string.ascii_uppercase + string.ascii_lowercase  # also the order of an implicit result

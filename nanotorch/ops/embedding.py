@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_rules import Call, leading, one_by_one
-from nanotorch._core.batched import everything
+from nanotorch._core.batched import Call, everything, leading, one_by_one
+from nanotorch._core.call_site import wrote
 from nanotorch._core.op import Array, op
-from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.gathering import gather_backward
 from nanotorch.ops.reduction import sum_along

@@ -1,22 +1,98 @@
-"""Single elements by index: `gather`, `scatter`, `take`."""
+"""Single elements by index, and copies with values put in one part."""
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import twice
-from nanotorch._core.batch_functions import looped, under_vmap
-from nanotorch._core.batch_rules import dimensions
-from nanotorch._core.layout import normal_dim
+from nanotorch._core.batched import dimensions, looped, under_vmap
+from nanotorch._core.layout import normal_dim, order_of
 from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.accumulation import add_rows
 from nanotorch.ops.arguments import need_tensors, number_in
-from nanotorch.ops.expanding import common_shape, expand_to
+from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
 from nanotorch.ops.inplace import writer
-from nanotorch.ops.rounding import NO_DERIVATIVE, no_derivative
+from nanotorch.ops.joining import common_shape, expand_to
+from nanotorch.ops.shape import reshape
+
+# Kernels that add values up at indices, of which some may come several times.
+
+
+Key = Sequence["np.ndarray | slice"]  # as NumPy takes it, with an entry for each dimension or mask
+
+
+CHUNK = 1 << 17  # elements added in one go: their places fit the cache
+
+
+def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
+    """``out[rows[i]] += values[i]`` for each i in turn.
+
+    Args:
+        out: ``(K, ...)``.
+        rows: ``(N,)``, not negative.
+        values: ``(N, ...)``.
+    """
+    if not values.size:
+        return
+    if len(out) < 8 * len(rows) and np.bincount(rows).max() == 1:
+        out[rows] += values
+        return
+    # `np.add.at` is fast for one dimension only.
+    whole = out if out.flags.c_contiguous else np.zeros(out.shape, out.dtype)
+    flat, width = whole.reshape(-1), values.size // len(rows)
+    columns, step = np.arange(width), max(CHUNK // width, 1)
+    for start in range(0, len(rows), step):
+        some = slice(start, start + step)
+        places = rows[some] if width == 1 else np.add.outer(rows[some] * width, columns)
+        np.add.at(flat, places.reshape(-1), values[some].reshape(-1))
+    if whole is not out:
+        out += whole
+
+
+def by_dimension(key: Key) -> tuple[list[int], list[np.ndarray]]:
+    """The dimensions that have an index, and their indices; masks as the indices of true."""
+    dims: list[int] = []
+    indices: list[np.ndarray] = []
+    dim = 0
+    for entry in key:
+        if isinstance(entry, slice):
+            dim += 1
+            continue
+        parts = entry.nonzero() if entry.dtype.kind == "b" else (entry,)
+        dims += range(dim, dim + len(parts))
+        indices += parts
+        dim += len(parts)
+    return dims, indices
+
+
+def added_at(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
+    """Zeros of ``shape``, with ``values`` (of the shape of ``zeros[key]``) added at ``key``."""
+    out = np.zeros(shape, values.dtype)
+    if len(key) == 1 and not isinstance(key[0], slice) and key[0].dtype.kind == "b":
+        out[key[0]] = values
+        return out
+    dims, indices = by_dimension(key)
+    sizes = [shape[d] for d in dims]
+    rest = [d for d in range(len(shape)) if d not in dims]
+    rows = np.zeros((), np.intp)
+    for index, size in zip(indices, sizes, strict=True):
+        rows = rows * size + np.where(index < 0, index + size, index)
+    # NumPy's rule: the indexed dimensions stand where they were if they are neighbours, else first.
+    place = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
+    moved = np.moveaxis(values, range(place, place + rows.ndim), range(rows.ndim))
+    width = tuple([shape[d] for d in rest])
+    target = out.transpose(*dims, *rest)
+    table = np.zeros((int(np.prod(sizes)), *width), values.dtype)
+    add_rows(table, rows.reshape(-1), moved.reshape((rows.size, *width)))
+    target[...] = table.reshape(target.shape)
+    return out
+
+
+# Single elements by index: `gather`, `scatter`, `take`.
+
 
 # Along one dimension
 
@@ -356,3 +432,83 @@ def take_backward(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
     flat = index.reshape(-1)
     add_rows(out.reshape(-1), np.where(flat < 0, flat + out.size, flat), g.reshape(-1))
     return out
+
+
+# Copies with values put at single elements, counted as in one dimension.
+
+
+def check_put(input: Array, index: Array, source: Array) -> None:
+    """Refuse what `put` cannot place."""
+    own, kind, given = (dtypes.of_array(a).char for a in (input, index, source))
+    if kind != "Long":
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {kind}")
+    if own != given:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {own} "
+            f"and source.dtype = {given}"
+        )
+    if index.size != source.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.size}, index.numel() = {index.size}"
+        )
+    if index.size and not input.size:
+        raise IndexError("put_(): Tried to put elements into an empty tensor")
+    wrong = (index < -input.size) | (index >= input.size)
+    if wrong.any():
+        raise IndexError(
+            f"out of range: tried to access index {int(index[wrong][0])} on a tensor of "
+            f"{input.size} elements."
+        )
+
+
+def put_into(out: Array, index: Array, source: Array, accumulate: bool) -> Array:
+    """Write or add elements of ``source`` into ``out``, after a check."""
+    check_put(out, index, source)
+    flat = out if out.flags.c_contiguous else np.array(out, order="C")
+    places, values = index.reshape(-1), source.reshape(-1)
+    row = flat.reshape(-1)
+    if accumulate:
+        np.add.at(row, places, values)
+    else:
+        row[places] = values
+    if flat is not out:
+        out[...] = flat
+    return out
+
+
+@op(input=lambda g, index: emptied(g, index), method=False, public=False, node="PutBackward0")
+def emptied(input: Array, index: Array) -> Array:
+    """Zeros at ``index``, counted as in one dimension: its own adjoint."""
+    out = np.array(input, order="C")
+    out.reshape(-1)[index.reshape(-1)] = 0
+    return out
+
+
+PUT: dict[str, Any] = {
+    "input": lambda g, index, accumulate: g if accumulate else emptied(g, index),
+    "source": lambda g, index, source_shape: reshape(take(g, index), source_shape),
+}
+
+
+@op(**PUT)
+def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
+    """``input`` with elements of ``source`` at ``index``, counted as in one dimension.
+
+    Args:
+        accumulate: add to what is there, in place of writing over it.
+
+    Raises:
+        RuntimeError: for another dtype; ``index`` is of int64.
+        IndexError: for an index out of range, or another number of elements.
+    """
+    return put_into(input.copy(order_of(input)), index, source, accumulate)
+
+
+@writer(**PUT, node="PutBackward0", overlap=False)
+def put_in_place(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
+    """In-place `put`."""
+    return put_into(input, index, source, accumulate)
+
+
+method(put_in_place, name="put_", public=False)

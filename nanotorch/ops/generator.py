@@ -6,7 +6,7 @@ from typing import Any, Self, SupportsInt
 
 from nanotorch._core import random
 from nanotorch._core.arguments import place_of, refused
-from nanotorch._core.device import CPU, device
+from nanotorch._core.dtypes import CPU, device
 from nanotorch._core.op import public
 from nanotorch._core.tensor import Tensor, wrap
 

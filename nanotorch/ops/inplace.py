@@ -1,32 +1,35 @@
-"""Writes into a tensor's own memory: `copy_`, `fill_`, `zero_`, and in-place views.
+"""Writes into a tensor's own memory."""
 
-A kernel declared with ``inplace=True`` usually computes a result, which is then written to the
-tensor. Those below write to the array they are given and return it, since no result stands apart.
-"""
-
+import gc
+import math
+import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import named
-from nanotorch._core.batch_functions import in_place, under_vmap
-from nanotorch._core.batch_rules import elementwise
-from nanotorch._core.batched import NoValues, stand_for
+from nanotorch._core import dtypes
+from nanotorch._core.arguments import as_ints, named, within_memory
+from nanotorch._core.batched import NoValues, elementwise, in_place, stand_for, under_vmap
+from nanotorch._core.call_site import wrote
 from nanotorch._core.dtypes import Number, refuse_beyond
-from nanotorch._core.grad_mode import mode
-from nanotorch._core.inference import refuse_write
+from nanotorch._core.grad_mode import mode, refuse_write
+from nanotorch._core.layout import address, normal_dim, owner_of, whole_memory
 from nanotorch._core.op import Array, method, node_class, op
-from nanotorch._core.origins import wrote
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import Step, View, check_memory, refuse_history
-from nanotorch.ops.arguments import number_in
-from nanotorch.ops.expanding import common_shape
-from nanotorch.ops.hidden import inplace_form
-from nanotorch.ops.memory import as_strided
-from nanotorch.ops.reduction import sum_all
+from nanotorch.ops.arguments import as_number, inplace_form, number_in
+from nanotorch.ops.joining import common_shape
+from nanotorch.ops.memory import as_strided, layout_asked, layout_of, strided_view
+from nanotorch.ops.reduction import accumulated, check_own_dtype, reverse_cumsum, sum_all
 from nanotorch.ops.shape import squeeze, t, transpose, unsqueeze, view_in
+
+# Writes into a tensor's own memory: `copy_`, `fill_`, `zero_`, and in-place views.
+#
+# A kernel declared with ``inplace=True`` usually computes a result, which is then written to the
+# tensor. Those below write to the array they are given and return it, since no result stands apart.
 
 
 def writer(**declared: Any) -> Callable[[Any], Any]:
@@ -249,3 +252,283 @@ def inplace_view(function: Any) -> None:
 
 for _function in (t, transpose, squeeze, unsqueeze):
     inplace_view(_function)
+
+
+# `resize_`: another shape in the same memory.
+
+
+NOT_RESIZABLE = "Trying to resize storage that is not resizable"
+
+
+@method(public=False)
+def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Give the tensor another shape in its own memory, in the order of the dimensions.
+
+    Views of it see what they saw. If the memory is too small, all tensors in it move to new memory:
+    what they had, followed by zeros.
+
+    Raises:
+        RuntimeError: for a tensor that requires grad, a negative size, an inference tensor outside
+            inference mode, and for memory that is too small and shared with NumPy's arrays.
+    """
+    if not size:
+        raise TypeError('resize_() missing 1 required positional arguments: "size"')
+    shape = as_ints(size[0] if len(size) == 1 else size, ("resize_", "size", 1))
+    if any(n < 0 for n in shape):
+        raise RuntimeError("numel: integer multiplication overflow")
+    if self.requires_grad and mode.enabled is not None:
+        raise RuntimeError("cannot resize variables that require grad")
+    return give_shape(self, shape)
+
+
+@method(name="_give_shape", public=False)
+def give_shape(
+    self: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None
+) -> Tensor:
+    """`resize_`, of tensors that require grad as well, and to any strides without gaps."""
+    if shape == self._array.shape:
+        return self
+    refuse_write(self._cell)
+    own, count = layout_of(self._array), math.prod(shape)
+    if strides is None:
+        strides = tuple([math.prod(shape[d + 1 :]) for d in range(len(shape))])
+    there = (shape, strides, own[2])
+    if own[2] + count > whole_memory(self._array).nbytes // self._array.itemsize:
+        together = sharers(self)
+        lengthen(self, together, own[2] + count)
+        if len(together) == 1:  # nobody has to find a way back
+            self._array = strided_view(self._array, there, own)
+            wrote(self._cell, "resize_")
+            return self
+    return relaid_in_place(self, strided_view(self, there, own), own, there)
+
+
+def arrays_held(tensor: Tensor) -> list[np.ndarray]:
+    """The arrays by which a tensor knows its memory."""
+    view = tensor._view
+    return [tensor._array, *(a for a, _ in tensor._past), *(() if view is None else (view.shaped,))]
+
+
+def sharers(tensor: Tensor) -> list[Tensor]:
+    """All tensors in the memory of ``tensor``.
+
+    Raises:
+        RuntimeError: if anything but tensors holds that memory.
+    """
+    array = tensor._array
+    if array.flags.owndata and sys.getrefcount(tensor._array) == 3 and tensor._view is None:
+        return [tensor]  # without the search, which takes long
+    owner = owner_of(array)
+    tensors = [
+        t
+        for t in gc.get_objects()
+        if Tensor in type(t).__mro__ and owner_of(vars(t).get("_array", array[:0])) is owner
+    ]
+    del array
+    slots = Counter(id(a) for t in tensors for a in arrays_held(t))
+    arrays = {id(a): a for a in (owner, *(a for t in tensors for a in arrays_held(t)))}
+    slots[id(owner)] += 1 + sum(a.base is owner for a in arrays.values())
+    # Each is held by `arrays` and by the call, too.
+    if any(sys.getrefcount(arrays[key]) > slots[key] + 2 for key in arrays):
+        raise RuntimeError(NOT_RESIZABLE)
+    return tensors
+
+
+@within_memory
+def lengthen(tensor: Tensor, together: list[Tensor], count: int) -> None:
+    """Give a tensor and those in the same memory one of ``count`` of its elements, zeros behind."""
+    old = whole_memory(tensor._array)
+    memory = np.zeros(count, tensor._array.dtype)
+    memory.view(np.uint8)[: old.size] = old
+    moved = {
+        id(a): np.ndarray(a.shape, a.dtype, memory, address(a) - address(old), a.strides)
+        for sharer in together
+        for a in arrays_held(sharer)
+    }
+    for sharer in together:
+        sharer._past = tuple([(moved[id(a)], step) for a, step in sharer._past])
+        if sharer._view is not None:
+            sharer._view.shaped = moved[id(sharer._view.shaped)]
+        sharer._array = moved[id(sharer._array)]
+
+
+@method
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """`resize_` to the shape of another tensor."""
+    return resize_(self, the_template.shape)
+
+
+@method
+def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """In-place `as_strided`."""
+    if mode.enabled:
+        refuse_history(self)
+    own = layout_of(self._array)
+    there = layout_asked(own, size, stride, storage_offset)
+    return relaid_in_place(self, strided_view(self, there, own), own, there)
+
+
+def relaid_in_place(self: Tensor, view: Tensor, own: Any, there: Any) -> Tensor:
+    """Make ``self`` what its ``view`` is, which lies as ``there``."""
+    if view._edge is not None:
+        node: Any = view._edge[0]
+        kind: Any = type(node)
+        node.__class__ = in_place_class(kind)
+    return become(self, view, (strided_view, (own, there), None))
+
+
+# Comparisons, powers, running sums and swapped dimensions in place.
+
+
+Compared = Callable[[Array, Array], Array]
+
+
+def comparison_in_place(name: str, compare: Compared) -> tuple[Any, Any]:
+    """The two forms of a comparison in place: with a number, and with a tensor.
+
+    PyTorch has a node for either, which passes zeros.
+    """
+
+    def by_number(input: Array, value: dtypes.Number) -> Array:
+        """The comparison with a number, written in place."""
+        kind = dtypes.result_type([input, value])._numpy
+        return compare(input.astype(kind, copy=False), dtypes.array_of_number(value, kind))
+
+    def by_tensor(input: Array, other: Array) -> Array:
+        """The comparison with a tensor, written in place."""
+        common_shape(input.shape, other.shape)
+        kind = dtypes.result_type([input, other])._numpy
+        return compare(input.astype(kind, copy=False), other.astype(kind, copy=False))
+
+    forms = named(by_number, f"{name}_number"), named(by_tensor, f"{name}_tensor")
+    zeros: dict[str, Any] = {"input": lambda g: blank(g)}
+    return (
+        writer(**zeros, node=f"{name.title()}Backward0", batch=elementwise)(forms[0]),
+        writer(
+            **zeros,
+            other=lambda g: blank(g),
+            node=f"{name.title()}Backward1",
+            batch=elementwise,
+        )(forms[1]),
+    )
+
+
+eq_number, eq_tensor = comparison_in_place("eq", np.equal)
+ge_number, ge_tensor = comparison_in_place("ge", np.greater_equal)
+gt_number, gt_tensor = comparison_in_place("gt", np.greater)
+le_number, le_tensor = comparison_in_place("le", np.less_equal)
+lt_number, lt_tensor = comparison_in_place("lt", np.less)
+ne_number, ne_tensor = comparison_in_place("ne", np.not_equal)
+FORMS = {
+    "eq_": (eq_number, eq_tensor),
+    "ge_": (ge_number, ge_tensor),
+    "gt_": (gt_number, gt_tensor),
+    "le_": (le_number, le_tensor),
+    "lt_": (lt_number, lt_tensor),
+    "ne_": (ne_number, ne_tensor),
+}
+
+
+def provide(name: str, by_number: Any, by_tensor: Any) -> None:
+    """Give tensors the method ``name``."""
+
+    def compared(self: Tensor, other: Any) -> Any:
+        if isinstance(other, Tensor):
+            return by_tensor(self, other)
+        return by_number(self, as_number(other))
+
+    named(compared, name).__doc__ = f"Write 1 where `{name[:-1]}` holds and 0 where not."
+    method(compared, public=False)
+
+
+for _name, _forms in FORMS.items():
+    provide(_name, *_forms)
+
+
+@method
+def square_(input: Tensor) -> Tensor:
+    """In-place `square`."""
+    result: Tensor = input.pow_(2)
+    return result
+
+
+@writer(input=lambda g, dim: reverse_cumsum(g, dim), node="CumsumBackward0")
+def cumsum_written(input: Array, dim: int) -> Array:
+    """The kernel of `cumsum_`."""
+    return accumulated(np.add, input, dim, input.dtype)
+
+
+@method(public=False)
+def cumsum_(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """In-place `cumsum`.
+
+    Raises:
+        RuntimeError: for a ``dtype`` other than the tensor's own.
+    """
+    check_own_dtype(self, dtype)
+    result: Tensor = cumsum_written(self, normal_dim(dim, self.ndim))
+    return result
+
+
+# Dimensions swapped in place, by their other names
+
+
+@method(public=False)
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """In-place `swapaxes`."""
+    return self.transpose_(axis0, axis1)
+
+
+@method(public=False)
+def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """In-place `swapdims`."""
+    return self.transpose_(dim0, dim1)
+
+
+# Elements replaced, one by one, by what a Python function makes of them.
+
+
+def check_leaf(name: str, tensor: Tensor) -> None:
+    """Refuse a tensor that requires grad: a Python function has no derivative."""
+    if tensor.requires_grad:
+        raise RuntimeError(
+            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+            "instead."
+        )
+
+
+@under_vmap(in_place)
+def replaced(name: str, self: Tensor, others: tuple[Tensor, ...], function: Any) -> Tensor:
+    """Write the function of each element, and those of the others beside it, into ``self``."""
+    check_leaf(name, self)
+    arrays = [self._array]
+    for other in others:
+        if other.dtype != self.dtype:
+            own, given = (f"torch.{t.dtype.char}Tensor" for t in (self, other))
+            raise TypeError(f"{name}: expected {own} for 'other' (got {given})")
+        arrays.append(other.expand(self.shape)._array)
+    values = [function(*each) for each in zip(*(a.ravel().tolist() for a in arrays), strict=True)]
+    self._array[...] = np.array(values).astype(self._array.dtype).reshape(self._array.shape)
+    wrote(self._cell, name)
+    return self
+
+
+@method(public=False)
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by the function of it: slow, and without a gradient.
+
+    Raises:
+        RuntimeError: for a tensor that requires grad.
+    """
+    return replaced("apply_", self, (), callable)
+
+
+@method(public=False)
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element by the function of it and that of ``tensor``, which broadcasts.
+
+    Raises:
+        RuntimeError: for a tensor that requires grad.
+        TypeError: for a tensor of another dtype.
+    """
+    return replaced("map_", self, (tensor,), callable)

@@ -1,19 +1,33 @@
-"""Tensors joined along a dimension, and taken apart again as views."""
+"""Tensors joined, taken apart, and repeated."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import as_int, as_ints, named, twice
-from nanotorch._core.batch_rules import joined
-from nanotorch._core.layout import normal_dim
+from nanotorch._core import dtypes
+from nanotorch._core.arguments import as_int, as_ints, named, refused, twice
+from nanotorch._core.batched import Call, in_line, in_rows, joined, looped, shifted, under_vmap
+from nanotorch._core.dtypes import Size
+from nanotorch._core.engine import sum_to
+from nanotorch._core.layout import normal_dim, order_of
 from nanotorch._core.op import Array, Arrays, method, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import given_tensors, need_tensor_list
+from nanotorch.ops.arguments import given_tensors, need_tensor_list, need_tensors
 from nanotorch.ops.comparison import vanishing
-from nanotorch.ops.shape import ints, reshape, unsqueeze
-from nanotorch.ops.slicing import nothing_at, slice_along
+from nanotorch.ops.memory import contiguous_format
+from nanotorch.ops.shape import (
+    distinct_dims,
+    ints,
+    nothing_at,
+    reshape,
+    slice_along,
+    unsqueeze,
+    view,
+)
+
+# Tensors joined along a dimension, and taken apart again as views.
+
 
 WHOLE: Any = slice(None)
 Tensors = Sequence[Tensor]
@@ -404,3 +418,414 @@ def named_split(name: str, dim: int, least: int) -> None:
 
 for _name, _dim, _least in (("hsplit", 1, 1), ("vsplit", 0, 2), ("dsplit", 2, 3)):
     named_split(_name, _dim, _least)
+
+
+# Repetition, by views where possible, and rearrangements by copy: repeat, flip, roll.
+
+
+# Views: along a repeated dimension all elements share their memory
+
+
+def cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], kind: np.dtype) -> RuntimeError:
+    """Why a tensor of ``shape`` cannot be expanded to ``size``."""
+    added = len(size) - len(shape)
+    if added < 0:
+        char = dtypes.OF_NUMPY[kind].char
+        return RuntimeError(
+            f"expand(torch.{char}Tensor{{{list(shape)}}}, size={list(size)}): the number of sizes "
+            f"provided ({len(size)}) must be greater or equal to the number of dimensions in the "
+            f"tensor ({len(shape)})"
+        )
+    for d in reversed(range(len(size))):
+        n = size[d]
+        if d < added and n < 0:
+            return RuntimeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing "
+                f"dimension {d}"
+            )
+        if d >= added and n not in (-1, shape[d - added]) and (shape[d - added] != 1 or n < 0):
+            return RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size "
+                f"({shape[d - added]}) at non-singleton dimension {d}.  Target sizes: "
+                f"{list(size)}.  Tensor sizes: {list(shape)}"
+            )
+    return RuntimeError(f"cannot expand {list(shape)} to {list(size)}")
+
+
+def aligned(call: Call, name: str) -> Tensor:
+    """The tensor of all samples, with as many dimensions as an argument has entries.
+
+    Raises:
+        RuntimeError: if there are too few entries.
+    """
+    array, wanted = call.args["input"]._array, call.args[name]
+    if array.ndim > len(wanted):
+        raise cannot_expand(array.shape, wanted, array.dtype)
+    return in_line(call.whole("input"), array.ndim, len(wanted))
+
+
+@op(
+    # Formulas of views stand alone when a view's history is taken anew: no help from the sweep.
+    input=lambda g, input_shape: sum_to(g, input_shape),
+    view=True,
+    method=False,
+    public=False,
+    node="ExpandBackward0",
+    batch=lambda call: expand_to(aligned(call, "size"), (call.batch.size, *call.args["size"])),
+)
+def expand_to(input: Array, size: tuple[int, ...]) -> Array:
+    """Repeated along dimensions of size 1 and new leading ones; -1 keeps a size."""
+    shape, added = input.shape, len(size) - input.ndim
+    if added < 0:
+        raise cannot_expand(shape, size, input.dtype)
+    full, strides = list(size), [0] * len(size)
+    for d, (n, stride) in enumerate(zip(shape, input.strides, strict=True), added):
+        if size[d] == n or size[d] == -1:
+            full[d], strides[d] = n, stride
+        elif n != 1:
+            raise cannot_expand(shape, size, input.dtype)
+    if min(full, default=0) < 0:
+        raise cannot_expand(shape, size, input.dtype)
+    if isinstance(input, np.ndarray) and input.flags.c_contiguous and input.size:
+        # Many times as fast as `broadcast_to`.
+        return np.ndarray(full, input.dtype, input, 0, strides)
+    out = np.broadcast_to(input, full)
+    if input.flags.writeable:
+        out.flags.writeable = True  # PyTorch lets users write where no memory is shared
+    return out
+
+
+@method(public=False)
+def expand(self: Any, *sizes: Any, size: Sequence[int] | None = None) -> Any:
+    """Repeated along dimensions of size 1 and new leading ones, without a copy; -1 keeps a size.
+
+    Raises:
+        RuntimeError: if a size differs where it is not 1.
+    """
+    return expand_to(self, ints("expand", "size", sizes, size))
+
+
+@method(public=False)
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """`expand` to the shape of ``other``."""
+    need_tensors(other)
+    return expand_to(self, other._array.shape)
+
+
+@method
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+    """`expand` to ``size``."""
+    return expand_to(input, ints("broadcast_to", "size", (size,)))
+
+
+@public
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors, expanded to the shape they have in common.
+
+    Raises:
+        RuntimeError: if they have none.
+    """
+    given = given_tensors(tensors)
+    shape: tuple[int, ...] = ()
+    for t in given:
+        shape = common_shape(shape, t._array.shape)
+    return tuple([t if t._array.shape == shape else expand_to(t, shape) for t in given])
+
+
+def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that two shapes broadcast to.
+
+    Raises:
+        RuntimeError: if there is none.
+    """
+    ndim = max(len(a), len(b))
+    shape = [1] * ndim
+    for d in range(-1, -ndim - 1, -1):
+        m = a[d] if -d <= len(a) else 1
+        n = b[d] if -d <= len(b) else 1
+        if m != n and 1 not in (m, n):
+            raise RuntimeError(
+                f"The size of tensor a ({m}) must match the size of tensor b ({n}) at "
+                f"non-singleton dimension {ndim + d}"
+            )
+        shape[d] = n if m == 1 else m
+    return tuple(shape)
+
+
+@public
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes broadcast to.
+
+    Raises:
+        RuntimeError: if there is none.
+    """
+    result: tuple[int, ...] = ()
+    for position, shape in enumerate(shapes):
+        wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+        try:
+            result = np.broadcast_shapes(result, wanted)
+        except ValueError:
+            d = next(
+                d
+                for d in range(1, len(wanted) + 1)
+                if wanted[-d] != result[-d] and 1 not in (wanted[-d], result[-d])
+            )
+            raise RuntimeError(
+                f"Attempting to broadcast a dimension of length {wanted[-d]} at -{d}! Mismatching "
+                f"argument at index {position} had {shape}; but expected shape should be "
+                f"broadcastable to {list(result)}"
+            ) from None
+    return Size(result)
+
+
+@method(public=False)
+def sum_to_size(self: Tensor, *sizes: Any, size: Sequence[int] | None = None) -> Tensor:
+    """Summed along dimensions so that the result has shape ``size``: the adjoint of `expand`.
+
+    Raises:
+        RuntimeError: if ``size`` cannot be expanded to the tensor's shape.
+    """
+    wanted = ints("sum_to_size", "size", sizes, size)
+    shape = self._array.shape
+    fits = all(n in (1, s) for n, s in zip(reversed(wanted), reversed(shape), strict=False))
+    if len(wanted) > len(shape) or not fits:
+        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
+    return sum_to(self, wanted) if wanted else self.sum()
+
+
+# Copies
+
+
+def sum_of_copies(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
+    """The adjoint of `repeat_by`: the sum of all the blocks that ``g`` consists of."""
+    shape = (1,) * (len(repeats) - len(input_shape)) + input_shape
+    blocks = [n for pair in zip(repeats, shape, strict=True) for n in pair]
+    kept = tuple([n for size in shape for n in (1, size)])
+    return reshape(sum_to(reshape(g, tuple(blocks)), kept), input_shape)
+
+
+@op(
+    input=lambda g, input_shape, repeats: sum_of_copies(g, input_shape, repeats),
+    method=False,
+    public=False,
+    node="RepeatBackward0",
+    in_order=True,
+    batch=lambda call: repeat_by(aligned(call, "repeats"), (1, *call.args["repeats"])),
+)
+def repeat_by(input: Array, repeats: tuple[int, ...]) -> Array:
+    """Copies side by side along each dimension."""
+    if len(repeats) < input.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor"
+        )
+    if repeats and min(repeats) < 0:
+        shape = (1,) * (len(repeats) - input.ndim) + input.shape
+        sizes = [n * r for n, r in zip(shape, repeats, strict=True)]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}")
+    return np.tile(input, repeats)
+
+
+@method(public=False)
+def repeat(self: Tensor, *times: Any, repeats: Sequence[int] | None = None) -> Tensor:
+    """Copies side by side, a number for each dimension and for new leading ones.
+
+    Raises:
+        RuntimeError: for fewer numbers than dimensions.
+    """
+    return repeat_by(self, ints("repeat", "repeats", times, repeats))
+
+
+@method
+def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tensor:
+    """As `repeat`, with 1 for dimensions that fewer numbers leave out."""
+    numbers = ints("tile", "dims", times, dims)
+    return repeat_by(input, (1,) * (input.ndim - len(numbers)) + numbers)
+
+
+def counts_of(repeats: Tensor) -> Array:
+    """How often something is repeated.
+
+    Raises:
+        NotImplementedError: for what is no integer.
+        RuntimeError: for negative numbers.
+    """
+    counts = repeats._array
+    if counts.dtype.kind in "fb":
+        name = repeats.dtype.char
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{name}'")
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    return counts
+
+
+@method
+@under_vmap(looped)
+def repeat_interleave(
+    input: Any = None,
+    repeats: Any = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+) -> Tensor:
+    """Each element, or each part along ``dim``, repeated in place.
+
+    Args:
+        repeats: how often: a number for all, or a tensor of numbers. A single tensor argument
+            gives its indices, each as often as it says.
+
+    Raises:
+        RuntimeError: for negative numbers, or another count of numbers than of parts.
+    """
+    if input is None or repeats is None:
+        only = repeats if input is None else input
+        if not isinstance(only, Tensor):
+            raise refused(only, "Tensor", ("repeat_interleave", "repeats", 1))
+        counts = counts_of(only)
+        if counts.ndim != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        return type(only)._lift(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))
+    if dim is None:
+        input, dim = input.flatten(), 0
+    dim = normal_dim(dim, input.ndim)
+    if not input.ndim:
+        normal_dim(1, 0)  # PyTorch's words: it looks for the dimension after this one
+    if not isinstance(repeats, Tensor):
+        repeats = as_int(repeats)
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
+        shape = input.shape
+        before, after = shape[:dim], shape[dim + 1 :]
+        spread = expand_to(unsqueeze(input, dim + 1), (*before, shape[dim], repeats, *after))
+        copied = spread.clone(memory_format=contiguous_format)
+        return view(copied, (*before, shape[dim] * repeats, *after))
+    if repeats.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    counts, size = counts_of(repeats).reshape(-1), input._array.shape[dim]
+    if counts.size not in (1, size):
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{counts.size} and input.size({dim}) = {size}"
+        )
+    positions = np.repeat(np.arange(size), counts)
+    return input.index_select(dim, type(input)._lift(positions))
+
+
+@op(
+    input=lambda g, dims: flip_along(g, dims),
+    method=False,
+    public=False,
+    node="FlipBackward0",
+)
+def flip_along(input: Array, dims: tuple[int, ...]) -> Array:
+    """In reverse along some dimensions."""
+    chosen = distinct_dims(dims, input.ndim)
+    if not input.ndim:
+        return input.copy()
+    return np.flip(input, chosen).copy(order_of(input))
+
+
+@method
+def flip(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tensor:
+    """In reverse along the given dimensions; a copy."""
+    return flip_along(input, ints("flip", "dims", order, dims))
+
+
+@method(name="__reversed__", public=False)
+def reversed_(self: Tensor) -> Tensor:
+    """``reversed(tensor)``: in reverse along the first dimension."""
+    return flip_along(self, (0,)) if self.ndim else self
+
+
+@method
+def fliplr(input: Tensor) -> Tensor:
+    """In reverse along the second dimension."""
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip_along(input, (1,))
+
+
+@method
+def flipud(input: Tensor) -> Tensor:
+    """In reverse along the first dimension."""
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip_along(input, (0,))
+
+
+@op(
+    input=lambda g, shifts, dims: roll_by(g, tuple([-s for s in shifts]), dims),
+    method=False,
+    public=False,
+    node="RollBackward0",
+    in_order=True,
+    batch=lambda call: roll_all(call),
+)
+def roll_by(input: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
+    """Shifted, what leaves at one end coming in at the other."""
+    return np.roll(input, shifts, dims) if dims else np.roll(input, shifts[0])
+
+
+def roll_all(call: Call) -> Any:
+    """`roll_by` of each sample."""
+    whole, dims, shifts = call.whole("input"), call.args["dims"], call.args["shifts"]
+    if not dims:
+        return reshape(roll_by(in_rows(whole), shifts[:1], (1,)), whole.shape)
+    return roll_by(whole, shifts, tuple([shifted(d, call.ndim("input")) for d in dims]))
+
+
+@method
+def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+    """Shifted along ``dims``, or as one row of elements without them.
+
+    Raises:
+        RuntimeError: unless there is a shift for each dimension.
+    """
+    steps, along = as_ints(shifts), as_ints(dims)
+    if not steps:
+        raise RuntimeError("`shifts` required")
+    if len(steps) != len(along) and (along or len(steps) > 1):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(along)}"
+        )
+    if along and not input.ndim:
+        raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
+    if len(along) == 1 and 0 in input.shape:  # nothing can be shifted along any dimension
+        along = ()
+    return roll_by(input, steps, tuple([normal_dim(d, input.ndim) for d in along]))
+
+
+@op(
+    input=lambda g, k, dims: rotate(g, -k, dims),
+    method=False,
+    public=False,
+    node="Rot90Backward0",
+)
+def rotate(input: Array, k: int, dims: tuple[int, int]) -> Array:
+    """Turned ``k`` quarters; one of them is a flip and a transposition, which is a view of it."""
+    k %= 4
+    if k == 0:
+        return input.copy("C")
+    if k == 2:
+        return np.flip(input, dims).copy("K")
+    return np.flip(input, dims[1 if k == 1 else 0]).copy("K").swapaxes(*dims)
+
+
+@method
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turned ``k`` quarters in the plane of two dimensions, from the first to the second.
+
+    Raises:
+        RuntimeError: unless two different dimensions are given.
+    """
+    dims = as_ints(dims)
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
+    first, second = (normal_dim(d, input.ndim) for d in dims)
+    if first == second:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
+    return rotate(input, as_int(k), (dims[0], dims[1]))

@@ -1,7 +1,4 @@
-"""Losses that PyTorch records as one node each; `nn.functional` gives them their public faces.
-
-``reduction`` is "none", "mean" or "sum".
-"""
+"""Losses that PyTorch records as one node each."""
 
 import functools
 import math
@@ -10,16 +7,18 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_rules import Call, leading, one_by_one, per_sample
-from nanotorch._core.op import Array, op
-from nanotorch._core.op_runtime import number, wide
-from nanotorch._core.sums import HALF, SINGLE, sum_of_squares, sum_whole
+from nanotorch._core.batched import Call, leading, one_by_one, per_sample
+from nanotorch._core.op import OPS, Array, number, op, wide
+from nanotorch._core.sums import HALF, SINGLE, pick, sum_of_squares, sum_whole
 from nanotorch._core.tensor import wrap
-from nanotorch.ops.activation import sigmoid
+from nanotorch.ops.activation import log_sigmoid, sigmoid
+from nanotorch.ops.clamping import clamp, clamp_min
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.elementwise import exp, log
-from nanotorch.ops.one_limit import clamp_min
-from nanotorch.ops.units import log_sigmoid
+
+# Losses that PyTorch records as one node each; `nn.functional` gives them their public faces.
+#
+# ``reduction`` is "none", "mean" or "sum".
 
 
 def reduced(values: Array, reduction: str) -> Array:
@@ -347,3 +346,79 @@ def soft_slope(g: Any, input: Any, target: Any, reduction: str) -> Any:
 def soft_margin(input: Array, target: Array, reduction: str) -> Array:
     """``log(1 + exp(-target * input))``."""
     return reduced(np.log1p(np.exp(-target * input)), reduction)
+
+
+# Negative log likelihood of every pixel, a node of its own.
+
+
+nll_kernel = OPS["nll"].kernel
+
+
+@op(
+    input=lambda g, input, target, weight, reduction, ignore_index: tied(
+        nll_spread(g, target, weight, input.shape, reduction, ignore_index), input
+    ),
+    method=False,
+    public=False,
+    node="NllLoss2DBackward0",
+    wide=True,
+)
+def picture_nll(
+    input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
+) -> Array:
+    """`nanotorch.ops.loss.nll` of ``(N, C, H, W)``."""
+    loss: Array = nll_kernel(input, target, weight, reduction, ignore_index)
+    return loss
+
+
+# Losses that are squared near zero and absolute beyond, each recorded as one node.
+
+
+def held_slope(
+    g: Any, operand: Any, other: Any, reduction: str, limit: float, unit: float = 1.0
+) -> Any:
+    """``g`` times the difference in units, held between ``-limit`` and ``limit``."""
+    difference = operand - other if unit == 1 else (operand - other) / unit
+    share = per_element(g, difference.shape, reduction)
+    return kept(share * clamp(difference, -limit, limit), operand, other)
+
+
+@op(
+    input=lambda g, input, target, reduction, delta: held_slope(g, input, target, reduction, delta),
+    target=lambda g, input, target, reduction, delta: held_slope(
+        g, target, input, reduction, delta
+    ),
+    cast="promote",
+    method=False,
+    public=False,
+    node="HuberLossBackward0",
+    batch=per_sample,
+)
+def huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
+    """For e = ``|input - target|``: ``e² / 2`` where e <= ``delta``, else a straight line on."""
+    e = np.abs(wide(input) - wide(target))
+    kind = e.dtype.type
+    half, limit = kind(0.5), kind(delta)
+    values = pick(e <= limit, half * e * e, limit * (e - half * limit))
+    return reduced(values.astype(input.dtype, copy=False), reduction)
+
+
+@op(
+    input=lambda g, input, target, reduction, beta: held_slope(
+        g, input, target, reduction, 1.0, beta
+    ),
+    target=lambda g, input, target, reduction, beta: held_slope(
+        g, target, input, reduction, 1.0, beta
+    ),
+    cast="promote",
+    method=False,
+    public=False,
+    node="SmoothL1LossBackward0",
+    batch=per_sample,
+)
+def smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array:
+    """For e = ``|input - target|``: ``e² / (2 beta)`` where e < ``beta``, else ``e - beta / 2``."""
+    e = np.abs(input - target)
+    kind = e.dtype.type
+    half, limit = kind(0.5), kind(beta)
+    return reduced(pick(e < limit, half * e * e / limit, e - half * limit), reduction)

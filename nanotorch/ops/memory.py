@@ -1,20 +1,457 @@
-"""Copies, and views that say more about memory than about shape."""
+"""Arrays of what Python and others hold, and views that say more about memory than shape."""
 
-from collections.abc import Sequence
+import functools
+import itertools
+import math
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, as_ints
-from nanotorch._core.batch_functions import in_batch, under_vmap
-from nanotorch._core.batch_rules import Call, elementwise
-from nanotorch._core.batched import Batch, batched, everything
-from nanotorch._core.copying import address, order_of, whole_memory
-from nanotorch._core.device import CPU, device
-from nanotorch._core.layout import layout, strided
+from nanotorch._core.arguments import as_int, as_ints, kind_of, refused
+from nanotorch._core.batched import (
+    Batch,
+    Call,
+    batched,
+    elementwise,
+    everything,
+    function_in_batch,
+    under_vmap,
+)
+from nanotorch._core.call_site import warn_once
+from nanotorch._core.dtypes import CPU, device, require_cpu
+from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.layout import address, layout, order_of, strided, whole_memory
 from nanotorch._core.op import PUBLIC, Array, method, op, public
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, require_float, wrap
+
+# What Python and NumPy hold as an array: numbers, nested sequences of them, arrays.
+#
+# Lists of numbers are read level by level, at the speed of C. What is stranger, or wrong, is gone
+# through one by one, as PyTorch does it, which decides what is found first.
+
+
+FLOAT, INT, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
+NUMBERS = {float, int, bool}
+PLAIN_SEQUENCES = {list, tuple}
+MOST_DIMENSIONS, OF_NUMPY = 128, 64  # of nested lists; of arrays
+# The lowest and highest integer: unsigned types wrap around below zero.
+LIMITS = {
+    d._numpy: (int(i.min) or -int(i.max), int(i.max))
+    for d in dtypes.ALL
+    if d.category == 1
+    for i in [np.iinfo(d._numpy)]
+}
+
+NEGATIVE = (
+    "At least one stride in the given numpy array is negative, and tensors with negative strides "
+    "are not currently supported. (You can probably work around this by making a copy of your "
+    "array  with array.copy().) "
+)
+UNEVEN = (
+    "given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+    "reallocate the memory."
+)
+BYTE_ORDER = (
+    "given numpy array has byte order different from the native byte order. Conversion between "
+    "byte orders is currently not supported."
+)
+READ_ONLY = (
+    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. "
+    "This means writing to this tensor will result in undefined behavior. You may want to copy the "
+    "array to protect its data or make it writable before converting it to a tensor. This type of "
+    "warning will be suppressed for the rest of this program."
+)
+SLOW = (
+    "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting "
+    "the list to a single numpy.ndarray with numpy.array() before converting to a tensor."
+)
+TOO_LONG = "Overflow when unpacking long long"
+
+# Arrays
+
+
+def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
+    """An array of a tensor's own on the memory of ``given``.
+
+    Args:
+        writable: warn if the memory must not be written to.
+
+    Raises:
+        ValueError: for strides or a byte order that tensors do not have.
+        TypeError: for types that they do not have.
+    """
+    known = given.dtype in dtypes.OF_NUMPY
+    if not known:  # but perhaps in the other byte order
+        dtypes.of_array(np.empty(0, given.dtype.newbyteorder("=")))
+    if writable and not given.flags.writeable:
+        warn_once(READ_ONLY)
+    for stride in given.strides:
+        if stride < 0:
+            raise ValueError(NEGATIVE)
+        if given.itemsize and stride % given.itemsize:
+            raise ValueError(UNEVEN)
+    if not known:
+        raise ValueError(BYTE_ORDER)
+    return dtypes.entered(given.view(np.ndarray))
+
+
+# Numbers and sequences
+
+
+def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
+    """A new array of the values; by default Python floats give the default dtype.
+
+    Raises:
+        TypeError, ValueError, RuntimeError: for what is no regular array of numbers, or holds
+            numbers beyond the limits of the type.
+    """
+    mode.quiet()
+    kind = None if dtype is None else dtypes.as_dtype(dtype)._numpy
+    numbers = numbers_of(data)
+    if numbers is not None:
+        values, shape, held = numbers
+        return filled(values, held, kind or natural(held)).reshape(shape)
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{kind_of(data)}'")
+    if isinstance(data, (np.ndarray, np.generic)):
+        array = shared(np.asarray(data), writable=False)
+        return array.astype(kind or array.dtype, order=order_of(array))
+    sizes = sizes_of(data)
+    if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
+        warn_once(SLOW)
+    kind = kind or inferred(data)._numpy
+    if 0 in sizes:
+        return np.empty(sizes, kind)
+    return converted(elements(data, sizes, 0), kind).reshape(sizes)
+
+
+def numbers_of(data: Any) -> tuple[Sequence[Any], tuple[int, ...], set[type]] | None:
+    """The Python numbers in regularly nested lists and tuples, the shape, and their types.
+
+    None for what holds anything else.
+    """
+    if type(data) in NUMBERS:
+        return (data,), (), {type(data)}
+    if type(data) not in PLAIN_SEQUENCES:
+        return None
+    values, shape = data, [len(data)]
+    while len(shape) <= OF_NUMPY:
+        held = set(map(type, values))
+        if held <= NUMBERS:
+            return values, tuple(shape), held
+        lengths = set(map(len, values)) if held <= PLAIN_SEQUENCES else ()
+        if len(lengths) != 1:
+            break
+        shape.append(*lengths)
+        values = list(itertools.chain.from_iterable(values))
+    return None
+
+
+def natural(held: set[type]) -> np.dtype:
+    """The type of a tensor of Python numbers of these types."""
+    if float in held or not held:
+        return dtypes.default.numpy
+    return INT if int in held else BOOL
+
+
+def filled(values: Sequence[Any], held: set[type], kind: np.dtype) -> np.ndarray:
+    """Python numbers of the types ``held`` in an array."""
+    if kind.kind == "f":
+        if int in held:  # by way of float64, as PyTorch does
+            return np.array(values, FLOAT).astype(kind)
+        return np.array(values, kind)
+    if kind.kind != "b" and float not in held:
+        try:
+            array = np.array(values, INT)
+        except OverflowError:
+            raise ValueError(TOO_LONG) from None
+        low, high = LIMITS[kind]
+        if kind != INT and array.size and not low <= array.min() <= array.max() <= high:
+            raise beyond(kind)
+        return array.astype(kind, copy=False)
+    return converted(values, kind)
+
+
+def converted(values: Iterable[Any], kind: np.dtype) -> np.ndarray:
+    """Numbers of any types in an array, one by one."""
+    if kind.kind == "f":
+        return np.array([real(v) for v in values], FLOAT).astype(kind)
+    if kind.kind == "b":
+        return np.array([truth(v) for v in values], BOOL)
+    return np.array([whole(v, kind) for v in values], INT).astype(kind)
+
+
+def real(value: Any) -> float:
+    """A float of anything that has one."""
+    return math.ldexp(value, 0)
+
+
+def truth(value: Any) -> bool:
+    """Whether a number is not zero."""
+    return (value if isinstance(value, (float, np.bool_)) else operator.index(value)) != 0
+
+
+def whole(value: Any, kind: np.dtype) -> int:
+    """An integer for an array of integers.
+
+    Raises:
+        RuntimeError: if it is beyond the limits of the type; unsigned ones wrap around below zero.
+    """
+    low, high = LIMITS[kind]
+    if isinstance(value, float):
+        if kind.kind == "u":
+            low = 0
+        if not low <= value < high + 1:
+            raise beyond(kind)
+        return int(value)
+    number = operator.index(value)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(TOO_LONG)
+    if not low <= number <= high:
+        raise beyond(kind)
+    return number
+
+
+def beyond(kind: np.dtype) -> RuntimeError:
+    """The error for a number that does not fit."""
+    return RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
+
+
+# What is no list of numbers
+
+
+def is_sequence(value: Any) -> bool:
+    """Whether it has a length and elements in order."""
+    if isinstance(value, (str, bytes)):
+        return True
+    if isinstance(value, (Tensor, np.generic, dict)):
+        return False
+    kind = type(value)
+    return hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+
+
+def sizes_of(data: Any) -> tuple[int, ...]:
+    """The shape, as the first of the elements on each level say it."""
+    sizes: list[int] = []
+    while is_sequence(data):
+        sizes.append(len(data))
+        if len(sizes) > MOST_DIMENSIONS:
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+        if not sizes[-1]:
+            break
+        data = data[0]
+    if len(sizes) > OF_NUMPY:
+        raise RuntimeError(
+            f"nanotorch's tensors have at most {OF_NUMPY} dimensions, but got {len(sizes)}"
+        )
+    return tuple(sizes)
+
+
+def inferred(data: Any) -> dtypes.dtype:
+    """The dtype that holds all values.
+
+    Raises:
+        TypeError, RuntimeError: for what is no number.
+    """
+    if isinstance(data, Tensor):
+        return data.dtype
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{kind_of(data)}'")
+    if isinstance(data, (np.ndarray, np.generic)):
+        return dtypes.of_array(np.asarray(data))
+    if isinstance(data, (bool, int, float)):
+        return dtypes.of_number(data)
+    if not is_sequence(data):
+        raise RuntimeError(f"Could not infer dtype of {kind_of(data)}")
+    if not len(data):
+        return dtypes.default.dtype
+    if any(part is data for part in data):
+        raise TypeError("new(): self-referential lists are incompatible")
+    return functools.reduce(dtypes.promote_types, map(inferred, data))
+
+
+def elements(data: Any, sizes: tuple[int, ...], dim: int) -> Iterator[Any]:
+    """The values in order.
+
+    Raises:
+        TypeError, ValueError: where ``data`` does not have the shape ``sizes``.
+    """
+    if dim == len(sizes):
+        yield data
+        return
+    try:
+        parts = list(data)
+    except TypeError:
+        raise TypeError("not a sequence") from None
+    if len(parts) != sizes[dim]:
+        raise ValueError(
+            f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(parts)})"
+        )
+    for part in parts:
+        yield from elements(part, sizes, dim + 1)
+
+
+# Memory of others: objects with Python's buffer protocol, and those that speak DLPack.
+
+
+READ_ONLY_BUFFER = (
+    "The given buffer is not writable, and PyTorch does not support non-writable tensors. This "
+    "means you can write to the underlying (supposedly non-writable) buffer using the tensor. You "
+    "may want to copy the buffer to protect its data or make it writable before converting it to a "
+    "tensor. This type of warning will be suppressed for the rest of this program."
+)
+CAPSULE = (
+    "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only "
+    "once, so you might have already constructed a tensor from it once."
+)
+DLPACK_CPU = (1, 0)  # DLPack's name of the only device
+
+
+@public
+def frombuffer(
+    buffer: Any,
+    *,
+    dtype: DType,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The bytes of an object as a tensor of one dimension, on the same memory.
+
+    Args:
+        buffer: bytes, a bytearray, an array, ...
+        count: how many elements. Default: all.
+        offset: how many bytes to pass over.
+        requires_grad: whether operations on it are recorded.
+
+    Raises:
+        ValueError: for an object without bytes, or numbers that do not fit it.
+
+    Warns:
+        UserWarning: once, if the memory is read-only; a write to the tensor is an error then.
+    """
+    if not isinstance(dtype, DType):
+        raise refused(dtype, "torch.dtype")
+    data = memory_of(buffer)
+    if data is None:
+        raise ValueError("object does not implement Python buffer protocol.")
+    length, size = data.nbytes, dtype.itemsize
+    if not length or not count:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % size:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a "
+            f"multiple of element size ({size})"
+        )
+    if count > 0 and offset + count * size > length:
+        raise ValueError(
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must "
+            f"not be greater than actual buffer length ({length} bytes)"
+        )
+    if data.readonly:
+        warn_once(READ_ONLY_BUFFER)
+    array = np.frombuffer(data, dtype._numpy, max(count, -1), offset)
+    if requires_grad:
+        require_float(array)
+    return wrap(array).requires_grad_(requires_grad)
+
+
+def memory_of(value: Any) -> memoryview | None:
+    """The bytes of an object that gives them away; None for others."""
+    try:
+        return memoryview(value)
+    except TypeError:
+        return None
+
+
+@method(name="__dlpack__", public=False)
+def dlpack(
+    self: Tensor,
+    *,
+    stream: Any = -1,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+    read_only: bool = False,
+) -> Any:
+    """The memory of this tensor for `from_dlpack` of another library.
+
+    Raises:
+        BufferError: if the tensor requires grad.
+        AssertionError: for a stream, which only GPUs have.
+    """
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
+    return self._array.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+@method(name="__dlpack_device__", public=False)
+def dlpack_device(self: Tensor) -> tuple[int, int]:
+    """Where the tensor is: the CPU, of which there is one."""
+    return DLPACK_CPU
+
+
+class Exported:
+    """A capsule that was taken from its object already, as an object again."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return DLPACK_CPU
+
+
+@public
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor on the memory of another library's array.
+
+    Args:
+        ext_tensor: what has a method ``__dlpack__``, or what that gave, which can be used once.
+        device: the CPU is the only one.
+        copy: True: on memory of its own.
+
+    Raises:
+        RuntimeError: for anything else, or a capsule that has been used.
+        BufferError: for memory that cannot be shared: on another device, of other elements, of a
+            tensor that requires grad.
+    """
+    require_cpu(device)
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = Exported(ext_tensor)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise RuntimeError(CAPSULE)
+    try:
+        array = np.from_dlpack(ext_tensor, copy=copy)
+    except ValueError as error:
+        raise RuntimeError(CAPSULE) from error
+    return wrap(shared(array, writable=False))
+
+
+@public
+def to_dlpack(tensor: Tensor) -> Any:
+    """The memory of a tensor for another library, to be used once.
+
+    Raises:
+        BufferError: if the tensor requires grad.
+    """
+    return dlpack(tensor, max_version=(1, 0))  # in which it can be told that writing is allowed
+
+
+# Copies, and views that say more about memory than about shape.
 
 
 class memory_format:  # noqa: N801 - PyTorch's name
@@ -209,7 +646,7 @@ def strided_of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
             "`as_strided` call as a sequence of PyTorch view operations"
         )
     every = whole, (batch.size, *sizes), (whole.stride(0), *strides), offset
-    return batched(in_batch(function, strided_of_all, False, every, {}), batch)
+    return batched(function_in_batch(function, strided_of_all, False, every, {}), batch)
 
 
 def extent(sizes: Sequence[int], strides: Sequence[int]) -> int:

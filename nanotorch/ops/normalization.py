@@ -1,11 +1,343 @@
-"""Normalization of channels, over the batch or over groups of channels, each as one node."""
+"""Normalization over the batch, over channels, of weights."""
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.batched import Call, in_line, merged
 from nanotorch._core.op import Array, op
-from nanotorch.ops.standardizing import Kept, Plan, normalize, slopes
+from nanotorch._core.sums import inner_products, sum_columns, sum_over, sum_products, sum_rows
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.elementwise import add, mul, rsqrt
+from nanotorch.ops.joining import expand_to
+from nanotorch.ops.linalg import vector_norm
+from nanotorch.ops.reduction import mean_along, sum_along
+from nanotorch.ops.shape import reshape
+
+# The kernels of layer normalization: the rows of a matrix standardized, and the gradients.
+#
+# A few rows at a time go through all the steps, so that what lies between them stays near the
+# processor; and sums along a row are products with a vector.
+
+
+TOGETHER = 1 << 15  # elements of the rows that are taken at once
+
+
+def pieces(rows: int, columns: int) -> Iterator[slice]:
+    """The rows in parts."""
+    step = max(1, TOGETHER // max(columns, 1))
+    for start in range(0, rows, step):
+        yield slice(start, start + step)
+
+
+def standardize(x: Array, w: Any, b: Any, eps: float) -> tuple[Array, Array, Array]:
+    """``h w + b`` with ``h = (x - mean) r`` and ``r = 1 / √(variance + eps)`` of each row; h; r."""
+    hat, out = np.empty_like(x), np.empty_like(x)
+    scale = np.empty((len(x), 1), x.dtype)
+    count, least = x.dtype.type(x.shape[1]), x.dtype.type(eps)
+    for part in pieces(*x.shape):
+        h, o = hat[part], out[part]
+        mean = sum_columns(x[part])
+        mean /= count
+        np.subtract(x[part], mean[:, None], h)
+        root = inner_products(h, h)
+        root /= count
+        root += least
+        r = np.divide(1, np.sqrt(root, root)[:, None], scale[part])
+        h *= r
+        if w is None:
+            o[...] = h
+        else:
+            np.multiply(h, w, o)
+        if b is not None:
+            o += b
+    return out, hat, scale
+
+
+def slopes_of_rows(
+    g: Array, w: Any, hat: Array, scale: Array, affine: bool
+) -> tuple[Array, Array, Array]:
+    """``r (g w - m(g w) - h m(g w h))`` with ``m`` for the mean of a row; Σ g h and Σ g over rows.
+
+    Args:
+        hat, scale: ``h`` and ``r``.
+        affine: whether the sums are wanted; otherwise they are empty.
+    """
+    slopes = np.empty_like(g)
+    of_weight, of_bias = np.zeros((2, g.shape[1] if affine else 0), g.dtype)
+    count = g.dtype.type(g.shape[1])
+    for part in pieces(*g.shape):
+        of_part, h, s = g[part], hat[part], slopes[part]
+        taken = of_part * h
+        if affine:
+            of_weight += sum_rows(taken)
+            of_bias += sum_rows(of_part)
+        if w is not None:
+            of_part = np.multiply(of_part, w, s)
+        along, level = inner_products(of_part, h), sum_columns(of_part)
+        along /= count
+        level /= count
+        np.multiply(h, along[:, None], taken)
+        taken += level[:, None]
+        np.subtract(of_part, taken, s)
+        s *= scale[part]
+    return slopes, of_weight, of_bias
+
+
+# What batch, group and layer normalization share.
+#
+# Each standardizes groups of elements, `h = (x - mean) r` with `r = 1 / √(variance + eps)`, and
+# gives `h w + b`. With `m` for the mean over a group and `P v = v - m(v) - h m(v h)`, which takes
+# out of `v` what a shift and a stretch of `x` would undo, the gradients for that of the result,
+# `g`, are
+#
+#     r P(g w) of x,        Σ g h of w,        Σ g of b.
+#
+# They are computed together, and once, though the node asks for them one by one.
+
+
+NONE = np.zeros(0, np.float32)
+
+
+class Plan(NamedTuple):
+    """Which elements are standardized together, of the input in another shape.
+
+    Attributes:
+        shape: that shape of the input.
+        axes: along which the elements of a group lie.
+        weight: the shape in which weight and bias broadcast with it.
+        others: the dimensions along which they do.
+        affine: the shape of weight and bias; None if there is neither.
+    """
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    weight: tuple[int, ...]
+    others: tuple[int, ...]
+    affine: tuple[int, ...] | None
+
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """The dimensions of a group along which weight and bias are the same."""
+        return tuple(d for d in self.axes if d in self.others)
+
+    @property
+    def size(self) -> int:
+        """The number of elements of a group."""
+        return math.prod(self.shape[d] for d in self.axes)
+
+
+class Kept:
+    """What a normalization keeps for its gradients.
+
+    Attributes:
+        mean, scale: mean and `r` of each group.
+        fixed: they were given, and do not depend on the input.
+        centred: `x - mean`; of rows, which have a weight for each element, times `r` already.
+    """
+
+    __slots__ = ("centred", "fixed", "mean", "scale")
+
+    def __init__(self, mean: Any = None, scale: Any = None, fixed: bool = False) -> None:
+        self.mean, self.scale, self.fixed = mean, scale, fixed
+        self.centred: Any = None
+
+
+# Sums and means; the dimensions are kept
+
+
+def mean(values: Array, axes: tuple[int, ...]) -> Array:
+    """The mean along some dimensions."""
+    count = math.prod(values.shape[d] for d in axes)
+    return sum_over(values, axes, True) / values.dtype.type(count)
+
+
+def canonical(values: Array, plan: Plan) -> Array:
+    """In the shape of the plan, and in single precision if it is in half."""
+    if values.dtype.itemsize == 2:
+        values = values.astype(np.float32)
+    return np.ascontiguousarray(values).reshape(plan.shape)
+
+
+def moments(input: Array, plan: Plan, kept: Kept) -> Array:
+    """Set the mean of each group and what is left without it; returns the biased variance."""
+    values = canonical(input, plan)
+    kept.mean = mean(values, plan.axes)
+    kept.centred = values - kept.mean
+    squares = sum_products(kept.centred, kept.centred, plan.axes, True)
+    return squares / values.dtype.type(plan.size)
+
+
+def reciprocal_root(variance: Array, eps: float) -> Array:
+    """`1 / √(variance + eps)`."""
+    root = variance + variance.dtype.type(eps)
+    np.sqrt(root, out=root)
+    return np.divide(1, root, out=root)
+
+
+def normalize(
+    input: Array, weight: Array | None, bias: Array | None, plan: Plan, eps: float, kept: Kept
+) -> Array:
+    """`h w + b` of channels or groups of them; fills in what is to be kept and was not given."""
+    if kept.scale is None:
+        kept.scale = reciprocal_root(moments(input, plan, kept), eps)
+    w = None if weight is None else weight.reshape(plan.weight)
+    b = None if bias is None else bias.reshape(plan.weight)
+    if kept.fixed:
+        factor = kept.scale if w is None else kept.scale * w
+        out = canonical(input, plan) * factor
+        b = -kept.mean * factor if b is None else b - kept.mean * factor
+    else:
+        out = kept.centred * (kept.scale if w is None else kept.scale * w)
+    if b is not None:
+        out += b
+    return out.reshape(input.shape).astype(input.dtype, copy=False)
+
+
+# The gradients
+
+
+def slopes(g: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) -> Any:
+    """The gradients of input, weight and bias; a formula."""
+    return normalization_backward(g, input, weight, plan, eps, kept)
+
+
+@op(
+    grad=lambda g, input, weight, plan, eps, kept: slope_of_grad(
+        Standard(input, weight, plan, eps, kept), g
+    ),
+    input=lambda g, grad, input, weight, plan, eps, kept: slope_of_input(
+        Standard(input, weight, plan, eps, kept), g, grad
+    ),
+    weight=lambda g, grad, input, weight, plan, eps, kept: slope_of_weight(
+        Standard(input, weight, plan, eps, kept), g, grad
+    ),
+    results=("of_input", "of_weight", "of_bias"),
+    method=False,
+    public=False,
+)
+def normalization_backward(
+    grad: Array, input: Array, weight: Array | None, plan: Plan, eps: float, kept: Kept
+) -> tuple[Array, ...]:
+    """The gradients of input, weight and bias."""
+    g = canonical(grad, plan)
+    if plan.inner:
+        w = None if weight is None else weight.reshape(plan.weight)
+        hat = canonical(input, plan) - kept.mean if kept.centred is None else kept.centred
+        results = by_channel(g, w, hat, plan, kept)
+    else:
+        w = None if weight is None else weight.reshape(-1)
+        results = slopes_of_rows(g, w, kept.centred, kept.scale, plan.affine is not None)
+    affine = (0,) if plan.affine is None else plan.affine
+    kind = grad.dtype if weight is None else weight.dtype
+    wanted = ((grad.shape, grad.dtype), (affine, kind), (affine, kind))
+    return tuple(
+        result.reshape(shape).astype(kind, copy=False)
+        for result, (shape, kind) in zip(results, wanted, strict=True)
+    )
+
+
+def by_channel(g: Array, w: Array | None, centred: Array, plan: Plan, kept: Kept) -> Any:
+    """The gradients of channels, of which a weight belongs to several elements, or of groups.
+
+    Then all that is needed are the sums of `g` and `g h` over these.
+    """
+    sums = sum_over(g, plan.inner, True)
+    alike = sum_products(g, centred, plan.inner, True) * kept.scale
+    of_weight = of_bias = NONE
+    if plan.affine is not None:
+        of_weight, of_bias = (sum_over(v, plan.others, True) for v in (alike, sums))
+    of_input = g * (kept.scale if w is None else kept.scale * w)
+    if not kept.fixed:
+        if w is not None:
+            sums, alike = sums * w, alike * w
+        rest = tuple(d for d in plan.axes if d not in plan.inner)
+        share = kept.scale / g.dtype.type(plan.size)
+        taken = centred * (sum_over(alike, rest, True) * (share * kept.scale))
+        taken += sum_over(sums, rest, True) * share
+        of_input -= taken
+    return of_input, of_weight, of_bias
+
+
+class Standard:
+    """The parts of the gradients of gradients, made of operations that have gradients again."""
+
+    def __init__(self, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) -> None:
+        self.plan, self.fixed, self.shape = plan, kept.fixed, input.shape
+        self.weight = None if weight is None else reshape(weight, plan.weight)
+        x = reshape(input, plan.shape)
+        if kept.fixed:
+            self.scale = like(kept.scale, x)
+            self.hat = (x - like(kept.mean, x)) * self.scale
+        else:
+            centred = x - self.m(x)
+            self.scale = rsqrt(self.m(centred * centred) + eps)
+            self.hat = centred * self.scale
+
+    def m(self, v: Any) -> Any:
+        """The mean over each group."""
+        return mean_along(v, self.plan.axes, True)
+
+    def weighted(self, v: Any) -> Any:
+        """`v w`."""
+        return v if self.weight is None else v * self.weight
+
+    def p(self, v: Any) -> Any:
+        """`r P(v)`; `r v` where the statistics are fixed."""
+        if not self.fixed:
+            v = v - self.m(v) - self.hat * self.m(v * self.hat)
+        return v * self.scale
+
+    def parts(self, g: Any) -> tuple[Any, ...]:
+        """The gradients that arrive for those of input, weight and bias; 0 for none."""
+        a, b, c = g
+        of_input = 0.0 if a is None else reshape(a, self.plan.shape)
+        return of_input, *(0.0 if v is None else reshape(v, self.plan.weight) for v in (b, c))
+
+
+def like(values: Array, x: Any) -> Any:
+    """An array as what ``x`` is: a Tensor or an ndarray."""
+    return wrap(values) if isinstance(x, Tensor) else values
+
+
+# They are those of `a · r P(g w) + b · Σ g h + c · Σ g` for the `a`, `b`, `c` that arrive.
+
+
+def slope_of_grad(s: Standard, g: Any) -> Any:
+    """By `g`: `w r P(a) + b h + c`."""
+    a, b, c = s.parts(g)
+    if g[1] is not None:
+        c = b * s.hat + c
+    if g[0] is not None:
+        c = c + s.weighted(s.p(a))
+    return reshape(expand_to(c, s.plan.shape), s.shape)
+
+
+def slope_of_weight(s: Standard, g: Any, grad: Any) -> Any:
+    """By `w`: `Σ g r P(a)`."""
+    if g[0] is None or s.plan.affine is None:
+        return None
+    products = reshape(grad, s.plan.shape) * s.p(s.parts(g)[0])
+    return reshape(sum_along(products, s.plan.others, False), s.plan.affine)
+
+
+def slope_of_input(s: Standard, g: Any, grad: Any) -> Any:
+    """By `x`: `r P(t) - r h m(a r P(g w))` with `t = g b - r (a m(g w h) + g w m(a h))`."""
+    if g[0] is None and g[1] is None:  # the gradient of the bias does not depend on it
+        return None
+    a, b, _ = s.parts(g)
+    grad = reshape(grad, s.plan.shape)
+    if s.fixed:
+        return reshape(grad * b * s.scale, s.shape)
+    gw = s.weighted(grad)
+    t = grad * b - s.scale * (a * s.m(gw * s.hat) + gw * s.m(a * s.hat))
+    return reshape(s.p(t) - s.scale * s.hat * s.m(a * s.p(gw)), s.shape)
+
+
+# Normalization of channels, over the batch or over groups of channels, each as one node.
 
 
 def channels(shape: tuple[int, ...], affine: bool) -> Plan:
@@ -68,3 +400,132 @@ def normalize_groups(
         char = dtypes.of_array(input).char
         raise NotImplementedError(f"\"GroupNormKernelImpl\" not implemented for '{char}'")
     return normalize(input, weight, bias, plan, eps, kept)
+
+
+# Normalization over the last dimensions, as one node.
+
+
+def last_dimensions(shape: tuple[int, ...], normalized: tuple[int, ...], affine: bool) -> Plan:
+    """The plan of a layer normalization: rows of all that is normalized together."""
+    columns = math.prod(normalized)
+    rows = math.prod(shape[: len(shape) - len(normalized)])
+    return Plan((rows, columns), (1,), (1, columns), (0,), normalized if affine else None)
+
+
+def normalized_of_all(call: Call) -> Any:
+    """`normalize_last` of each sample; weights and biases of samples are applied afterwards."""
+    input, eps, plan = call.repeated("input"), call.args["eps"], call.args["plan"]
+    rows = input.numel() // plan.shape[1]
+    plan = plan._replace(shape=(rows, plan.shape[1]))
+    weight, bias = call.args["weight"], call.args["bias"]
+    if not call.is_batched("weight") and not call.is_batched("bias"):
+        return normalize_last(input, weight, bias, plan, eps, Kept())
+    out = normalize_last(input, None, None, plan._replace(affine=None), eps, Kept())
+    for name, apply in (("weight", mul), ("bias", add)):
+        if call.args[name] is not None:
+            value = call.repeated(name)
+            out = apply(out, in_line(value, value.ndim - 1, input.ndim - 1))
+    return out
+
+
+@op(
+    input=slopes,
+    weight=slopes,
+    bias=slopes,
+    joint=True,
+    method=False,
+    public=False,
+    node="NativeLayerNormBackward0",
+    batch=lambda call: normalized_of_all(call),
+    wide=True,
+)
+def normalize_last(
+    input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept
+) -> Array:
+    """``(input - mean) / √(variance + eps) * weight + bias`` over the last dimensions.
+
+    Args:
+        plan: of `last_dimensions`.
+        kept: for the gradients.
+    """
+    if input.dtype.kind != "f":
+        char = dtypes.of_array(input).char
+        raise NotImplementedError(f"\"LayerNormKernelImpl\" not implemented for '{char}'")
+    x = canonical(input, plan)
+    w = None if weight is None else weight.reshape(-1)
+    b = None if bias is None else bias.reshape(-1)
+    out, kept.centred, kept.scale = standardize(x, w, b, eps)
+    return out.reshape(input.shape).astype(input.dtype, copy=False)
+
+
+# Weights as lengths and directions.
+
+
+def other_dims(ndim: int, dim: int | None) -> tuple[int, ...]:
+    """All dimensions but ``dim``; all for None and, as in PyTorch, for -1."""
+    if dim is None or dim == -1:
+        return tuple(range(ndim))
+    return tuple(d for d in range(ndim) if d != dim % ndim)
+
+
+def lengths(v: Tensor, dim: int | None) -> Tensor:
+    """The norm of each slice along ``dim``, in a shape that broadcasts with ``v``; of all for
+    None, a number.
+    """
+    whole = len(other_dims(v.ndim, dim)) == v.ndim
+    return vector_norm(v, 2, other_dims(v.ndim, dim), not whole)
+
+
+def weight_slopes(which: str, g: Any, v: Any, length: Any, dim: int | None) -> Any:
+    """The gradient of `stretched` by the direction or the length."""
+    axes = other_dims(v.ndim, dim)
+    squares = sum_along(v * v, axes, True)
+    norm = squares**0.5
+    along = sum_along(g * v, axes, True) / norm
+    if which == "length":
+        return along
+    return (g - v * (along / norm)) * (length / norm)
+
+
+@op(
+    v=lambda g, v, length, dim: weight_slopes("direction", g, v, length, dim),
+    length=lambda g, v, length, dim: weight_slopes("length", g, v, length, dim),
+    method=False,
+    public=False,
+    node="WeightNormInterfaceBackward0",
+    in_order=True,
+    wide=True,
+)
+def stretched(v: Array, length: Array, dim: int | None) -> Array:
+    """``length * v / ‖v‖``, the norm that of each slice along ``dim``."""
+    norm = np.sqrt(sum_over(v * v, other_dims(v.ndim, dim), True))
+    return v * (length / norm)
+
+
+# Means over neighbouring channels.
+
+
+@op(
+    input=lambda g, size, before: mean_of_neighbours(g, size, size - 1 - before),
+    method=False,
+    public=False,
+    node="AvgPool3DBackward0",
+    batch=merged,
+    wide=True,
+)
+def mean_of_neighbours(input: Array, size: int, before: int) -> Array:
+    """For each channel of (N, C, ...) the mean over ``size`` channels, ``before`` of them before
+    it; what is missing at the ends counts as 0.
+    """
+    count = input.shape[1]
+    terms = input / input.dtype.type(size)
+    out = terms.copy("K")
+    for shift in range(-before, size - before):
+        n = count - abs(shift)
+        if shift == 0 or n <= 0:
+            continue
+        to, of = (
+            (slice(-shift, None), slice(0, n)) if shift < 0 else (slice(0, n), slice(shift, None))
+        )
+        out[:, to] += terms[:, of]
+    return out

@@ -1,4 +1,4 @@
-"""The greatest element of each window, where it lies, and what leads back there."""
+"""Pooling: the greatest elements and the means of windows."""
 
 import math
 from functools import cached_property, lru_cache
@@ -9,10 +9,18 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_rules import merged
-from nanotorch._core.op import Array, op
+from nanotorch._core.arguments import as_int, as_ints, within_memory
+from nanotorch._core.batched import merged
+from nanotorch._core.layout import normal_dim
+from nanotorch._core.op import Array, op, public
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import refuse_half, tensor_given
 from nanotorch.ops.comparison import tied
-from nanotorch.ops.windows import Ints, last, padded
+from nanotorch.ops.reduction import mean_along
+from nanotorch.ops.shape import squeeze_one, unsqueeze
+from nanotorch.ops.windows import RESAMPLE_TIED, Ints, Maps, Taps, along, last, padded
+
+# The greatest element of each window, where it lies, and what leads back there.
 
 
 class Pooling:
@@ -193,3 +201,569 @@ def max_pool_of_pictures(input: Array, at: Pooling) -> tuple[Array, Array]:
 def max_pool_of_volumes(input: Array, at: Pooling) -> tuple[Array, Array]:
     """The greatest element of windows over the last three dimensions, and its number there."""
     return pooled(input, at)
+
+
+# Means of windows, of equal or of different sizes.
+
+
+def sums(input: Array, at: Pooling) -> Array:
+    """The sum of each window: along one dimension after the other."""
+    out = padded(input, at.padding, at.after)
+    for dim, pieces in enumerate(along_each(at), input.ndim - len(at.size)):
+        before = (slice(None),) * dim
+        total = out[(*before, pieces[0])].copy()
+        for piece in pieces[1:]:
+            total += out[(*before, piece)]
+        out = total
+    return out
+
+
+def spread_sums(g: Array, at: Pooling) -> Array:
+    """The adjoint of `sums`."""
+    dims = len(at.size)
+    lead = g.ndim - dims
+    sizes = zip(at.size, at.padding, at.after, strict=True)
+    out = g
+    for k, ((n, p, q), pieces) in enumerate(zip(sizes, along_each(at), strict=True)):
+        before = (slice(None),) * (lead + k)
+        shape = (*out.shape[: lead + k], n + p + q, *out.shape[lead + k + 1 :])
+        whole = np.zeros(shape, g.dtype)
+        for piece in pieces:
+            whole[(*before, piece)] += out
+        out = whole
+    kept = [slice(p, p + n) for p, n in zip(at.padding, at.size, strict=True)]
+    return np.ascontiguousarray(out[last(kept)])
+
+
+def along_each(at: Pooling) -> list[list[slice]]:
+    """For each dimension, the elements of all windows at each place of the kernel."""
+    dims = zip(at.kernel, at.stride, at.dilation, at.out, strict=True)
+    return [[slice(j, j + (o - 1) * s + 1, s) for j in range(0, k * d, d)] for k, s, d, o in dims]
+
+
+def counts(at: Pooling, with_padding: bool, divisor: int | None) -> Any:
+    """By what the sums are divided: a number, or an array of one for each window."""
+    if divisor is not None:
+        return divisor
+    total: Any = 1
+    dims = zip(at.firsts(), at.kernel, at.size, at.padding, strict=True)
+    for first, k, n, p in dims:
+        stop = np.minimum(first + k, n + p)
+        if with_padding:
+            inside = stop - first
+        else:
+            inside = np.maximum(np.minimum(stop, n) - np.maximum(first, 0), 1)
+        total = np.multiply.outer(total, inside)
+    low, high = total.min(initial=1 << 60), total.max(initial=1)
+    return int(high) if low >= high else total
+
+
+def divided(values: Array, by: Any) -> Array:
+    """``values / by``, in their dtype; of integers towards zero."""
+    if values.dtype.kind in "iu":
+        return np.trunc(values / by).astype(values.dtype)
+    return values / np.asarray(by).astype(values.dtype)
+
+
+def mean_of_windows(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
+    """The sum of each window divided by the number of its elements, or by ``divisor``."""
+    if input.dtype.kind != "f" and input.dtype != np.int64:
+        name = "avg_pool3d_out_frame" if len(at.size) == 3 else "avg_pool2d"
+        char = dtypes.of_array(input).char
+        raise NotImplementedError(f"\"{name}\" not implemented for '{char}'")
+    return divided(sums(input, at), counts(at, with_padding, divisor))
+
+
+@op(
+    g=lambda g, at, with_padding, divisor: avg_pool(g, at, with_padding, divisor),
+    method=False,
+    public=False,
+    batch=merged,
+    wide=True,
+)
+def avg_pool_backward(g: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
+    """The adjoint of the means of windows."""
+    return spread_sums(divided(g, counts(at, with_padding, divisor)), at)
+
+
+AVERAGE: dict[str, Any] = {
+    "input": lambda g, input, at, with_padding, divisor: tied(
+        avg_pool_backward(g, at, with_padding, divisor), input
+    ),
+    "method": False,
+    "public": False,
+}
+
+
+@op(**AVERAGE, node="AvgPool2DBackward0", batch=merged, wide=True)
+def avg_pool(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
+    """The means of windows over one or two dimensions."""
+    return mean_of_windows(input, at, with_padding, divisor)
+
+
+@op(**AVERAGE, node="AvgPool3DBackward0", batch=merged)
+def avg_pool_of_volumes(
+    input: Array, at: Pooling, with_padding: bool, divisor: int | None
+) -> Array:
+    """The means of windows over three dimensions."""
+    refuse_half("avg_pool3d_out_frame", input)
+    return mean_of_windows(input, at, with_padding, divisor)
+
+
+# Pooling as users call it: the arguments, and what PyTorch says of wrong ones.
+
+
+WORDS = {2: "two", 3: "three"}
+POSITIONS = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5}
+AXES = {2: "HW", 3: "THW"}
+
+
+FITTING = 2**31  # windows over several dimensions are counted in 32 bits
+
+
+def per_dim(name: str, what: str, value: Any, dims: int, form: str = "") -> Ints:
+    """One number for each dimension, of one for all or one for each.
+
+    Args:
+        form: what PyTorch says of another count, if not the usual.
+    """
+    if value.__class__ is int and -FITTING <= value < FITTING:
+        return (value,) * dims
+    one = as_int(value) if value.__class__ is int else value
+    given = as_ints(one, (name, what, POSITIONS[what]))
+    if dims > 1 and not all(-FITTING <= n < FITTING for n in given):
+        raise RuntimeError("value cannot be converted to type int without overflow")
+    if len(given) not in (1, dims):
+        choice = "" if name == "avg_pool3d" else "either "
+        omitted = "omitted, " if what == "stride" else ""
+        raise RuntimeError(
+            form.format(len(given))
+            or f"{name}: {what} must {choice}be {omitted}a single int, or a tuple of {WORDS[dims]} "
+            "ints"
+        )
+    return given * dims if len(given) == 1 else given
+
+
+def strides(name: str, stride: Any, kernel: Ints, form: str = "") -> Ints:
+    """The stride; that of windows side by side where none is given."""
+    if stride is None or (isinstance(stride, (tuple, list)) and not stride):
+        return kernel
+    return per_dim(name, "stride", stride, len(kernel), form)
+
+
+def check_elements(input: Tensor, dims: int) -> None:
+    """Refuse an input of another number of dimensions, or without elements in one but the batch."""
+    shape = input._array.shape
+    batch = len(shape) == dims + 2
+    if len(shape) not in (dims + 1, dims + 2) or 0 in shape[1 if batch else 0 :]:
+        raise RuntimeError(
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch "
+            f"size for input, but got:{list(shape)}"
+        )
+
+
+def out_size(n: int, k: int, s: int, p: int, d: int, ceil: bool) -> int:
+    """How many windows there are; the last begins inside the input or its padding before.
+
+    Raises:
+        RuntimeError: for a stride of 0, and padding that is negative or more than half a window.
+    """
+    if s == 0:
+        raise RuntimeError("stride should not be zero")
+    if p < 0:
+        raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+    if p > ((k - 1) * d + 1) // 2:
+        raise RuntimeError(
+            "pad should be at most half of effective kernel size, but got "
+            f"pad={p}, kernel_size={k} and dilation={d}"
+        )
+    out = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil else 0)) // s + 1
+    return out - 1 if ceil and (out - 1) * s >= n + p else out
+
+
+@lru_cache(64)
+def windows_of(
+    name: str, size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool,
+    channels: int,
+) -> Pooling:  # fmt: skip
+    """The windows over the last dimensions of ``size``, if there are any."""
+    dims = len(size)
+    numbers = zip(size, kernel, stride, padding, dilation, strict=True)
+    out = tuple([out_size(*each, ceil) for each in numbers])
+    axes = AXES[dims]
+    for what, letter, given in (
+        ("kernel size", "k", kernel), ("stride", "d", stride), ("dilation", "dilation", dilation),
+    ):  # fmt: skip
+        if min(given) <= 0:
+            named = " ".join(f"{letter}{a}: {n}" for a, n in zip(axes, given, strict=True))
+            raise RuntimeError(f"{what} should be greater than zero, but got {named}")
+    if name == "avg_pool3d" and any(n < k for n, k in zip(size, kernel, strict=True)):
+        told = [" ".join(f"{letter}{a}: {n}" for a, n in zip(axes, given, strict=True))
+                for letter, given in (("", size), ("k", kernel))]  # fmt: skip
+        raise RuntimeError(f"input image ({told[0]}) smaller than kernel size ({told[1]})")
+    if min(out) < 1:
+        sizes = ["x".join(map(str, (channels, *ints))) for ints in (size, out)]
+        raise RuntimeError(
+            f"Given input size: ({sizes[0]}). Calculated output size: ({sizes[1]}). Output size is "
+            "too small"
+        )
+    return pooling(size, kernel, stride, padding, dilation, out)
+
+
+# The greatest
+
+
+def max_pool(
+    name: str, dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+    ceil_mode: bool,
+) -> Any:  # fmt: skip
+    """The greatest elements of windows over two or three dimensions, and their numbers."""
+    tensor_given(name, input)
+    kernel = per_dim(name, "kernel_size", kernel_size, dims)
+    stride = strides(name, stride, kernel)
+    padding = per_dim(name, "padding", padding, dims)
+    dilation = per_dim(name, "dilation", dilation, dims)
+    shape = input._array.shape
+    if len(shape) not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input"
+        )
+    rest = (kernel, stride, padding, dilation, bool(ceil_mode), shape[-dims - 1])
+    if 0 in shape:
+        check_elements(input, dims)
+    at = windows_of(name, shape[-dims:], *rest)
+    return (max_pool_of_pictures if dims == 2 else max_pool_of_volumes)(input, at)
+
+
+def check_signal(input: Any, kernel: int, stride: int, padding: int, dilation: int) -> None:
+    """Refuse what `max_pool1d` refuses in words of its own."""
+    shape = input._array.shape
+    if len(shape) not in (2, 3) or 0 in shape[len(shape) - 2 :]:
+        raise RuntimeError(
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
+            f"input, but got:{list(shape)}"
+        )
+    for what, number in (("kernel_size", kernel), ("stride", stride), ("padding", padding)):
+        if number < (what != "padding"):
+            bound = "non-negative" if what == "padding" else "greater than zero"
+            raise RuntimeError(f"max_pool1d() {what} must be {bound}, but got {number}")
+    if padding > kernel // 2:
+        raise RuntimeError(
+            "max_pool1d() padding should be at most half of kernel size, but got "
+            f"padding={padding} and kernel_size={kernel}"
+        )
+    if dilation <= 0:
+        raise RuntimeError(f"max_pool1d() dilation must be greater than zero, but got {dilation}")
+
+
+def max_pool_signal(
+    input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> Any:
+    """The greatest elements of windows over one dimension, and their numbers."""
+    name = "max_pool1d"
+    tensor_given(name, input)
+    form = "max_pool1d() {} must be {}an int, list of ints or tuple of ints of size 1 but got size "
+    kernel = per_dim(name, "kernel_size", kernel_size, 1, form.format("kernel_size", "") + "{}")
+    stride = strides(
+        name, stride, kernel,
+        "max_pool1d() stride must be None, an int, list of ints, or tuple of ints of size 1 but "
+        "got size {}",
+    )  # fmt: skip
+    padding = per_dim(name, "padding", padding, 1, form.format("padding", "") + "{}")
+    dilation = per_dim(name, "dilation", dilation, 1, form.format("dilation", "") + "{}")
+    check_signal(input, kernel[0], stride[0], padding[0], dilation[0])
+    shape = input._array.shape
+    out = out_size(shape[-1], kernel[0], stride[0], padding[0], dilation[0], bool(ceil_mode))
+    if out < 1:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
+    at = pooling(
+        (1, shape[-1]), (1, *kernel), (1, *stride), (0, *padding), (1, *dilation), (1, out)
+    )
+    values, indices = max_pool_of_pictures(unsqueeze(input, -2), at)
+    return squeeze_one(values, -2), squeeze_one(indices, -2)
+
+
+@public
+def max_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """`max_pool2d` over one dimension: (N, C, L) or (C, L)."""
+    result: Tensor = max_pool_signal(input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+    return result
+
+
+@public
+def max_pool1d_with_indices(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`max_pool1d`, and where each greatest element is."""
+    result: tuple[Tensor, Tensor] = max_pool_signal(
+        input, kernel_size, stride, padding, dilation, ceil_mode
+    )
+    return result
+
+
+@public
+def max_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """The greatest element of each window over the last two dimensions.
+
+    Args:
+        kernel_size: the size K of the windows: a number, or one per dimension, as for the rest.
+        stride: s, how far neighbouring windows are apart. Default: K.
+        padding: p, how far windows reach beyond the borders; at most half a window.
+        dilation: d, how far neighbouring elements of a window are apart.
+        ceil_mode: let the last window reach beyond the padding.
+
+    Shape:
+        ``input`` (N, C, H, W) or (C, H, W); the result's height is
+        ``⌊(H + 2p - d (K - 1) - 1) / s⌋ + 1``.
+
+    Raises:
+        RuntimeError: for numbers out of range and shapes that do not fit.
+    """
+    result: Tensor = max_pool(
+        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode
+    )[0]
+    return result
+
+
+@public
+def max_pool3d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """`max_pool2d` over three dimensions: (N, C, D, H, W) or (C, D, H, W)."""
+    result: Tensor = max_pool(
+        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode
+    )[0]
+    return result
+
+
+# Means
+
+
+def check_few(name: str, input: Tensor) -> None:
+    """Refuse what is neither (N, C, L) nor (C, L)."""
+    if input._array.ndim not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input._array.ndim}-dimensional tensor for "
+            f"argument #1 'self' (while checking arguments for {name})"
+        )
+
+
+def mean_pool(
+    name: str, dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any,
+    ceil_mode: bool, count_include_pad: bool, divisor_override: Any,
+) -> Any:  # fmt: skip
+    """The means of windows over two or three dimensions."""
+    tensor_given(name, input)
+    kernel = per_dim(name, "kernel_size", kernel_size, dims)
+    stride = strides(name, stride, kernel)
+    padding = per_dim(name, "padding", padding, dims)
+    shape = input._array.shape
+    divisor = None if divisor_override is None else as_int(divisor_override)
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    if dims == 2 and len(shape) < 3:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}],"
+            " but got -3)"
+        )
+    if dims == 3 and len(shape) not in (4, 5):
+        raise RuntimeError("non-empty 4D or 5D (batch mode) tensor expected for input")
+    check_elements(input, dims)
+    rest = (kernel, stride, padding, (1,) * dims, bool(ceil_mode), shape[-dims - 1])
+    at = windows_of(name, shape[-dims:], *rest)
+    return (avg_pool if dims == 2 else avg_pool_of_volumes)(
+        input, at, bool(count_include_pad), divisor
+    )
+
+
+@public
+def avg_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True,
+) -> Tensor:  # fmt: skip
+    """The means of windows over one dimension: (N, C, L) or (C, L); see `max_pool2d`.
+
+    Args:
+        count_include_pad: whether padding counts as elements that are zero.
+    """
+    name = "avg_pool1d"
+    tensor_given(name, input)
+    check_few(name, input)
+    form = "avg_pool1d() argument '{}' should contain one int (got "
+    kernel = per_dim(name, "kernel_size", kernel_size, 1, form.format("kernel_size") + "{})")
+    stride = strides(name, stride, kernel, form.format("stride") + "{})")
+    padding = per_dim(name, "padding", padding, 1, form.format("padding") + "{})")
+    result: Tensor = mean_pool(
+        "avg_pool2d", 2, unsqueeze(input, -2), (1, *kernel), (1, *stride), (0, *padding),
+        ceil_mode, count_include_pad, None,
+    )  # fmt: skip
+    return squeeze_one(result, -2)
+
+
+# Pooling over windows of different sizes, which together make up the input.
+
+
+def shares(size: int, out: int) -> tuple[Array, Array]:
+    """Where the windows begin and end that divide ``size`` elements into ``out`` parts.
+
+    Where it does not divide evenly they overlap.
+    """
+    k = np.arange(out)
+    return k * size // out, -(-(k + 1) * size // out)
+
+
+def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
+    """The greatest element of each part of the last dimensions, and its number there."""
+    dims = len(out)
+    size = input.shape[input.ndim - dims :]
+    if input.dtype.kind != "f":
+        char = dtypes.of_array(input).char
+        raise NotImplementedError(f"\"adaptive_max_pool{dims}d\" not implemented for '{char}'")
+    ends = [shares(n, o) for n, o in zip(size, out, strict=True)]
+    longest = [int((stop - start).max(initial=1)) for start, stop in ends]
+    best: Any = None
+    numbers: Any = None
+    for at in product(*map(range, longest)):
+        # The last element of a shorter part is met again; it is not greater than itself.
+        rows = [np.minimum(start + k, stop - 1) for k, (start, stop) in zip(at, ends, strict=True)]
+        part = input[last(np.ix_(*rows))]
+        number = np.ravel_multi_index(np.ix_(*rows), size)
+        if best is None:
+            best, numbers = part, np.broadcast_to(number, part.shape).copy()
+            continue
+        greater = (part > best) | np.isnan(part)
+        best = np.where(greater, part, best)
+        numbers = np.where(greater, number, numbers)
+    return np.ascontiguousarray(best), np.ascontiguousarray(numbers)
+
+
+@op(**SPREAD_2D, node="AdaptiveMaxPool2DBackward0", batch=merged)
+def adaptive_max_of_pictures(input: Array, parts: Ints) -> tuple[Array, Array]:
+    """`adaptive` over the last two dimensions."""
+    return adaptive(input, parts)
+
+
+@op(**SPREAD_3D, node="AdaptiveMaxPool3DBackward0", batch=merged)
+def adaptive_max_of_volumes(input: Array, parts: Ints) -> tuple[Array, Array]:
+    """`adaptive` over the last three dimensions."""
+    return adaptive(input, parts)
+
+
+# Means
+
+
+@lru_cache(256)
+def averaged(size: int, out: int) -> Taps | None:
+    """The means of the parts into which ``size`` elements are divided."""
+    if size == out:
+        return None
+    start, stop = shares(size, out)
+    length = stop - start
+    k = np.arange(int(length.max(initial=1)))[:, None]
+    weights = np.where(k < length, 1.0 / np.maximum(length, 1), 0.0)
+    return Taps(size, np.minimum(start + k, np.maximum(stop - 1, 0)), weights)
+
+
+@op(**RESAMPLE_TIED, node="AdaptiveAvgPool2DBackward0", batch=merged, wide=True)
+def adaptive_avg_of_pictures(input: Array, maps: Maps) -> Array:
+    """The means of the parts of the last dimensions."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE_TIED, node="AdaptiveAvgPool3DBackward0", batch=merged, wide=True)
+def adaptive_avg_of_volumes(input: Array, maps: Maps) -> Array:
+    """The means of the parts of the last dimensions."""
+    return along(input, maps)
+
+
+# As users call them
+
+
+def one_number(name: str, value: Any) -> int:
+    """The output size over one dimension."""
+    given = (value,) if value.__class__ is int else as_ints(value)
+    if len(given) != 1:
+        raise RuntimeError(
+            f"{name}() argument 'output_size' should contain one int (got {len(given)})"
+        )
+    return given[0]
+
+
+def check_parts(name: str, input: Tensor, dims: int, colon: str) -> None:
+    """Refuse an input of another number of dimensions, or without elements to pool."""
+    shape = input._array.shape
+    if len(shape) not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}"
+        )
+    for k in range(len(shape) - dims, len(shape)):
+        if not shape[k]:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but "
+                f"input has sizes {list(shape)} with dimension {k} being empty"
+            )
+
+
+@within_memory
+def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
+    """The means of as many parts as ``size`` says."""
+    dims = len(size)
+    if dims == 2 and min(size) < 0:
+        told = ", ".join(map(str, size))
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received "
+            f"{{{told}}}"
+        )
+    if set(size) == {1}:  # PyTorch takes the mean here
+        axes = [normal_dim(-k, input.ndim) for k in range(1, 1 + dims)]
+        return mean_along(input, tuple(reversed(axes)), True)
+    check_parts(name, input, dims, "")
+    if input._array.dtype.kind != "f":
+        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.char}'")
+    shape = input._array.shape[-dims:]
+    maps = tuple([averaged(n, o) for n, o in zip(shape, size, strict=True)])
+    return (adaptive_avg_of_pictures if dims == 2 else adaptive_avg_of_volumes)(input, maps)
+
+
+def adaptive_max(name: str, input: Any, size: Ints) -> Any:
+    """The greatest elements of as many parts as ``size`` says, and their numbers."""
+    dims = len(size)
+    check_parts(name, input, dims, ":")
+    if min(size) < 0:
+        shape = [*input._array.shape[: input.ndim - dims], *size]
+        wrong = next(n for n in size if n < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {shape}")
+    return (adaptive_max_of_pictures if dims == 2 else adaptive_max_of_volumes)(input, size)
+
+
+@public
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of ``output_size`` parts of the last dimension: (N, C, L) or (C, L).
+
+    Part k goes from ``⌊k L / output_size⌋`` to ``⌈(k + 1) L / output_size⌉``.
+    """
+    name = "adaptive_avg_pool1d"
+    tensor_given(name, input)
+    check_few(name, input)
+    size = one_number(name, output_size)
+    result: Tensor = adaptive_mean("adaptive_avg_pool2d", unsqueeze(input, -2), (1, size))
+    return squeeze_one(result, -2)
+
+
+@public
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """The greatest elements of ``output_size`` parts of the last dimension, and their numbers."""
+    name = "adaptive_max_pool1d"
+    tensor_given(name, input)
+    check_few(name, input)
+    size = one_number(name, output_size)
+    values, indices = adaptive_max("adaptive_max_pool2d", unsqueeze(input, -2), (1, size))
+    return squeeze_one(values, -2), squeeze_one(indices, -2)

@@ -1,30 +1,50 @@
-"""Products of other kinds: outer, inner, cross, Kronecker, over any dimensions."""
+"""Products of other kinds, combinations of elements and of indices, and distances."""
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_rules import Call, dimensions
+from nanotorch._core.arguments import as_int, named, within_memory
+from nanotorch._core.batched import Call, dimensions, matrices, one_by_one
+from nanotorch._core.call_site import warn_once
+from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim, own_dim
-from nanotorch._core.op import Array, method, op, public
-from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn_once
-from nanotorch.ops.arguments import need_tensors
-from nanotorch.ops.expanding import common_shape, expand_to
+from nanotorch._core.op import Array, Arrays, method, op, public
+from nanotorch._core.sums import sum_over
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import (
+    as_number,
+    given_tensors,
+    inplace_form,
+    need_tensors,
+    refuse_half,
+)
+from nanotorch.ops.comparison import zero_where
+from nanotorch.ops.creation import leaf, meshgrid
+from nanotorch.ops.elementwise import NO_BOOLS, refuse_bool
+from nanotorch.ops.joining import common_shape, expand_to, stack
+from nanotorch.ops.linalg import norm_along, norm_slope
 from nanotorch.ops.matrix import check_vectors, dot, mm, product, vectors_by_vectors
 from nanotorch.ops.memory import contiguous
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import (
+    diagonal,
+    diagonal_backward,
+    diagonal_of,
     flatten,
     permute_to,
     reshape,
+    slice_along,
     squeeze_all,
+    transpose,
     unsafe_view,
     unsqueeze,
     view,
 )
-from nanotorch.ops.slicing import diagonal, diagonal_backward, diagonal_of
+
+# Products of other kinds: outer, inner, cross, Kronecker, over any dimensions.
 
 
 @method
@@ -263,3 +283,354 @@ def diagonals(call: Call) -> Any:
     size, shape = call.batch.size, call.args["shape"]
     g = expand_to(unsqueeze(call.whole("g"), -1), (size, min(shape)))
     return diagonal_backward(g, (size, *shape), 0, 1, 2)
+
+
+# Combinations of elements, blocks and indices of matrices, and distances.
+
+
+# Combinations
+
+
+def need_vector(input: Any) -> None:
+    """Refuse other numbers of dimensions than one."""
+    if input.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+
+
+@public
+def cartesian_prod(*tensors: Any) -> Any:
+    """All tuples of an element of each vector, ``(number, vectors)``.
+
+    Raises:
+        RuntimeError: for what is no vector.
+    """
+    vectors = given_tensors(tensors)
+    for vector in vectors:
+        need_vector(vector)
+    if not vectors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if len(vectors) == 1:
+        return vectors[0]
+    return stack([grid.flatten() for grid in meshgrid(*vectors, indexing="ij")], 1)
+
+
+@public
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All choices of ``r`` elements of a vector in their order, ``(number, r)``.
+
+    Args:
+        with_replacement: an element may be chosen several times.
+
+    Raises:
+        RuntimeError: for what is no vector, or a negative ``r``.
+    """
+    need_vector(input)
+    if as_int(r) < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty(0)
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    chosen = list(choose(range(input.shape[0]), r))
+    return input[wrap(np.array(chosen, np.int64).reshape(-1, r))]
+
+
+# Matrices
+
+
+def blocks(shapes: Any) -> list[tuple[int, int]]:
+    """Tensors of up to two dimensions as matrices: their sizes."""
+    return [(1,) * (2 - len(shape)) + tuple(shape) for shape in shapes]
+
+
+def corners(shapes: Any) -> list[tuple[int, int]]:
+    """Where each block begins; at last, where all end."""
+    sides = zip(*blocks(shapes), strict=True)
+    rows, columns = (itertools.accumulate(side, initial=0) for side in sides)
+    return list(zip(rows, columns, strict=True))
+
+
+def blocks_of(g: Any, shapes: Any) -> list[Any]:
+    """The parts of the gradient that belong to each block."""
+    parts = []
+    for (rows, columns), (row, column), shape in zip(
+        blocks(shapes), corners(shapes), shapes, strict=False
+    ):
+        band = slice_along(g, 0, row, row + rows)
+        parts.append(reshape(slice_along(band, 1, column, column + columns), tuple(shape)))
+    return parts
+
+
+@op(
+    tensors=lambda g, tensors_shape: blocks_of(g, tensors_shape),
+    cast="promote",
+    method=False,
+    public=False,
+    node="BlockDiagBackward0",
+)
+def block_diagonal(tensors: Arrays) -> Array:
+    """The kernel of `block_diag`."""
+    shapes = [a.shape for a in tensors]
+    for k, shape in enumerate(shapes):
+        if len(shape) > 2:
+            raise RuntimeError(
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                f"{k} has {len(shape)} dimensions"
+            )
+    *starts, end = corners(shapes)
+    out = np.zeros(end, tensors[0].dtype)
+    for a, (rows, columns), (row, column) in zip(tensors, blocks(shapes), starts, strict=True):
+        out[row : row + rows, column : column + columns] = a
+    return out
+
+
+@public
+def block_diag(*tensors: Any) -> Any:
+    """A matrix with the tensors, of up to two dimensions, along its diagonal and zeros elsewhere.
+
+    Raises:
+        RuntimeError: for more dimensions.
+    """
+    given = given_tensors(tensors)
+    return block_diagonal(given) if given else wrap(np.zeros((1, 0), np.float32))
+
+
+def triangle_indices(name: str, side: str) -> Any:
+    """`tril_indices` or `triu_indices`."""
+
+    @within_memory
+    def maker(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: DType | None = None,
+        device: Any = None,
+        layout: Any = None,
+    ) -> Tensor:
+        row, col, offset = as_int(row), as_int(col), as_int(offset)
+        for called, size in (("row", row), ("col", col)):
+            if size < 0:
+                raise RuntimeError(f"{called} must be non-negative, got{size}")
+        kind = dtypes.int64 if dtype is None else dtype
+        if kind.is_floating_point or kind is dtypes.bool_:
+            raise NotImplementedError(f"\"{name}\" not implemented for '{kind.char}'")
+        offset = min(max(offset, -row), col)
+        # No more than the rows that have elements: as many as there are may not be counted.
+        if side == "lower":
+            rows = np.arange(max(0, -offset), row if col else 0)
+            first, last = np.zeros_like(rows), np.minimum(rows + (offset + 1), col)
+        else:
+            rows = np.arange(min(row, col - offset))
+            first, last = np.maximum(rows + offset, 0), np.full_like(rows, col)
+        counts = last - first
+        ends = np.cumsum(counts)
+        columns = np.arange(counts.sum()) + np.repeat(last - ends, counts)
+        indices = np.stack([np.repeat(rows, counts), columns]).astype(kind._numpy)
+        return leaf(indices, False, device, layout)
+
+    named(maker, name).__doc__ = f"""The indices of a matrix's {side} triangle, ``(2, number)``.
+
+    Args:
+        row, col: the size of the matrix.
+        offset: of the diagonal that bounds the triangle. Default: the main one.
+
+    Raises:
+        RuntimeError: for negative sizes.
+    """
+    return public(maker)
+
+
+tril_indices = triangle_indices("tril_indices", "lower")
+triu_indices = triangle_indices("triu_indices", "upper")
+
+
+# Distances
+
+
+@op(
+    input=lambda g, input, other, out, p: distance_slope(g, input - other, out, p),
+    other=lambda g, input, other, out, p: -distance_slope(g, input - other, out, p),
+    cast="promote",
+    numbers=False,
+    batch=one_by_one,
+    wide=True,
+)
+def dist(input: Array, other: Array, p: float = 2) -> Array:
+    """The norm of ``input - other``: see `torch.linalg.vector_norm`.
+
+    Raises:
+        NotImplementedError: for bools.
+    """
+    refuse_bool(input, NO_BOOLS)
+    return norm_along(input - other, float(p), tuple(range(max(input.ndim, other.ndim))), False)
+
+
+def distance_slope(g: Any, way: Any, out: Any, p: float) -> Any:
+    """The gradient of the norm of ``way``; zeros for one that counts."""
+    if p == 0:
+        return way * 0
+    return norm_slope(g, way, out, float(p), tuple(range(way.ndim)), False)
+
+
+def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]:
+    """The gradients of all distances between two sets."""
+    if p == 2:  # without the differences of all pairs
+        r = zero_where(g / out, out == 0)
+        sums = unsqueeze(sum_along(r, (r.ndim - 1,), False), -1)
+        others = unsqueeze(sum_along(r, (r.ndim - 2,), False), -1)
+        return x1 * sums - r @ x2, x2 * others - transpose(r, -2, -1) @ x1
+    way = unsqueeze(x1, -2) - unsqueeze(x2, -3)
+    if p == 0:
+        slope = way * 0
+    else:
+        slope = norm_slope(g, way, out, p, (way.ndim - 1,), False)
+    return sum_along(slope, (slope.ndim - 2,), False), -sum_along(slope, (slope.ndim - 3,), False)
+
+
+@op(
+    x1=lambda g, x1, x2, out, p: pair_slopes(g, x1, x2, out, p)[0],
+    x2=lambda g, x1, x2, out, p: pair_slopes(g, x1, x2, out, p)[1],
+    method=False,
+    public=False,
+    node="CdistBackward0",
+    in_order=True,
+    batch=matrices,
+)
+def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
+    """The kernel of `cdist`."""
+    if x1.size and x2.size:
+        refuse_half("cdist", x1)
+    if not by_product:
+        x1, x2 = (np.asarray(x, order="C") for x in (x1, x2))
+        way = x1[..., :, None, :] - x2[..., None, :, :]
+        if not way.shape[-1]:
+            return np.zeros(way.shape[:-1], x1.dtype)
+        return norm_along(way, p, (way.ndim - 1,), False)
+    squares = [sum_over(np.square(x), (x.ndim - 1,)) for x in (x1, x2)]
+    product = x1 @ x2.swapaxes(-1, -2)
+    total = squares[0][..., :, None] + squares[1][..., None, :] - 2 * product
+    return np.sqrt(np.maximum(total, 0))
+
+
+MODES = {
+    "use_mm_for_euclid_dist_if_necessary": None,
+    "use_mm_for_euclid_dist": True,
+    "donot_use_mm_for_euclid_dist": False,
+}
+
+
+def check_sets(x1: Any, x2: Any, p: float) -> None:
+    """Refuse sets of vectors that do not fit."""
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    for name, x in (("X1", x1), ("X2", x2)):
+        if not x.dtype.is_floating_point:
+            raise RuntimeError(
+                f"cdist only supports floating-point dtypes, {name} got: {x.dtype.char}"
+            )
+    if x1.dtype != x2.dtype:
+        raise RuntimeError(f"expected scalar type {x1.dtype.char} but found {x2.dtype.char}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    common_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
+
+
+@public
+def cdist(
+    x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Any:
+    """The distances of all pairs of rows, ``(..., P, R)``.
+
+    Args:
+        x1, x2: ``(..., P, M)`` and ``(..., R, M)``.
+        p: of the norm, not negative.
+        compute_mode: whether Euclidean distances are made of a product of matrices, by default if
+            there are more than 25 rows. That takes less memory, but is less exact.
+
+    Raises:
+        RuntimeError: for shapes that do not fit, or a negative ``p``.
+        ValueError: for another mode.
+    """
+    p = float(as_number(p))
+    if compute_mode not in MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    check_sets(x1, x2, p)
+    by_product = MODES[compute_mode]
+    if by_product is None:
+        by_product = max(x1.shape[-2], x2.shape[-2]) > 25
+    return distances(x1, x2, p, by_product and p == 2)
+
+
+# Norms held below a limit
+
+SMALL = 1e-7  # so that no norm is divided by that is zero
+
+
+def renorm_slope(g: Any, input: Any, p: float, dims: tuple[int, ...], maxnorm: float) -> Any:
+    """The gradient of `renorm`, through the norms too."""
+    norm = norm_along(input, p, dims, True)
+    within = norm <= maxnorm
+    scale = maxnorm / (norm + SMALL)
+    along = sum_along(g * input, dims, True)
+    through = norm_slope(-along * scale / (norm + SMALL), input, norm, p, dims, True)
+    return zero_where(g, ~within) + zero_where(g * scale + through, within)
+
+
+@op(
+    input=lambda g, input, p, dims, maxnorm: renorm_slope(g, input, p, dims, maxnorm),
+    inplace=True,
+    method=False,
+    public=False,
+    node="RenormBackward0",
+    in_order=True,
+    wide=True,
+)
+def renormed(input: Array, p: float, dims: tuple[int, ...], maxnorm: float) -> Array:
+    """The kernel of `renorm`."""
+    norm = norm_along(input, p, dims, True)
+    kind = input.dtype.type
+    return input * np.where(norm > maxnorm, kind(maxnorm) / (norm + kind(SMALL)), kind(1))
+
+
+def renorm_arguments(
+    input: Any, p: float, dim: int, maxnorm: float
+) -> tuple[float, tuple[int, ...], float]:
+    """The arguments of the kernel.
+
+    Raises:
+        RuntimeError: for a vector, or numbers out of range.
+    """
+    if as_number(p) <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if as_number(maxnorm) < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
+        )
+    dim = normal_dim(dim, input.ndim)
+    return float(p), tuple([d for d in range(input.ndim) if d != dim]), float(maxnorm)
+
+
+renormed_ = inplace_form("renormed")
+
+
+@method
+def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    """With every slice along ``dim`` scaled so that its norm is at most ``maxnorm``.
+
+    Raises:
+        RuntimeError: for a vector, or numbers out of range.
+    """
+    return renormed(input, *renorm_arguments(input, p, dim, maxnorm))
+
+
+@method(public=False)
+def renorm_(self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """In-place `renorm`."""
+    return renormed_(self, *renorm_arguments(self, p, dim, maxnorm))

@@ -7,12 +7,12 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, combination, require_bool
-from nanotorch._core.batch_functions import DYNAMIC, looped, never, under_vmap
+from nanotorch._core.batched import DYNAMIC, looped, never, under_vmap
+from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import Number
 from nanotorch._core.layout import own_dim
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.warned import warn_once
 from nanotorch.ops.arguments import as_number
 
 # Values without repetition

@@ -8,16 +8,20 @@ import numpy as np
 from nanotorch._core.op import Array, op
 from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.comparison import zero_where
-from nanotorch.ops.elementwise import exp, log
-from nanotorch.ops.erf import BETWEEN_P, BETWEEN_Q, FAR_P, FAR_Q, erf, ratio
-from nanotorch.ops.power import square
+from nanotorch.ops.elementwise import exp, log, square
 from nanotorch.ops.special import (
+    BETWEEN_P,
+    BETWEEN_Q,
+    FAR_P,
+    FAR_Q,
     MIDDLE_P,
     MIDDLE_Q,
     OUTER_P,
     OUTER_Q,
     TAIL_P,
     TAIL_Q,
+    erf,
+    ratio,
 )
 
 ROOT_HALF = math.sqrt(0.5)

@@ -1,45 +1,67 @@
-"""Sums and means that skip nan, several reductions at once, and covariance."""
+"""Statistics: running reductions, quantiles, histograms, covariance."""
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batch_functions import looped, under_vmap
-from nanotorch._core.batch_rules import dimensions
+from nanotorch._core.arguments import combination, integer, named_tuple
+from nanotorch._core.batched import dimensions, looped, under_vmap
+from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.layout import normal_dim
-from nanotorch._core.named import named_tuple
+from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, method, op, public
 from nanotorch._core.sums import sum_over
-from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn
-from nanotorch.ops.comparison import isnan, logical_not, zero_where
-from nanotorch.ops.elementwise import sqrt
-from nanotorch.ops.extremum import (
-    maximum_of_all,
-    minimum_of_all,
-    shared,
-)
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import as_number, inplace_form
+from nanotorch.ops.binary import ceil, floor, lerp, round
+from nanotorch.ops.comparison import isnan, logical_not, logical_xor, zero_where
+from nanotorch.ops.creation import full_like, linspace, zeros_like
+from nanotorch.ops.elementwise import over, sqrt, sub, times
+from nanotorch.ops.gathering import gather, gather_backward
+from nanotorch.ops.indexing import masked_fill
+from nanotorch.ops.joining import cat
 from nanotorch.ops.matrix import mm
 from nanotorch.ops.reduction import (
     NOT_GIVEN,
     Dims,
+    accumulated,
     add_all,
+    check_own_dtype,
     count,
-    normal_dims,
-    spread,
-    sum,
-    sum_dtype,
-)
-from nanotorch.ops.shape import t, unsqueeze
-from nanotorch.ops.variance import (
+    cumsum,
+    cumsum_along,
     like,
+    normal_dims,
     require_float_input,
+    reverse_cumsum,
+    rows_without_one,
+    spread,
     spread_and_mean,
     spread_arguments,
+    sum,
+    sum_along,
+    sum_dtype,
     variance_slope,
 )
+from nanotorch.ops.shape import (
+    NO_SLICE,
+    movedim,
+    narrow,
+    reshape,
+    select,
+    t,
+    transpose,
+    triu,
+    unsqueeze,
+)
+from nanotorch.ops.sorting import any as any_of
+from nanotorch.ops.sorting import maximum_of_all, minimum_of_all, shared, sort
+
+# Sums and means that skip nan, several reductions at once, and covariance.
+
 
 # Without nan
 
@@ -326,3 +348,487 @@ def corrcoef(input: Any) -> Any:
         return c / c
     deviation = sqrt(c.diag())
     return (c / deviation.view(-1, 1) / deviation.view(1, -1)).clip(-1, 1)
+
+
+# Quantiles: values at a share of the way through the elements in order.
+
+
+METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def checked_share(input: Tensor, q: Any) -> Any:
+    """The shares as a tensor.
+
+    Raises:
+        RuntimeError: unless they fit the input and lie in [0, 1].
+    """
+    if not isinstance(q, Tensor):
+        if not 0 <= as_number(q) <= 1:
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
+        q = wrap(np.asarray(q, input._array.dtype))
+    if not input.numel():
+        raise RuntimeError("quantile() input tensor must be non-empty")
+    if q.ndim > 1:
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
+    if input.dtype not in (dtypes.float32, dtypes.float64):
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+    if q.dtype != input.dtype:
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+    if not ((q._array >= 0) & (q._array <= 1)).all():
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    return q
+
+
+def ranks_of(values: Any, q: Any, skip_nan: bool) -> Any:
+    """The places of the shares in sorted rows; of the last, which is nan, where one is nan."""
+    if skip_nan:
+        last = sum(logical_not(isnan(values)), -1, True) - 1
+        ranks = q * last
+        return masked_fill(ranks, ranks < 0, 0)
+    last = values.shape[-1] - 1
+    return masked_fill(q * last, any_of(isnan(values), -1, True), last)
+
+
+def between(values: Any, ranks: Any, interpolation: str) -> Any:
+    """The elements at places that need not be whole."""
+    whole = {"lower": floor, "higher": ceil, "nearest": round}.get(interpolation)
+    ranks = ranks if whole is None else whole(ranks)
+    below = ranks.detach().long()
+    out = gather(values, -1, below)
+    if whole is not None:
+        return out
+    weights = full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - below
+    return lerp(out, gather(values, -1, ceil(ranks.detach()).long()), weights)
+
+
+def rows_of(input: Any, dim: int | None, keepdim: bool) -> Any:
+    """The elements that a quantile is taken of, along the last dimension."""
+    if dim is not None:
+        dim = normal_dim(dim, input.ndim)
+    if not input.ndim or (dim is None and not keepdim):
+        return reshape(input, (-1,))
+    if dim is None:
+        return reshape(input, (*(1,) * input.ndim, -1))
+    return transpose(unsqueeze(input, -1), dim, -1) if keepdim else movedim(input, dim, -1)
+
+
+@under_vmap(looped)
+def quantile_of(
+    input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
+) -> Any:
+    """`quantile` and `nanquantile`."""
+    if interpolation not in METHODS:
+        raise RuntimeError(
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"but got {interpolation}"
+        )
+    q = checked_share(input, q)
+    values = sort(rows_of(input, dim, keepdim), -1)[0]
+    ranks = ranks_of(values, reshape(q, (-1,)), skip_nan)
+    out = between(values, ranks.expand(*values.shape[:-1], q.numel()), interpolation)
+    if q.ndim:
+        out.unsqueeze_(0).transpose_(0, -1)
+    return out.squeeze_(-1)
+
+
+@method
+def quantile(
+    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    interpolation: str = "linear",
+) -> Any:  # fmt: skip
+    """The value below which a share ``q`` of all elements lies, or of those along ``dim``.
+
+    Args:
+        q: a number in [0, 1], or a tensor of them, ``(n,)``; then the result begins with a
+            dimension of n.
+        interpolation: what to do between two elements: "linear", "lower", "higher", "midpoint" or
+            "nearest".
+
+    Raises:
+        RuntimeError: for other shares, dtypes or words, or no elements.
+    """
+    return quantile_of(input, q, dim, keepdim, interpolation, False)
+
+
+@method
+def nanquantile(
+    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    interpolation: str = "linear",
+) -> Any:  # fmt: skip
+    """`quantile` of the elements that are not nan."""
+    return quantile_of(input, q, dim, keepdim, interpolation, True)
+
+
+# `histogram`: how many values fall between edges.
+
+
+histogram_result = named_tuple("histogram", "hist", "bin_edges")
+
+FORMS = (
+    "Tensor input, Tensor bins, *, Tensor weight = None, bool density = False, tuple of Tensors "
+    "out = None",
+    "Tensor input, int bins = 100, *, tuple of floats range = None, Tensor weight = None, bool "
+    "density = False, tuple of Tensors out = None",
+)
+
+
+@method
+@under_vmap(looped)
+def histogram(
+    input: Tensor,
+    bins: Any = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """How many elements fall between edges.
+
+    Args:
+        bins: how many parts of equal width there are; or their edges, a vector in ascending order.
+            Default: 100.
+        range: the first and the last edge. Default: the least and the greatest element.
+        weight: for how many each element counts; shaped as ``input``. Default: 1.
+        density: divide by the sum and the widths, so that the integral is 1.
+
+    Returns:
+        The named tuple ``(hist, bin_edges)``. Elements outside of the edges are not counted; one
+        on the last edge is.
+
+    Raises:
+        NotImplementedError: for dtypes other than float32 and float64.
+        RuntimeError: for arguments that do not fit, and a range that is not finite.
+    """
+    given = isinstance(bins, Tensor)
+    if not (given or integer(bins) is not None):
+        raise combination("histogram", (input, bins), FORMS)
+    if given and range is not None:
+        raise combination("histogram", (input, bins), FORMS, range=range)
+    if weight is not None and not isinstance(weight, Tensor):
+        raise combination("histogram", (input, bins), FORMS, weight=weight)
+    points = input._array.reshape(-1)
+    weights = weights_of(points, weight)
+    dtype = input.dtype
+    parts = bins.numel() - 1 if given else bins
+    if parts <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {parts} for dimension 0")
+    if points.dtype not in (np.float32, np.float64):
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{dtype.char}'")
+    if given:
+        edges = edges_given(points, bins._array).copy()
+    else:
+        low, high = limits_of(points, range)
+        edges = linspace(low, high, parts + 1, dtype=dtype)._array
+    counts = in_cells(points, edges, weights)
+    if density:
+        counts = counts / counts.sum() / np.diff(edges)
+    return histogram_result((wrap(counts.astype(points.dtype)), wrap(edges)))
+
+
+def weights_of(points: Array, weight: Tensor | None) -> Array | None:
+    """The weights of points as a vector, if there are some, and one for each."""
+    if weight is None:
+        return None
+    weights: Array = weight._array.reshape(-1)
+    if weights.shape != points.shape:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the "
+            f"input tensor excluding its innermost dimension, but got input with shape "
+            f"{[points.size, 1]} and weight with shape {[weights.size]}"
+        )
+    if weights.dtype != points.dtype:
+        names = [dtypes.C_NAMES[dtypes.of_array(a).name] for a in (points, weights)]
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
+            f"should have the same dtype, but got input({names[0]}), and weight({names[1]})"
+        )
+    return weights
+
+
+def edges_given(points: Array, edges: Array) -> Array:
+    """The edges, if they are a vector of the points' dtype."""
+    if edges.dtype != points.dtype:
+        names = [dtypes.C_NAMES[dtypes.of_array(a).name] for a in (points, edges)]
+        raise RuntimeError(
+            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got "
+            f"input with dtype {names[0]} and bins for dimension 0 with dtype {names[1]}"
+        )
+    if edges.ndim != 1:
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have one dimension, but got {edges.ndim} "
+            "dimensions in the bins tensor for dimension 0"
+        )
+    return edges
+
+
+def limits_of(values: Array, asked: Sequence[float] | None) -> tuple[float, float]:
+    """The first and the last edge."""
+    if asked is not None and len(asked) != 2:
+        raise RuntimeError(
+            "torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but "
+            f"got {len(asked)}"
+        )
+    if asked is not None:
+        low, high = float(asked[0]), float(asked[1])
+    elif values.size:
+        low, high = float(values.min()), float(values.max())
+    else:
+        low, high = 0.0, 1.0
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(
+            f"torch.histogramdd: dimension 0's range [{low:g}, {high:g}] is not finite"
+        )
+    if low > high:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for "
+            "dimension 0"
+        )
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+
+def in_cells(values: Array, edges: Array, weights: Array | None) -> Array:
+    """How many values, or how much weight, lie between neighbouring edges."""
+    inside = (values >= edges[0]) & (values <= edges[-1])
+    last = len(edges) - 2
+    at = np.minimum(np.searchsorted(edges, values, side="right") - 1, last)
+    chosen = None if weights is None else weights[inside]
+    return np.bincount(at[inside], chosen, minlength=last + 1)
+
+
+# Running products and extrema along a dimension, differences and integrals.
+
+
+# Products
+
+
+def product_slope(g: Any, input: Any, out: Any, dim: int) -> Any:
+    """The gradient of running products."""
+    if math.prod(input.shape) <= 1 or input.shape[dim] == 1:
+        return g
+    if not bool((input == 0).any()):
+        return reverse_cumsum(g * out, dim) / input
+    if not isinstance(input, Tensor):
+        return slope_beside_zeros(g, input, out, dim)
+    g, rows = transpose(g, dim, -1), rows_without_one(transpose(input, dim, -1))
+    # Row i: how each product depends on element i, as those from there on do.
+    slopes = triu(cumprod_along(rows, rows.ndim - 1))
+    return transpose(sum_along(unsqueeze(g, -2) * slopes, (slopes.ndim - 1,), False), dim, -1)
+
+
+def slope_beside_zeros(g: Array, input: Array, out: Array, dim: int) -> Array:
+    """The gradient of running products of numbers, of which some are zeros, in linear memory.
+
+    It is 0 behind the first zero. The zero itself counts in the products up to the next one.
+    """
+    zeros = cumsum_along(input == 0, dim)
+    past, first = zeros > 0, (input == 0) & (zeros == 1)
+    before = reverse_cumsum(zero_where(g * out, past), dim) / input
+    products = cumprod_along(input + first, dim)  # those without the first zero
+    at_first = reverse_cumsum(zero_where(g * products, ~past), dim)
+    return zero_where(before, past) + zero_where(at_first, ~first)
+
+
+@op(
+    input=lambda g, input, out, dim: product_slope(g, input, out, dim),
+    inplace=True,
+    method=False,
+    public=False,
+    node="CumprodBackward0",
+    in_order=True,
+)
+def cumprod_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
+    """The kernel of `cumprod`."""
+    return accumulated(np.multiply, input, dim, sum_dtype(input, dtype))
+
+
+@method
+def cumprod(input: Any, dim: int, *, dtype: DType | None = None) -> Any:
+    """Running products along ``dim``; integers give int64."""
+    return cumprod_along(input, normal_dim(dim, input.ndim), dtype)
+
+
+cumprod_along_ = inplace_form("cumprod_along")
+
+
+@method(public=False)
+def cumprod_(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """In-place `cumprod`.
+
+    Raises:
+        RuntimeError: for a ``dtype`` other than the tensor's own.
+    """
+    check_own_dtype(self, dtype)
+    return cumprod_along_(self, normal_dim(dim, self.ndim), self.dtype)
+
+
+# Extrema
+
+
+def running(input: Array, dim: int, best: Callable[..., Any]) -> tuple[Array, Array]:
+    """Running extrema, and where each was met last; from the first nan on all are nan."""
+    if not input.ndim:
+        return input.copy(), np.zeros((), np.int64)
+    input = np.asarray(input, order="C")
+    values = best.accumulate(input, dim)  # type: ignore[attr-defined]
+    shape = [1] * input.ndim
+    shape[dim] = input.shape[dim]
+    place = np.arange(input.shape[dim]).reshape(shape)
+    met = (input == values) | (input != input)
+    return values, np.maximum.accumulate(np.where(met, place, 0), dim)
+
+
+def met_slope(g: Any, input: Any, indices: Any, dim: int) -> Any:
+    """The gradient of running extrema, added where each was met; as in PyTorch, for an input of no
+    elements that itself."""
+    if 0 in input.shape:
+        return input * 1.0
+    return gather_backward(g, tuple(input.shape), dim, indices) if input.ndim else g * 1.0
+
+
+@op(
+    input=lambda g, input, indices, dim: met_slope(g, input, indices, dim),
+    aux=("indices",),
+    method=False,
+    public=False,
+    node="CummaxBackward0",
+)
+def cummax_along(input: Array, dim: int) -> tuple[Array, Array]:
+    """The kernel of `cummax`."""
+    return running(input, dim, np.maximum)
+
+
+@op(
+    input=lambda g, input, indices, dim: met_slope(g, input, indices, dim),
+    aux=("indices",),
+    method=False,
+    public=False,
+    node="CumminBackward0",
+)
+def cummin_along(input: Array, dim: int) -> tuple[Array, Array]:
+    """The kernel of `cummin`."""
+    return running(input, dim, np.minimum)
+
+
+cummax_result = named_tuple("cummax", "values", "indices")
+cummin_result = named_tuple("cummin", "values", "indices")
+
+
+@method
+def cummax(input: Any, dim: int) -> Any:
+    """The greatest element so far along ``dim``: the named tuple ``(values, indices)``.
+
+    The index is that of its last occurrence.
+    """
+    return cummax_result(cummax_along(input, normal_dim(dim, input.ndim)))
+
+
+@method
+def cummin(input: Any, dim: int) -> Any:
+    """The smallest element so far along ``dim``: the named tuple ``(values, indices)``.
+
+    The index is that of its last occurrence.
+    """
+    return cummin_result(cummin_along(input, normal_dim(dim, input.ndim)))
+
+
+# Differences
+
+
+@method
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The differences of neighbours along ``dim``.
+
+    Args:
+        n: how many times to take them.
+        prepend, append: what to join to the input before.
+
+    Raises:
+        RuntimeError: for a tensor of no dimension, or a negative ``n``.
+    """
+    if not input.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = normal_dim(dim, input.ndim)
+    parts = [part for part in (prepend, input, append) if part is not None]
+    if n == 0:
+        return zeros_like(input).copy_(input)
+    out = cat(parts, dim) if len(parts) > 1 else input
+    minus: Any = logical_xor if out.dtype == dtypes.bool_ else sub
+    for _ in range(min(n, out.shape[dim])):
+        size = out.shape[dim] - 1
+        out = minus(narrow(out, dim, 1, size), narrow(out, dim, 0, size))
+    return out
+
+
+# Integrals by the trapezoidal rule
+
+
+def refuse_bools(name: str, y: Any, x: Any) -> None:
+    """PyTorch adds no bools here."""
+    if any(t is not None and t.dtype == dtypes.bool_ for t in (y, x)):
+        which = "`y`" if x is None else "`x` or `y`"
+        raise NotImplementedError(
+            f"{name}: received a bool input for {which}, but bool is not supported"
+        )
+
+
+def neighbours(y: Any, dim: int) -> tuple[Any, Any]:
+    """All but the last, and all but the first along ``dim``."""
+    size = max(y.shape[dim] - 1, 0)
+    return narrow(y, dim, 0, size), narrow(y, dim, min(1, y.shape[dim]), size)
+
+
+def steps(name: str, y: Any, x: Any, dim: int) -> Any:
+    """The distances of the places where ``y`` was taken, to be multiplied along ``dim``."""
+    if x.ndim == 1:
+        if x.shape[0] != y.shape[dim]:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        x, along = reshape(x, (x.shape[0], *(1,) * (y.ndim - dim - 1))), 0
+    else:
+        x = reshape(x, ((1,) * (y.ndim - x.ndim) + tuple(x.shape)))
+        along = dim
+    left, right = neighbours(x, along)
+    return right - left
+
+
+@public
+def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
+    """The integral of ``y`` along ``dim`` by the trapezoidal rule.
+
+    Args:
+        x: where ``y`` was taken, ``(n,)`` or of its shape.
+        dx: without ``x``: the distance of neighbours.
+
+    Raises:
+        RuntimeError: if the two do not fit.
+    """
+    dim = own_dim(dim, y.ndim)
+    if not y.shape[dim]:
+        return y.new_zeros((*y.shape[:dim], *y.shape[dim + 1 :]))
+    refuse_bools("trapezoid", y, x)
+    left, right = neighbours(y, dim)
+    if x is not None:
+        return over(sum((left + right) * steps("trapezoid", y, x, dim), dim), 2.0)
+    ends = times(select(y, dim, 0) + select(y, dim, -1), 0.5)
+    return times(sum(y, dim) - ends, dx)
+
+
+@public
+def trapz(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
+    """`trapezoid` by its former name."""
+    return trapezoid(y, x, dx=dx, dim=dim)
+
+
+@public
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
+    """The integral up to each place but the first: see `trapezoid`."""
+    if not y.ndim:
+        raise IndexError(NO_SLICE)
+    refuse_bools("cumulative_trapezoid", y, x)
+    dim = normal_dim(dim, y.ndim)
+    left, right = neighbours(y, dim)
+    if x is not None:
+        products = (left + right) * steps("cumulative_trapezoid", y, x, dim)
+        return over(cumsum(products, dim), 2.0)
+    return cumsum(times(left + right, dx / 2.0), dim)

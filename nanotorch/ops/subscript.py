@@ -1,32 +1,428 @@
-"""Brackets: `tensor[index]` and `tensor[index] = value`, put together from views and `index`."""
+"""Brackets: `tensor[index]` and `tensor[index] = value`."""
 
 import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import as_int
-from nanotorch._core.batched import NoValues
-from nanotorch._core.copying import address
-from nanotorch._core.grad_mode import mode
-from nanotorch._core.inference import refuse_write
-from nanotorch._core.op import method
-from nanotorch._core.origins import wrote
+from nanotorch._core import dtypes
+from nanotorch._core.anomaly import look, watch
+from nanotorch._core.arguments import as_int, refused
+from nanotorch._core.batched import Call, NoValues, in_line
+from nanotorch._core.call_site import warn, wrote
+from nanotorch._core.grad_mode import mode, refuse_write
+from nanotorch._core.graph import NO_EDGE, modified_error
+from nanotorch._core.layout import address, like, refuse_overlap, strides_of
+from nanotorch._core.op import Array, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.warned import warn
-from nanotorch._core.watching import look, watch
-from nanotorch.ops.advanced import Index, check_masks, index, put_into
+from nanotorch._core.views import edge_of, refuse_history
 from nanotorch.ops.arguments import number_in
-from nanotorch.ops.expanding import expand_to
-from nanotorch.ops.indexing import index_fill_
-from nanotorch.ops.inplace import copy_, fill_
-from nanotorch.ops.masking import masked_fill_
-from nanotorch.ops.memory import alias
-from nanotorch.ops.shape import reshape, unsqueeze, view
-from nanotorch.ops.slicing import NO_SLICE, part, select, slice_along
-from nanotorch.ops.values import array_of
+from nanotorch.ops.gathering import added_at, by_dimension
+from nanotorch.ops.indexing import boolean_mask, index_fill_, masked_fill_
+from nanotorch.ops.inplace import copy_, fill_, writer
+from nanotorch.ops.joining import expand_to
+from nanotorch.ops.memory import alias, array_of
+from nanotorch.ops.shape import NO_SLICE, part, reshape, select, slice_along, unsqueeze, view
+from nanotorch.ops.sorting import arranged, slowest_first
+
+# Indexing by tensors: `index` reads, `index_put` writes. `subscript` makes brackets of them.
+
+
+WHOLE: Any = slice(None)
+MASK = (
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to "
+    "batch over indexing with a boolean mask."
+)
+Key = tuple[Any, ...]  # what NumPy takes: an array or `slice(None)` for each dimension or mask
+
+
+class Index:
+    """The tensors of an index, one for each dimension or mask or None, as a static argument.
+
+    A backward pass that uses them again refuses to if they were written to since.
+    """
+
+    __slots__ = ("key", "watched")
+    keeps_values = True  # a node that keeps it drops it after use
+
+    def __init__(self, tensors: Sequence[Tensor | None]) -> None:
+        self.watched = [(t, t._cell[0]) for t in tensors if t is not None]
+        self.key: Key = tuple([WHOLE if t is None else entry_of(t._array) for t in tensors])
+
+    @property
+    def tensors(self) -> list[Tensor | None]:
+        """The tensors it was made of."""
+        given = iter(self.watched)
+        return [None if entry is WHOLE else next(given)[0] for entry in self.key]
+
+    def replaced(self, change: Callable[[Tensor], Tensor]) -> "Index":
+        """The index of other tensors."""
+        return Index([None if t is None else change(t) for t in self.tensors])
+
+    def unchanged(self) -> Key:
+        """The key.
+
+        Raises:
+            RuntimeError: if one of the tensors was written to.
+        """
+        for tensor, version in self.watched:
+            if tensor._cell[0] != version:
+                raise modified_error(tensor._array, NO_EDGE, tensor._cell, version)
+        return self.key
+
+    @property
+    def only(self) -> Array | None:
+        """The index, if there is just one."""
+        return self.watched[0][0]._array if len(self.watched) == 1 else None
+
+
+def entry_of(array: Array) -> Array:
+    """An index array as NumPy takes it.
+
+    Raises:
+        IndexError: for a dtype that is no index.
+
+    Warns:
+        UserWarning: for uint8, which stands for a mask.
+    """
+    kind = array.dtype
+    if kind == np.int64 or kind.kind == "b" or kind == np.int32:
+        return array
+    if kind != np.uint8:
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    warn(
+        "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+    )
+    return array != 0
+
+
+def check_masks(shape: tuple[int, ...], key: Key) -> None:
+    """Refuse masks that do not cover their dimensions.
+
+    Raises:
+        IndexError: if a mask has another shape than the dimensions it stands for.
+    """
+    dim = 0
+    for entry in key:
+        if isinstance(entry, slice) or entry.dtype.kind != "b":
+            dim += 1
+            continue
+        for place, n in enumerate(entry.shape):
+            if n != shape[dim + place]:
+                raise IndexError(
+                    f"The shape of the mask {list(entry.shape)} at index {place} does not match "
+                    f"the shape of the indexed tensor {list(shape)} at index {dim + place}"
+                )
+        dim += entry.ndim
+
+
+def explain(shape: tuple[int, ...], key: Key) -> IndexError:
+    """Why an array of ``shape`` that fits the masks has nothing at ``key``, in PyTorch's words."""
+    dims, indices = [], []
+    dim = 0
+    for entry in key:
+        if isinstance(entry, slice):
+            dim += 1
+            continue
+        for places in entry.nonzero() if entry.dtype.kind == "b" else (entry,):
+            dims.append(dim)
+            indices.append(places)
+            dim += 1
+    try:
+        together = np.broadcast_arrays(*indices)
+    except ValueError:
+        shapes = ", ".join(str(list(i.shape)) for i in indices)
+        return IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes " + shapes
+        )
+    if any(shape[d] == 0 for d in dims):
+        return IndexError("index is out of bounds for dimension with size 0")
+    first: tuple[int, int] | None = None
+    for number, (d, index) in enumerate(zip(dims, together, strict=True)):
+        wrong = np.flatnonzero((index < -shape[d]) | (index >= shape[d]))
+        if wrong.size and (first is None or wrong[0] < first[0]):
+            first = int(wrong[0]), number
+    assert first is not None
+    value = together[first[1]].reshape(-1)[first[0]]
+    return IndexError(
+        f"index {value} is out of bounds for dimension {first[1]} with size {shape[dims[first[1]]]}"
+    )
+
+
+def place_of(shape: tuple[int, ...], key: Key) -> tuple[int, ...]:
+    """The shape of what is at ``key`` in an array of ``shape``, were all its indices in range.
+
+    Raises:
+        IndexError: if masks or shapes do not fit, or a dimension without elements has an index.
+    """
+    check_masks(shape, key)
+    first = [e if e is WHOLE or e.dtype.kind == "b" else np.zeros_like(e) for e in key]
+    try:
+        return np.broadcast_to(False, shape)[tuple(first)].shape
+    except IndexError:
+        raise explain(shape, key) from None
+
+
+# Read
+
+
+def picked(input: Array, key: Key) -> Array:
+    """``input[key]``, a copy.
+
+    Raises:
+        IndexError: for an index out of range, or masks and shapes that do not fit.
+    """
+    indices = [entry for entry in key if entry is not WHOLE]
+    plain = input.flags.c_contiguous and all(i.flags.c_contiguous for i in indices)
+    try:
+        if plain and len(indices) == 1 and indices[0].dtype.kind != "b" and input.size:
+            return input.take(indices[0], len(key) - 1)
+        check_masks(input.shape, key)
+        found = input[key]
+    except IndexError:
+        place = place_of(input.shape, key)
+        if 0 not in place:  # in nothing any index will do
+            raise explain(input.shape, key) from None
+        return np.empty(place, input.dtype)
+    return np.asarray(found, order="C") if plain else laid_out(found, input, key)
+
+
+def laid_out(found: Array, input: Array, key: Key) -> Array:
+    """``found``, which is ``input[key]``, in memory as PyTorch has it.
+
+    The input is asked first, of whose dimensions those without an index are left; then the indices.
+    """
+    if found.ndim < 2:
+        return found
+    dims, indices = by_dimension(key)
+    count = max(i.ndim for i in indices)
+    place = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
+    rest = [stride for d, stride in enumerate(strides_of(input)) if d not in dims]
+    before, after = rest[:place], rest[place:]
+    sizes = found.shape[:place], found.shape[place : place + count], found.shape[place + count :]
+    operands = [(*before, *(0,) * count, *after)]
+    for index in indices:
+        own = np.broadcast_to(index, sizes[1]).strides
+        # Beside its own dimensions an index has others, of size 1.
+        first, last = sizes[1][0] * own[0], own[-1]
+        operands.append(
+            (
+                *(first if n == 1 else 0 for n in sizes[0]),
+                *own,
+                *(last if n == 1 else 0 for n in sizes[2]),
+            )
+        )
+    return arranged(found, slowest_first(found.shape, operands))
+
+
+def picked_of_all(call: Call) -> Any:
+    """`index` of each sample.
+
+    Raises:
+        RuntimeError: for masks that differ between the samples.
+    """
+    tensors = call.args["at"].tensors
+    dims: list[int] = []
+    dim = 0
+    for t in tensors:
+        mask = t is not None and t.dtype in (dtypes.bool_, dtypes.uint8)
+        if mask and call.differs(t):
+            raise RuntimeError(MASK)
+        taken = t.ndim if mask else 1
+        dims += range(dim, dim + taken) if t is not None else ()
+        dim += taken
+    together = dims[-1] - dims[0] == len(dims) - 1
+    count = max(
+        1 if t.dtype in (dtypes.bool_, dtypes.uint8) else t.ndim for t in tensors if t is not None
+    )
+    if not any(call.differs(t) for t in tensors):
+        found = index(call.whole("input"), Index([None, *tensors]))
+        return found if together else found.movedim(count, 0)
+    wholes = [in_line(t._whole, t.ndim, count) if call.differs(t) else t for t in tensors]
+    place = dims[0] if together else 0
+    if not call.is_batched("input"):
+        return index(call.args["input"], Index(wholes)).movedim(place, 0)
+    samples = wrap(np.arange(call.batch.size).reshape((-1,) + (1,) * count))
+    found = index(call.whole("input"), Index([samples, *wholes]))
+    return found.movedim(tuple(range(1, count + 1)), tuple(range(place + 1, place + count + 1)))
+
+
+@op(
+    input=lambda g, input_shape, at: index_backward(g, input_shape, at),
+    method=False,
+    public=False,
+    batch=lambda call: picked_of_all(call),
+)
+def index(input: Array, at: Index) -> Array:
+    """The elements at an index of tensors, by NumPy's rules; a copy."""
+    return picked(input, at.unchanged())
+
+
+@op(
+    g=lambda g, at: index(g, at),
+    method=False,
+    public=False,
+    node="IndexPutImplBackward0",
+)
+def index_backward(g: Array, shape: tuple[int, ...], at: Index) -> Array:
+    """Zeros of ``shape``, to which `index`'s gradient is added where its elements came from."""
+    return added_at(shape, at.unchanged(), g)
+
+
+# Write
+
+
+def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
+    """Write ``values`` into ``input``, or add them, at an index.
+
+    Raises:
+        IndexError: for an index out of range.
+        RuntimeError: for values of another dtype, or of a shape that does not fit.
+    """
+    key = at.unchanged()
+    check_masks(input.shape, key)
+    only = at.only
+    if values.size == 1 and not accumulate and only is not None and only.dtype == np.uint8:
+        boolean_mask(only)
+    if values.dtype != input.dtype:
+        check_dtypes(input, at, values, accumulate)
+    try:
+        if accumulate:
+            shape = input[key].shape
+            input += added_at(input.shape, key, np.broadcast_to(values, shape))
+        else:
+            if values.ndim > 1 and (values.shape[0] == 1 or not values.size):
+                # NumPy drops leading dimensions of size 1, PyTorch those of one value for a mask.
+                masked = only is not None and only.dtype.kind in "bu" and values.size == 1
+                place = place_of(input.shape, key)
+                values = values.reshape(()) if masked else np.broadcast_to(values, place)
+            input[key] = values
+    except (ValueError, IndexError, TypeError):
+        place = place_of(input.shape, key)
+        check_fit(values, place)
+        if 0 not in place:  # nothing can be written to any place
+            raise explain(input.shape, key) from None
+    return input
+
+
+def check_fit(values: Array, place: tuple[int, ...]) -> None:
+    """Refuse values of a shape that does not broadcast to that of their place."""
+    try:
+        np.broadcast_to(values, place)
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(place)}"
+        ) from None
+
+
+def check_dtypes(input: Array, at: Index, values: Array, accumulate: bool) -> None:
+    """Refuse values of another dtype, unless it is one value for a mask."""
+    check_fit(values, place_of(input.shape, at.key))
+    only = at.only
+    if only is None or only.dtype.kind not in "bu" or values.size != 1 or accumulate:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{dtypes.of_array(input).char} for the destination and "
+            f"{dtypes.of_array(values).char} for the source."
+        )
+
+
+@op(
+    g=lambda g, at: index_cleared(g, at),
+    method=False,
+    public=False,
+    node="IndexPutBackward0",
+)
+def index_cleared(g: Array, at: Index) -> Array:
+    """``g`` with zeros at an index: the gradient of what `index_put` wrote over."""
+    out = g.copy()
+    out[at.unchanged()] = 0
+    return out
+
+
+PUT: dict[str, Any] = {
+    "input": lambda g, at, accumulate: g if accumulate else index_cleared(g, at),
+    "values": lambda g, at: index(g, at),
+    "node": "IndexPutBackward0",
+}
+
+
+@op(**PUT, method=False, public=False)
+def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
+    """A copy of ``input`` with ``values`` at an index."""
+    return put(like(input), at, values, accumulate)
+
+
+@writer(**PUT, overlap=True, expanded="index_put_")
+def put_at_in_place(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
+    """In-place `put_at`."""
+    return put(input, at, values, accumulate)
+
+
+def checked_indices(indices: Any, ndim: int) -> Index:
+    """The indices of a call as an `Index`.
+
+    Raises:
+        TypeError: for what is not a tensor.
+        IndexError: for more of them than dimensions.
+    """
+    if isinstance(indices, Tensor):
+        raise TypeError(
+            "index_put(): argument 'indices' (position 1) must be tuple of Tensors, not Tensor"
+        )
+    for position, t in enumerate(indices):
+        if not isinstance(t, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got {type(t).__name__}"
+            )
+    if len(indices) > ndim:
+        raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(indices)})")
+    return Index(list(indices))
+
+
+@method
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means.
+
+    Args:
+        accumulate: add the values, all of them where an index comes several times.
+
+    Raises:
+        IndexError: for an index out of range.
+        RuntimeError: for values of another dtype, or of a shape that does not fit.
+    """
+    return put_at(input, checked_indices(indices, input.ndim), values, accumulate)
+
+
+@method(public=False)
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """In-place `index_put`."""
+    if not isinstance(values, Tensor):
+        raise refused(values, "Tensor", ("index_put_", "values", 2))
+    return put_into(self, checked_indices(indices, self.ndim), values, accumulate)
+
+
+def put_into(self: Tensor, at: Index, values: Tensor, accumulate: bool = False) -> Tensor:
+    """`index_put_`, which refuses what shares its memory, unless it fills a mask with a number."""
+    only, given = at.only, (values, *[t for t, _ in at.watched])
+    sharing = [t for t in given if t._cell is self._cell]
+    if sharing and (
+        accumulate or values._array.size != 1 or only is None or only.dtype.kind not in "bu"
+    ):
+        if mode.enabled:
+            refuse_history(self)
+        for t in sharing:
+            if mode.enabled:
+                edge_of(t)  # a history is brought up to date even for a write that is refused
+            refuse_overlap(self, t, same_too=True)
+    return put_at_in_place(self, at, values, accumulate)
+
+
+# Brackets: `tensor[index]` and `tensor[index] = value`, put together from views and `index`.
+
 
 NOT_AN_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "

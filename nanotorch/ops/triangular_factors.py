@@ -8,17 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.batch_functions import looped, under_vmap, wholes
-from nanotorch._core.batch_rules import leading
-from nanotorch._core.named import named_tuple
+from nanotorch._core.arguments import named_tuple
+from nanotorch._core.batched import leading, looped, under_vmap, wholes
 from nanotorch._core.op import Array, op, public
+from nanotorch.ops.factoring import check_matrices, inverse_with_info, tr
 from nanotorch.ops.joining import cat_along
-from nanotorch.ops.slicing import slice_along, tril, triu
-from nanotorch.ops.solving import (
-    check_matrices,
-    inverse_with_info,
-    tr,
-)
+from nanotorch.ops.shape import slice_along, tril, triu
 
 PANEL = 16  # columns that are eliminated before the rest of the matrix follows
 

@@ -1,17 +1,25 @@
-"""Windows that slide over the last dimensions of ``(N, C, ...)``: where they lie, their elements as
-columns of a matrix, and such columns added back to where they came from.
-"""
+"""Windows that slide over the last dimensions: their elements, what pads and blends them."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import LARGE
-from nanotorch._core.op import Array
+from nanotorch._core import dtypes
+from nanotorch._core.arguments import LARGE, as_int, as_ints
+from nanotorch._core.batched import leading, merged
+from nanotorch._core.dtypes import Number
+from nanotorch._core.op import Array, op, public
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import as_number, number_in
+from nanotorch.ops.comparison import tied
+
+# Windows that slide over the last dimensions of ``(N, C, ...)``: where they lie, their elements as
+# columns of a matrix, and such columns added back to where they came from.
+
 
 Ints = tuple[int, ...]
 MOST_WASTE = 1.5  # of windows over rows in one piece: computed for each that is wanted
@@ -220,3 +228,460 @@ def chunks(samples: int, each: int) -> Iterator[slice]:
     step = max(1, CHUNK // max(each, 1))
     for start in range(0, samples, step):
         yield slice(start, start + step)
+
+
+# Each element along a dimension as a weighted sum of few others: what enlarges, pads and averages.
+#
+# `Taps` say which others, and with which weights; their adjoint adds each back to where it came
+# from.
+
+
+Place = slice | Array  # of elements along a dimension
+
+
+class Taps:
+    """For each element along a dimension the elements that it is made of.
+
+    Args:
+        size: of the dimension before.
+        index: ``(T, n)`` or ``(n,)``: where the T elements are that make each of n.
+        weights: ``(T, n)``; without them each is a copy of one.
+    """
+
+    def __init__(self, size: int, index: Array, weights: Array | None = None) -> None:
+        rows = np.atleast_2d(index)
+        self.size, self.out = size, rows.shape[1]
+        every = np.arange(self.out)
+        self.steps = [
+            Step(every, row, None if weights is None else weights[k]) for k, row in enumerate(rows)
+        ]
+        self.steps_back = ways_back(rows, weights)
+
+    def apply(self, input: Array, dim: int) -> Array:
+        """The new elements along ``dim``."""
+        return gathered(self.steps, self.out, input, dim)
+
+    def back(self, g: Array, dim: int) -> Array:
+        """The adjoint of `apply`."""
+        return gathered(self.steps_back, self.size, g, dim)
+
+
+class Step:
+    """Elements that are added, times weights, at places of which no two are the same."""
+
+    def __init__(self, target: Array, source: Array, weights: Array | None) -> None:
+        self.count = len(target)
+        self.target, self.source = place(target), place(source)
+        self.weights = weights
+
+    def part(self, input: Array, dim: int) -> Array:
+        """What is added; perhaps a view."""
+        if isinstance(self.source, slice):
+            part = input[(*(slice(None),) * dim, self.source)]
+        else:
+            part = input.take(self.source, dim)
+        if self.weights is None:
+            return part
+        row = self.weights.astype(part.dtype)
+        return part * row.reshape((-1,) + (1,) * (part.ndim - dim - 1))
+
+
+def place(index: Array) -> Place:
+    """Places at equal distances as a slice, which is faster."""
+    if len(index) == 1:
+        return slice(int(index[0]), int(index[0]) + 1)
+    steps = set((index[1:] - index[:-1]).tolist())
+    if len(steps) == 1 and min(steps) > 0:
+        return slice(int(index[0]), int(index[-1]) + 1, steps.pop())
+    return index
+
+
+def ways_back(rows: Array, weights: Array | None) -> list[Step]:
+    """The adjoint: in step k, to each place comes what was made of it for the k-th time."""
+    places = rows.reshape(-1)
+    origins = np.tile(np.arange(rows.shape[1]), len(rows))
+    shares = None if weights is None else weights.reshape(-1)
+    if shares is not None:
+        used = shares != 0
+        places, origins, shares = places[used], origins[used], shares[used]
+    order = np.argsort(places, kind="stable")
+    ascending = places[order]
+    turn = np.arange(len(order)) - np.searchsorted(ascending, ascending)
+    steps = []
+    for k in range(int(turn.max(initial=-1)) + 1):
+        now = order[turn == k]
+        steps.append(Step(places[now], origins[now], None if shares is None else shares[now]))
+    return steps
+
+
+def gathered(steps: Sequence[Step], size: int, input: Array, dim: int) -> Array:
+    """The sum of all steps, along a dimension of the new ``size``."""
+    first = steps[0] if steps else None
+    if first is not None and first.count == size and isinstance(first.target, slice):
+        part = first.part(input, dim)
+        out = np.ascontiguousarray(part) if first.weights is not None else part.copy()
+        steps = steps[1:]
+    else:
+        out = np.zeros((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
+    for step in steps:
+        out[(*(slice(None),) * dim, step.target)] += step.part(input, dim)
+    return out
+
+
+Maps = Sequence[Taps | None]  # of the last dimensions; None for one that stays as it is
+
+
+def along(input: Array, maps: Maps, back: bool = False) -> Array:
+    """All taps, or their adjoints, one dimension after the other."""
+    out, first = input, input.ndim - len(maps)
+    for k, taps in enumerate(maps):
+        if taps is not None:
+            out = (taps.back if back else taps.apply)(out, first + k)
+    if out is input:
+        return input.copy()
+    return out.astype(input.dtype, copy=False)
+
+
+@op(
+    input=lambda g, maps, back: resample(g, maps, not back),
+    method=False,
+    public=False,
+    batch=merged,
+    wide=True,
+)
+def resample(input: Array, maps: Maps, back: bool = False) -> Array:
+    """The elements that ``maps`` make of the last dimensions, or the adjoint of that."""
+    return along(input, maps, back)
+
+
+# How operations are declared that are `resample` by another name, with a node of their own.
+RESAMPLE: dict[str, Any] = {
+    "input": lambda g, maps: resample(g, maps, True),
+    "method": False,
+    "public": False,
+}
+# PyTorch's backward takes the input of these as well.
+RESAMPLE_TIED: dict[str, Any] = RESAMPLE | {
+    "input": lambda g, input, maps: tied(resample(g, maps, True), input)
+}
+
+
+# Padding: a constant, or the input's own elements, around the last dimensions.
+
+
+@op(
+    input=lambda g, pad: constant_pad(g, tuple([-n for n in pad]), 0),
+    method=False,
+    public=False,
+    node="ConstantPadNdBackward0",
+)
+def constant_pad(input: Array, pad: tuple[int, ...], value: Number) -> Array:
+    """The kernel of `constant_pad_nd`."""
+    before, after = pad[::2][::-1], pad[1::2][::-1]
+    lead = input.ndim - len(before)
+    dims = list(zip(input.shape[lead:], before, after, strict=True))
+    shape = (*input.shape[:lead], *[n + b + a for n, b, a in dims])
+    kept = last(slice(max(-b, 0), n + min(a, 0)) for n, b, a in dims)
+    if max(pad, default=0) <= 0:
+        return input[kept].copy("K")
+    kind = input.dtype
+    out = np.full(shape, number_in(value, kind), kind)
+    into = [slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims]
+    out[last(into)] = input[kept]
+    return out
+
+
+@public
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
+    """``input`` with ``value`` around its last dimensions.
+
+    Args:
+        pad: how many before and after, the last dimension first; negative ones cut off.
+
+    Raises:
+        RuntimeError: for an odd count, more dimensions than there are, or more cut off than there
+            is.
+    """
+    pad, shape = as_ints(pad), input._array.shape
+    if len(pad) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if len(pad) > 2 * len(shape):
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad "
+            f"length is {len(pad)}while the input has {len(shape)}dimensions."
+        )
+    for size, before, after in zip(shape[::-1], pad[::2], pad[1::2], strict=False):
+        if size + min(before, 0) + min(after, 0) < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
+    result: Tensor = constant_pad(input, pad, as_number(value))
+    return result
+
+
+# With the input's own elements
+
+
+@lru_cache(256)
+def reflected(size: int, before: int, after: int) -> Taps | None:
+    """The elements around mirrored at the outermost."""
+    if not (before or after):
+        return None
+    index = np.abs(np.arange(-before, size + after))
+    last = size - 1
+    return Taps(size, last - np.abs(last - index))
+
+
+@lru_cache(256)
+def replicated(size: int, before: int, after: int) -> Taps | None:
+    """The outermost elements again and again."""
+    if not (before or after):
+        return None
+    return Taps(size, np.clip(np.arange(-before, size + after), 0, size - 1))
+
+
+@lru_cache(256)
+def circled(size: int, before: int, after: int) -> Taps | None:
+    """The elements of the other side."""
+    if not (before or after):
+        return None
+    start, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
+    index = np.arange(-max(before, 0), kept + max(after, 0))
+    return Taps(size, start + index % max(kept, 1))
+
+
+@op(**RESAMPLE_TIED, node="ReflectionPad1DBackward0", batch=merged)
+def reflection_pad1d(input: Array, maps: Maps) -> Array:
+    """Mirrored at the borders."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE_TIED, node="ReflectionPad2DBackward0", batch=merged)
+def reflection_pad2d(input: Array, maps: Maps) -> Array:
+    """Mirrored at the borders."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE_TIED, node="ReflectionPad3DBackward0", batch=merged)
+def reflection_pad3d(input: Array, maps: Maps) -> Array:
+    """Mirrored at the borders."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE_TIED, node="ReplicationPad1DBackward0", batch=merged)
+def replication_pad1d(input: Array, maps: Maps) -> Array:
+    """With the border repeated."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE_TIED, node="ReplicationPad2DBackward0", batch=merged)
+def replication_pad2d(input: Array, maps: Maps) -> Array:
+    """With the border repeated."""
+    return along(input, maps)
+
+
+@op(**RESAMPLE_TIED, node="ReplicationPad3DBackward0", batch=merged)
+def replication_pad3d(input: Array, maps: Maps) -> Array:
+    """With the border repeated."""
+    return along(input, maps)
+
+
+# PyTorch copies the parts one by one into a new tensor, whose node is that of such copies.
+@op(**RESAMPLE, node="torch::autograd::CopySlices", batch=merged)
+def circular_pad(input: Array, maps: Maps) -> Array:
+    """Continued periodically."""
+    return along(input, maps)
+
+
+MODES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "reflect": (reflected, (reflection_pad1d, reflection_pad2d, reflection_pad3d)),
+    "replicate": (replicated, (replication_pad1d, replication_pad2d, replication_pad3d)),
+    "circular": (circled, (circular_pad, circular_pad, circular_pad)),
+}
+
+
+def pad_as(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
+    """``input`` with its own elements around its last dimensions.
+
+    Raises:
+        NotImplementedError: for another mode, or another count of dimensions than PyTorch takes.
+        RuntimeError: for more padding than there are elements.
+    """
+    if mode not in MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    shape = input._array.shape
+    dims = len(pad) // 2
+    if len(pad) not in (2, 4, 6) or len(shape) not in (dims + 1, dims + 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {len(shape)}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    check_pad(input._array, pad, dims, mode)
+    taps, kernels = MODES[mode]
+    sizes = zip(shape[-dims:], pad[::2][::-1], pad[1::2][::-1], strict=True)
+    result: Tensor = kernels[dims - 1](input, tuple([taps(*size) for size in sizes]))
+    return result
+
+
+def check_pad(array: Array, pad: tuple[int, ...], dims: int, mode: str) -> None:
+    """Refuse padding that the input has no elements for."""
+    shape = array.shape
+    pairs = list(zip(shape[-dims:], pad[::2][::-1], pad[1::2][::-1], strict=True))
+    if mode == "circular":
+        if any(max(before, after) > size for size, before, after in pairs):
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if any(size + before + after < 0 for size, before, after in pairs):
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        return
+    batch = len(shape) == dims + 2
+    if 0 in shape[1 if batch else 0 :]:
+        raise RuntimeError(
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size "
+            f"and other non-zero dimensions for input, but got: {list(shape)}"
+        )
+    if mode == "reflect":
+        for k, (size, before, after) in reversed(list(enumerate(pairs))):
+            if max(before, after) >= size:
+                raise RuntimeError(
+                    f"Argument #{2 * (dims - k) + 2}: Padding size should be less than the "
+                    f"corresponding input dimension, but got: padding ({before}, {after}) at "
+                    f"dimension {len(shape) - dims + k} of input {list(shape)}"
+                )
+    out = [size + before + after for size, before, after in pairs]
+    if min(out) < 1 and dims == 1:
+        raise RuntimeError(f"input (W: {shape[-1]}) is too small. Calculated output W: {out[0]}")
+    if min(out) < 1:
+        told = [[f"{n}: {v}" for n, v in zip("DHW"[-dims:], sizes, strict=True)]
+                for sizes in (out, shape[-dims:])]  # fmt: skip
+        raise RuntimeError(
+            f"Calculated output {' '.join(told[0])} must be >= 1 in every dimension (input "
+            f"{', '.join(told[1])})"
+        )
+    if array.dtype.kind == "b":
+        name = "reflection" if mode == "reflect" else "replication"
+        raise NotImplementedError(
+            f"\"{name}_pad{dims}d\" not implemented for '{dtypes.of_array(array).char}'"
+        )
+
+
+# Windows as columns and back, and channels exchanged with space: `unfold`, `pixel_shuffle`.
+
+
+def refuse_integers(name: str, array: Array) -> None:
+    """Refuse integers, in the words of PyTorch's kernel of that name."""
+    if array.dtype.kind in "iu":
+        char = dtypes.of_array(array).char
+        raise NotImplementedError(f"\"{name}\" not implemented for '{char}'")
+
+
+@op(
+    input=lambda g, input_shape, size, stride, padding, dilation: col2im(
+        g, tuple(input_shape[-2:]), size, stride, padding, dilation
+    ),
+    method=False,
+    public=False,
+    node="Im2ColBackward0",
+    batch=merged,
+    wide=True,
+)
+def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
+    """The windows of ``size`` over (N, C, H, W) or (C, H, W) as columns."""
+    refuse_integers("im2col_out_cpu", input)
+    at = windows(input.shape[-2:], size, stride, padding, dilation, None, True)
+    source = padded(input, padding)
+    batch = source.reshape(-1, *source.shape[-3:])
+    shape = (*input.shape[:-3], input.shape[-3] * math.prod(size), at.count)
+    return at.of(batch).reshape(shape).copy()
+
+
+@op(
+    g=lambda g, size, stride, padding, dilation: im2col(g, size, stride, padding, dilation),
+    method=False,
+    public=False,
+    node="Col2ImBackward0",
+    batch=merged,
+    wide=True,
+)
+def col2im(
+    g: Array, out_size: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints
+) -> Array:
+    """The adjoint of `im2col`: columns added to where they belong."""
+    refuse_integers("col2im_out_cpu", g)
+    at = windows(out_size, size, stride, padding, dilation, None, True)
+    places = math.prod(size)
+    channels = g.shape[-2] // places
+    lead = g.shape[:-2]
+    out = np.zeros((math.prod(lead), channels, *at.size), g.dtype)
+    at.add(g.reshape(len(out), channels, places, at.count), out)
+    return np.ascontiguousarray(cropped(out, padding)).reshape(*lead, channels, *out_size)
+
+
+# Channels and space
+
+
+@op(
+    input=lambda g, upscale_factor: pixel_unshuffle(g, upscale_factor),
+    method=False,
+    in_order=True,
+    batch=leading,
+)
+def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
+    """(..., C · r², H, W) as (..., C, H · r, W · r): r² channels make squares of r by r.
+
+    Raises:
+        RuntimeError: for fewer than three dimensions, a factor that is not positive, channels that
+            do not divide by its square.
+
+    Reference:
+        Shi et al., Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
+        Convolutional Neural Network, CVPR 2016.
+    """
+    r = as_int(upscale_factor)
+    if input.ndim < 3:
+        raise RuntimeError(
+            "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
+            f"{input.ndim} dimension(s)"
+        )
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *lead, channels, height, width = input.shape
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+            f"of upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    parts = input.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
+    return parts.reshape(*lead, channels // (r * r), height * r, width * r)
+
+
+@op(
+    input=lambda g, downscale_factor: pixel_shuffle(g, downscale_factor),
+    method=False,
+    in_order=True,
+    batch=leading,
+)
+def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
+    """(..., C, H · r, W · r) as (..., C · r², H, W): the inverse of `pixel_shuffle`.
+
+    Raises:
+        RuntimeError: for fewer than three dimensions, a factor that is not positive, sizes that do
+            not divide by it.
+    """
+    r = as_int(downscale_factor)
+    if input.ndim < 3:
+        raise RuntimeError(
+            "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
+            f"{input.ndim} dimension(s)"
+        )
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *lead, channels, height, width = input.shape
+    for name, dim, size in (("height", -2, height), ("width", -1, width)):
+        if size % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({dim})={size} is not divisible by {r}"
+            )
+    parts = input.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
+    return parts.reshape(*lead, channels * r * r, height // r, width // r)

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.optim.arrays import number, scalar
-from nanotorch.optim.checks import check_learning_rate, refuse_negative
 from nanotorch.optim.elementwise import Array, Elementwise, Numbers, State
+from nanotorch.optim.flat_buffer import check_learning_rate, number, refuse_negative, scalar
 from nanotorch.optim.optimizer import Group, refuse_differentiable
 
 

@@ -6,9 +6,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nanotorch._core.tensor import Tensor
-from nanotorch.optim.arrays import number, scalar
-from nanotorch.optim.checks import check_betas, check_learning_rate, refuse_negative
 from nanotorch.optim.elementwise import Elementwise, Numbers, State, zeros
+from nanotorch.optim.flat_buffer import (
+    check_betas,
+    check_learning_rate,
+    number,
+    refuse_negative,
+    scalar,
+)
 from nanotorch.optim.optimizer import Group, refuse_differentiable
 
 Array = np.ndarray

@@ -4,11 +4,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nanotorch._core.origins import here
+from nanotorch._core.call_site import here
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.optim.arrays import count, counter, number, scalar
-from nanotorch.optim.checks import refuse_capturable
-from nanotorch.optim.flat import flat_of
+from nanotorch.optim.flat_buffer import count, counter, flat_of, number, refuse_capturable, scalar
 from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate
 
 Array = np.ndarray

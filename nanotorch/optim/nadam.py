@@ -6,8 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nanotorch._core.tensor import Tensor
-from nanotorch.optim.arrays import counter, number, scalar
-from nanotorch.optim.checks import check_betas, check_learning_rate, refuse_negative
 from nanotorch.optim.elementwise import (
     Array,
     Elementwise,
@@ -17,6 +15,14 @@ from nanotorch.optim.elementwise import (
     approach,
     approaching,
     zeros,
+)
+from nanotorch.optim.flat_buffer import (
+    check_betas,
+    check_learning_rate,
+    counter,
+    number,
+    refuse_negative,
+    scalar,
 )
 from nanotorch.optim.optimizer import Group, refuse_differentiable
 

@@ -1,31 +1,31 @@
-"""`Optimizer`, the base class: parameter groups, state, hooks.
-
-An update works on the bare arrays of parameters and gradients, in place, and records nothing.
-"""
+"""The base of all optimizers, and whether their steps come before a schedule's."""
 
 import functools
 import itertools
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
+from nanotorch._core.anomaly import watch
+from nanotorch._core.call_site import warn, wrote
 from nanotorch._core.grad_mode import enable_grad
-from nanotorch._core.hooks import HookDict, RemovableHandle, add_hook, changes
-from nanotorch._core.origins import wrote
-from nanotorch._core.tensor import Tensor
-from nanotorch._core.typename import typename
-from nanotorch._core.warned import warn
-from nanotorch._core.watching import watch
-from nanotorch.optim import every_optimizer as every
-from nanotorch.optim.every_optimizer import (
+from nanotorch._core.graph import HookDict, RemovableHandle, add_hook, changes
+from nanotorch._core.tensor import Tensor, typename
+from nanotorch.optim import flat_buffer as every
+from nanotorch.optim.flat_buffer import Candidate, watched_step
+from nanotorch.optim.flat_buffer import (
     register_optimizer_step_post_hook as register_optimizer_step_post_hook,
 )
-from nanotorch.optim.every_optimizer import (
+from nanotorch.optim.flat_buffer import (
     register_optimizer_step_pre_hook as register_optimizer_step_pre_hook,
 )
-from nanotorch.optim.flat import Candidate
-from nanotorch.optim.watched import watched_step
+
+# `Optimizer`, the base class: parameter groups, state, hooks.
+#
+# An update works on the bare arrays of parameters and gradients, in place, and records nothing.
+
 
 Group = dict[str, Any]
 Closure = Callable[[], Any]
@@ -396,3 +396,24 @@ def fitted(param: Tensor, value: Any, key: Any = None) -> Any:
         kind: Any = type(value)
         return kind(fitted(param, entry) for entry in value)
     return value
+
+
+# For schedulers: whether an optimizer has stepped before them.
+
+
+def watch_steps(optimizer: Optimizer) -> None:
+    """Let an optimizer note in ``_opt_called`` that it steps."""
+    method: Any = optimizer.step
+    if hasattr(method, "_wrapped_by_lr_sched"):
+        return
+    own = method.__func__ if "step" in vars(optimizer) else None
+    reference = weakref.ref(optimizer)  # else an optimizer would live until the next collection
+
+    @functools.wraps(method.__func__)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        self: Any = reference()
+        self._opt_called = True
+        return (own or type(self).step)(self, *args, **kwargs)
+
+    step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
+    optimizer.step = step  # type: ignore[method-assign]

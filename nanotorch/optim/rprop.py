@@ -7,9 +7,8 @@ import numpy as np
 
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.elementwise import sign
-from nanotorch.optim.arrays import number, scalar
-from nanotorch.optim.checks import check_learning_rate
 from nanotorch.optim.elementwise import Array, Elementwise, Numbers, State, zeros
+from nanotorch.optim.flat_buffer import check_learning_rate, number, scalar
 from nanotorch.optim.optimizer import Group, refuse_differentiable
 
 

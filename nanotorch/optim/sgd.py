@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.origins import here
+from nanotorch._core.call_site import here
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.optim.arrays import factor, number, scalar
-from nanotorch.optim.checks import check_one_number
-from nanotorch.optim.flat import flat_of
+from nanotorch.optim.flat_buffer import check_one_number, factor, flat_of, number, scalar
 from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate, refuse_differentiable
 
 Array = np.ndarray

@@ -20,7 +20,7 @@ PATH = str(Path(__file__).parent / "path")
 ELSEWHERE = {
     "autograd.grad_mode": "nanotorch._core.grad_mode",
     "utils.data._utils": "nanotorch.utils.data",
-    "utils.data._utils.collate": "nanotorch.utils.data.collate",
+    "utils.data._utils.collate": "nanotorch.utils.data.reading",
     "_tensor": "nanotorch._core.tensor",
 }
 

@@ -8,9 +8,9 @@ allowed   what PyTorch would have to be allowed to run, which is noted only
 archive   tensors, structure and checks as the bytes of one file
 """
 
-from nanotorch.serialization.allowed import add_safe_globals as add_safe_globals
-from nanotorch.serialization.allowed import clear_safe_globals as clear_safe_globals
-from nanotorch.serialization.allowed import get_safe_globals as get_safe_globals
-from nanotorch.serialization.allowed import safe_globals as safe_globals
-from nanotorch.serialization.saving import load as load
-from nanotorch.serialization.saving import save as save
+from nanotorch.serialization.archive import add_safe_globals as add_safe_globals
+from nanotorch.serialization.archive import clear_safe_globals as clear_safe_globals
+from nanotorch.serialization.archive import get_safe_globals as get_safe_globals
+from nanotorch.serialization.archive import load as load
+from nanotorch.serialization.archive import safe_globals as safe_globals
+from nanotorch.serialization.archive import save as save

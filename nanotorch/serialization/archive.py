@@ -1,25 +1,437 @@
-"""One file in the safetensors format: tensors by name, and what belongs to them as metadata.
-
-Beside the tensors, files of nanotorch carry two texts: ``nanotorch``, which is JSON of the
-structure around the tensors, how they lie in memory, and a checksum of each; and a checksum of
-that. Other libraries read the tensors and pass over the texts.
-"""
+"""Objects with their tensors in one file, in PyTorch's words; nothing in it is executed."""
 
 import json
 import math
 import os
+import zipfile
 import zlib
-from collections import Counter
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.tensor import wrap
-from nanotorch.serialization.files import Parts
-from nanotorch.serialization.foreign import description
-from nanotorch.serialization.memory import laid_out, layouts
-from nanotorch.serialization.structure import RESERVED, Decoder, Encoder
+from nanotorch._core.dtypes import absent, device
+from nanotorch._core.layout import address
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.nn.module import Module
+from nanotorch.nn.parameter import Parameter
+from nanotorch.optim.lr_scheduler import LRScheduler
+from nanotorch.optim.optimizer import Optimizer
+from nanotorch.serialization.files import Parts, source, write
+
+# Classes and functions that a file may name, as programs tell PyTorch before they load one.
+#
+# They are noted only: nothing that a file of `save` names is ever called.
+
+
+noted: list[Any] = []
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Note classes and functions, or pairs of one and its name."""
+    noted.extend(entry for entry in safe_globals if entry not in noted)
+
+
+def get_safe_globals() -> list[Any]:
+    """What was noted."""
+    return list(noted)
+
+
+def clear_safe_globals() -> None:
+    """Forget what was noted."""
+    noted.clear()
+
+
+class safe_globals:  # noqa: N801 - PyTorch's name
+    """`add_safe_globals` inside `with`."""
+
+    def __init__(self, safe_globals: list[Any]) -> None:
+        self.safe_globals = safe_globals
+
+    def __enter__(self) -> None:
+        self.before = get_safe_globals()
+        add_safe_globals(self.safe_globals)
+
+    def __exit__(self, *exc: object) -> None:
+        noted[:] = self.before
+
+
+# What a file is that `load` cannot read, by its first bytes, and what to do about it.
+
+
+CONVERT = (
+    "It holds pickles, which can run any code when they are read, so nanotorch does not read it. "
+    "To convert it, run where both PyTorch and nanotorch are installed:\n"
+    "    import nanotorch, torch\n"
+    "    nanotorch.save(torch.load({path!r}, weights_only=True), 'converted.safetensors')\n"
+    "or, for a state_dict, where PyTorch and safetensors are:\n"
+    "    from safetensors.torch import save_file\n"
+    "    save_file(torch.load({path!r}, weights_only=True), 'converted.safetensors')\n"
+    "and nanotorch.load('converted.safetensors') here"
+)
+# First bytes, what they tell.
+KINDS = (
+    (b"version https://git-lfs", "a pointer of Git LFS; `git lfs pull` gets the file itself"),
+    (b"\x93NUMPY", "an array of NumPy; numpy.load reads it and nanotorch.from_numpy takes that"),
+    (b"\x89HDF", "an HDF5 file; h5py reads it"),
+    (b"GGUF", "a GGUF file"),
+    (b"<", "a page of the web rather than the file that was to be fetched"),
+    (b"\x1f\x8b", "compressed by gzip; unpack it first"),
+)
+BEGINNING = 32
+MAGIC = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"  # of PyTorch's files before 1.6
+
+
+def description(file: BinaryIO, path: str) -> str | None:
+    """What a file is and what to do, in a sentence; None if its beginning tells nothing.
+
+    Args:
+        path: how the file is named in the advice.
+    """
+    file.seek(0)
+    data = file.read(BEGINNING)
+    if data.startswith(b"PK\x03\x04"):
+        return zip_description(file, path)
+    if data[:1] == b"\x80" and data[1:2] in b"\x02\x03\x04\x05":
+        kind = "a checkpoint of torch.save in its old format" if MAGIC in data else "a pickle"
+        return f"is {kind}. {CONVERT.format(path=path)}"
+    for beginning, kind in KINDS:
+        if data.startswith(beginning):
+            return f"is {kind}"
+    return None
+
+
+def zip_description(file: BinaryIO, path: str) -> str:
+    """As `description`, for a zip archive."""
+    try:
+        names = zipfile.ZipFile(file).namelist()
+    except Exception:  # of which a damaged archive may cause many
+        # Its directory stands at its end.
+        return (
+            "is a zip archive that was cut off, maybe a checkpoint of torch.save; get it again. "
+            "nanotorch reads files of its own and of safetensors"
+        )
+    if any(name.endswith("/constants.pkl") for name in names):
+        return (
+            "is a program of torch.jit, which nanotorch does not have; save the state_dict of the "
+            "original model where PyTorch is installed"
+        )
+    if any(name.endswith("data.pkl") for name in names):
+        return f"is a checkpoint of torch.save. {CONVERT.format(path=path)}"
+    if any(name.endswith(".npy") for name in names):
+        return "is an archive of arrays; numpy.load reads it and nanotorch.from_numpy takes those"
+    return "is a zip archive, of which nanotorch knows nothing"
+
+
+# Tensors that lie in the same memory: which they are, and how they come to do so again.
+
+
+Layout = dict[str, Any]
+"""Where an array lies: ``group``, ``offset`` in bytes from its group's beginning, ``strides``."""
+
+
+def extent(array: np.ndarray) -> tuple[int, int]:
+    """The address of an array's first byte and of that after its last."""
+    return span(array, address(array), array.strides)
+
+
+def span(array: np.ndarray, start: int, strides: Sequence[int]) -> tuple[int, int]:
+    """As `extent`, of the array with its first element at `start`, and these strides."""
+    if not array.size:
+        return start, start
+    # Negative strides reach below the first element.
+    reach = [(n - 1) * step for n, step in zip(array.shape, strides, strict=True)]
+    below, above = sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
+    return start + below, start + above + array.itemsize
+
+
+def groups(arrays: Sequence[np.ndarray]) -> list[list[int]]:
+    """The positions of the arrays, those together whose memory overlaps."""
+    extents = [extent(array) for array in arrays]
+    found: list[list[int]] = []
+    end = 0
+    for position in sorted(range(len(arrays)), key=extents.__getitem__):
+        start, stop = extents[position]
+        if found and start < end and start < stop:
+            found[-1].append(position)
+        else:
+            found.append([position])
+        end = max(end, stop)
+    return found
+
+
+def is_dense(array: np.ndarray) -> bool:
+    """Whether the elements fill the memory they lie in, in whatever order of dimensions."""
+    start, stop = extent(array)
+    return stop - start == array.nbytes
+
+
+def layouts(arrays: Sequence[np.ndarray]) -> list[Layout | None]:
+    """How to lay out each array again; None for elements in order in memory of their own.
+
+    What is alone in its memory keeps its strides if it fills that memory, and is stored without
+    the gaps if it does not.
+    """
+    result: list[Layout | None] = [None] * len(arrays)
+    for number, members in enumerate(groups(arrays)):
+        alone = len(members) == 1
+        if alone and (arrays[members[0]].flags.c_contiguous or not is_dense(arrays[members[0]])):
+            continue
+        start = min(extent(arrays[m])[0] for m in members)
+        stop = max(extent(arrays[m])[1] for m in members)
+        for m in members:
+            result[m] = {
+                "group": number,
+                "bytes": stop - start,
+                "offset": address(arrays[m]) - start,
+                "strides": list(arrays[m].strides),
+            }
+    return result
+
+
+def laid_out(arrays: Sequence[np.ndarray], layouts: Sequence[Layout | None]) -> list[np.ndarray]:
+    """The arrays in memory as `layouts` told, with memory of their own else.
+
+    Raises:
+        ValueError, TypeError, KeyError, MemoryError: for layouts that cannot be.
+    """
+    memories: dict[int, np.ndarray] = {}
+    result = []
+    for array, layout in zip(arrays, layouts, strict=True):
+        if layout is None:
+            result.append(array.copy())
+            continue
+        memory = memories.get(layout["group"])
+        if memory is None:
+            memory = memories[layout["group"]] = np.zeros(layout["bytes"], np.uint8)
+        offset, strides = layout["offset"], tuple(layout["strides"])
+        # NumPy refuses an array that would lead out of the memory, unless the numbers are so large
+        # that its own arithmetic overflows.
+        start, stop = span(array, offset, strides)
+        if start < 0 or stop > memory.size:
+            raise ValueError(f"bytes {start} to {stop} of {memory.size}")
+        placed = np.ndarray(array.shape, array.dtype, memory, offset, strides)
+        placed[...] = array
+        result.append(placed)
+    return result
+
+
+# Everything around the tensors of an object, as JSON, and back.
+#
+# None, bools, integers, texts and lists are JSON's own. Everything else is an object with one key
+# that names its kind: ``{"tuple": [...]}``, ``{"tensor": "layer.weight"}``. Kinds are looked up in
+# a table, so that a file can ask for nothing else.
+
+
+PLAIN = (type(None), bool, int, str)
+STATEFUL = (Module, Optimizer, LRScheduler)
+RESERVED = "__metadata__"  # what safetensors does not take for a tensor's name
+
+
+class Encoder:
+    """Takes an object apart.
+
+    Attributes:
+        tensors: what was found, by the names they get in the file.
+    """
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Tensor] = {}
+        # Which is stored under which name first, and alive, so that no identity is used twice.
+        self._first: dict[int, tuple[str, Any]] = {}
+        self._above: set[int] = set()  # the containers that surround the value at hand
+
+    def encode(self, value: Any, path: tuple[Any, ...] = ()) -> Any:
+        """The JSON of a value.
+
+        Raises:
+            TypeError: for what cannot be saved, with the place where it is.
+            ValueError: for a container that contains itself.
+        """
+        kind = type(value)
+        if kind in PLAIN:
+            return value
+        if kind in CONTAINERS:
+            if id(value) in self._above:
+                raise ValueError(f"cannot save {place(path)}: the {kind.__name__} contains itself")
+            self._above.add(id(value))
+            encoded = CONTAINERS[kind](self, value, path)
+            self._above.discard(id(value))
+            return encoded
+        if kind in SIMPLE:
+            return {SIMPLE[kind][0]: SIMPLE[kind][1](value)}
+        return self._encode_array(value, path)
+
+    def _encode_array(self, value: Any, path: tuple[Any, ...]) -> Any:
+        kind = type(value)
+        if kind in (Tensor, Parameter):
+            encoded = {"parameter" if kind is Parameter else "tensor": self._named(value, path)}
+            encoded["requires_grad"] = value.requires_grad
+            return encoded | {"is": self._first[id(value)][0]}
+        if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype in dtypes.OF_NUMPY:
+            name = "ndarray" if kind is np.ndarray else "scalar"
+            return {name: self._named(value, path)}
+        if kind is bytes or kind is bytearray:
+            return {kind.__name__: self._named(np.frombuffer(value, np.uint8), path)}
+        if kind.__module__.partition(".")[0] == "torch" and hasattr(value, "__dlpack__"):
+            return self.encode(wrap(value.detach().cpu().numpy()), path)  # PyTorch's own tensors
+        raise TypeError(refusal(value, path))
+
+    def _named(self, value: Any, path: tuple[Any, ...]) -> str:
+        """The name under which the values are stored; they are stored once for each place."""
+        wanted = ".".join(map(str, path)) or "tensor"
+        name, number = wanted, 1
+        while name in self.tensors or name == RESERVED:
+            number += 1
+            name = f"{wanted}#{number}"
+        self._first.setdefault(id(value), (name, value))
+        self.tensors[name] = value if isinstance(value, Tensor) else wrap(np.asarray(value))
+        return name
+
+    def sequence(self, values: Any, path: tuple[Any, ...]) -> list[Any]:
+        """The JSON of each entry."""
+        return [self.encode(value, (*path, n)) for n, value in enumerate(values)]
+
+    def mapping(self, values: Any, path: tuple[Any, ...]) -> list[Any]:
+        """The JSON of keys and values, in pairs, in order."""
+        return [
+            [self.encode(key, (*path, "a key")), self.encode(value, (*path, key))]
+            for key, value in values.items()
+        ]
+
+    def ordered(self, values: Any, path: tuple[Any, ...]) -> Any:
+        """An `OrderedDict`; that of a module's state tells the versions of its parts."""
+        metadata = getattr(values, "_metadata", None)
+        encoded = {"OrderedDict": self.mapping(values, path)}
+        return encoded if metadata is None else encoded | {"metadata": self.encode(metadata)}
+
+
+CONTAINERS: dict[type, Callable[[Encoder, Any, tuple[Any, ...]], Any]] = {
+    list: Encoder.sequence,
+    tuple: lambda e, v, path: {"tuple": e.sequence(v, path)},
+    dtypes.Size: lambda e, v, path: {"Size": e.sequence(v, path)},
+    set: lambda e, v, path: {"set": e.sequence(v, path)},
+    frozenset: lambda e, v, path: {"frozenset": e.sequence(v, path)},
+    dict: lambda e, v, path: {"dict": e.mapping(v, path)},
+    Counter: lambda e, v, path: {"Counter": e.mapping(v, path)},
+    OrderedDict: Encoder.ordered,
+}
+# Type -> its kind in the file, and the value as JSON.
+SIMPLE: dict[type, tuple[str, Callable[[Any], Any]]] = {
+    float: ("float", float.hex),  # exact, and for nan and infinity too
+    complex: ("complex", lambda v: [v.real.hex(), v.imag.hex()]),
+    dtypes.dtype: ("dtype", lambda v: v.name),
+    device: ("device", str),
+}
+
+
+def place(path: tuple[Any, ...]) -> str:
+    """Where a value stands, as Python would reach it."""
+    return "obj" + "".join(f"[{key!r}]" for key in path)
+
+
+def refusal(value: Any, path: tuple[Any, ...]) -> str:
+    """Why a value cannot be saved, and what can be in its place."""
+    kind = type(value).__name__
+    told = f"cannot save {place(path)}: "
+    if isinstance(value, STATEFUL):
+        return told + (
+            f"a whole {kind} is code, which files of nanotorch do not hold. Save its state, "
+            f"`state_dict()`, and give it to `load_state_dict()` of a new {kind}"
+        )
+    if callable(value):
+        return told + (
+            f"{getattr(value, '__name__', kind)!r} is code, which files of nanotorch do not hold. "
+            "Save what it needs to be made anew"
+        )
+    bases = [b for b in (dict, list, tuple, int, float, str, Tensor) if isinstance(value, b)]
+    advice = f"; convert it to a plain {bases[0].__name__}" if bases else ""
+    of = f" of dtype {value.dtype}" if hasattr(value, "dtype") else ""
+    return told + (
+        f"{kind}{of} is none of what files of nanotorch hold: tensors, arrays and numbers of "
+        "NumPy, None, bools, numbers, texts, bytes, and dicts, lists, tuples and sets of them"
+        f"{advice}"
+    )
+
+
+class Decoder:
+    """Puts an object together from its JSON and the tensors' arrays."""
+
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        self._arrays = arrays
+        self._made: dict[str, Tensor] = {}  # by the name of the first place
+
+    def decode(self, value: Any) -> Any:
+        """The value of which this is the JSON.
+
+        Raises:
+            ValueError, TypeError, KeyError: for JSON that is none of `Encoder`'s.
+        """
+        if type(value) in PLAIN:
+            return value
+        if isinstance(value, list):
+            return [self.decode(entry) for entry in value]
+        kind, content = next(iter(value.items()))
+        return DECODERS[kind](self, content, value)
+
+    def pairs(self, content: Any) -> list[tuple[Any, Any]]:
+        """The keys and values of a mapping."""
+        return [(self.decode(key), self.decode(entry)) for key, entry in content]
+
+    def ordered(self, content: Any, value: Any) -> Any:
+        """See `Encoder.ordered`."""
+        result: Any = OrderedDict(self.pairs(content))
+        if "metadata" in value:
+            result._metadata = self.decode(value["metadata"])
+        return result
+
+    def array(self, name: str) -> np.ndarray:
+        """The array of this name, which stands at one place.
+
+        At many it could make a small file fill the memory.
+        """
+        return self._arrays.pop(name)
+
+    def tensor(self, content: Any, value: Any) -> Tensor:
+        """A leaf, the same one at all places where it stood."""
+        first, needed = value["is"], value["requires_grad"] is True
+        if first not in self._made:
+            data = wrap(self.array(content))
+            parameter = "parameter" in value
+            made = Parameter(data, needed) if parameter else data.requires_grad_(needed)
+            self._made[first] = made
+        return self._made[first]
+
+
+DECODERS: dict[str, Callable[[Decoder, Any, Any], Any]] = {
+    "tuple": lambda d, c, v: tuple(d.decode(c)),
+    "Size": lambda d, c, v: dtypes.Size(d.decode(c)),
+    "set": lambda d, c, v: set(d.decode(c)),
+    "frozenset": lambda d, c, v: frozenset(d.decode(c)),
+    "dict": lambda d, c, v: dict(d.pairs(c)),
+    "Counter": lambda d, c, v: Counter(dict(d.pairs(c))),
+    "OrderedDict": Decoder.ordered,
+    "float": lambda d, c, v: float.fromhex(c),
+    "complex": lambda d, c, v: complex(*map(float.fromhex, c)),
+    "dtype": lambda d, c, v: dtypes.OF_NUMPY[np.dtype(c)],
+    "device": lambda d, c, v: device(c),
+    "tensor": Decoder.tensor,
+    "parameter": Decoder.tensor,
+    "ndarray": lambda d, c, v: d.array(c),
+    "scalar": lambda d, c, v: d.array(c)[()],
+    "bytes": lambda d, c, v: d.array(c).tobytes(),
+    "bytearray": lambda d, c, v: bytearray(d.array(c).tobytes()),
+}
+
+
+# One file in the safetensors format: tensors by name, and what belongs to them as metadata.
+#
+# Beside the tensors, files of nanotorch carry two texts: ``nanotorch``, which is JSON of the
+# structure around the tensors, how they lie in memory, and a checksum of each; and a checksum of
+# that. Other libraries read the tensors and pass over the texts.
+
 
 FORMAT = 1
 OURS, CHECKSUM = "nanotorch", "nanotorch.crc32"
@@ -242,3 +654,89 @@ def read_arrays(
         except (ValueError, OverflowError) as error:  # of none times too many elements
             raise RuntimeError(f"{path}: the shape of the tensor {short(name)}: {error}") from None
     return arrays
+
+
+# What users call: `save` and `load`.
+
+
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
+    """Write an object to a file in the safetensors format.
+
+    The object may be made of tensors, parameters, NumPy's arrays and numbers, None, bools,
+    numbers, texts, bytes, dtypes, devices, and of dicts, lists, tuples and sets of them: what
+    `state_dict()` of modules, optimizers and schedulers gives, and a checkpoint of several such.
+    Tensors that are one, or share memory, do so again when they are loaded; of a tensor's memory
+    only the part that is seen is stored. Attributes set on tensors, gradients, hooks and history
+    are not stored.
+
+    In a flat dict the tensors have its keys, for other libraries that read the format too.
+
+    Args:
+        f: a path, which gets the file once all of it is on the disk, or an object with a method
+            ``write``.
+        pickle_module, pickle_protocol: accepted for PyTorch's sake; no pickle is written.
+
+    Raises:
+        TypeError: for anything else in the object, such as a whole module or a function; the text
+            tells where it is.
+        ValueError: for an array of an unknown dtype or a container that contains itself.
+        RuntimeError: if the directory is not there.
+    """
+    write(f, packed(obj))
+
+
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Read an object that `save` wrote, or a dict of tensors from any file of safetensors.
+
+    Nothing in the file is executed, whatever it holds.
+
+    Args:
+        f: a path, or a file object opened in binary mode, which is read to its end.
+        map_location: where tensors go: anything that means the CPU, or a function, which is not
+            called, since they are there.
+        weights_only, mmap, pickle_module, pickle_load_args: accepted for PyTorch's sake.
+
+    Raises:
+        EOFError: for an empty file.
+        RuntimeError: for a file that is cut off, changed or of another format; the text tells
+            which, and how to convert a checkpoint of PyTorch's.
+        OSError: if the path is not that of a file that can be read.
+        AssertionError, RuntimeError: if ``map_location`` is not the CPU.
+    """
+    check_location(map_location)
+    name = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
+    with source(f) as file:
+        return unpacked(file, str(name))
+
+
+def check_location(where: Any) -> None:
+    """Refuse to load to a device that is not there.
+
+    Raises:
+        AssertionError, RuntimeError: for another device than the CPU.
+    """
+    target = where.get("cpu") if isinstance(where, dict) else where  # files hold nothing else
+    if target is None or callable(target) or (kind := device(target).type) == "cpu":
+        return
+    if kind == "cuda":
+        raise RuntimeError(
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
+            "False. If you are running on a CPU-only machine, please use torch.load with "
+            "map_location=torch.device('cpu') to map your storages to the CPU."
+        )
+    raise absent(kind)

@@ -3,25 +3,24 @@
     loaded = load_config("configs/linear_regression.yaml", ["train.epochs=5"])
     result = train(loaded)
 
-`schema` documents what a file may say, `plugins` how programs add layers, losses, generators,
+`schema` documents what a file may say, `components` how programs add layers, losses, generators,
 functions and callbacks of their own to what it may name.
 """
 
-from .checkpoint import CheckpointError
-from .generators import Generator, Made
-from .load import LoadedConfig, load_config
-from .loop import Callback, Loop, Task
-from .plugins import (
+from .components import (
     register_callback,
     register_function,
     register_generator,
     register_layer,
     register_loss,
 )
-from .problems import ConfigError
+from .config import ConfigError
+from .load import LoadedConfig, load_config
+from .loop import Callback, Loop, Task
 from .reading import Section
-from .resume import resume
-from .run import RunResult, train
+from .run import RunResult, resume, train
+from .run_directory import CheckpointError
+from .settings import Generator, Made
 
 __all__ = [
     "Callback",

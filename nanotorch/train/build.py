@@ -11,10 +11,9 @@ import numpy as np
 import nanotorch as torch
 from nanotorch import nn, optim
 
-from .components import INFERRED, LAYERS, OPTIMIZERS, REFUSALS
+from .components import CALLBACKS, INFERRED, LAYERS, OPTIMIZERS, REFUSALS
+from .config import ConfigError, Origins, Problem, did_you_mean, quoted
 from .loop import Callback
-from .plugins import CALLBACKS
-from .problems import ConfigError, Origins, Problem, did_you_mean, quoted
 from .reading import Component
 from .schema import Model
 

@@ -1,32 +1,166 @@
 """The command line of comparisons: what several runs were, and what came of them."""
 
 import argparse
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from nanotorch.serialization.files import naming
 
-from .checkpoint import CheckpointError
-from .options import Parser
-from .outcomes import (
-    Outcome,
-    chosen_metrics,
-    differing,
-    favourite,
-    ranked,
-    read_outcome,
-    table,
+from .commands import Parser, patient_streams
+from .config import (
+    ConfigError,
+    Items,
+    Place,
+    Scalar,
+    Table,
+    Tree,
+    named,
+    parse_yaml,
+    path_text,
+    read_config_text,
 )
-from .plots import NO_PLOTS, available
-from .plots_comparison import comparison
-from .problems import named
-from .record import NAME as RECORD
-from .resume import NEWEST, find
-from .run_directory import read_metrics
-from .streams import patient_streams
+from .load import flow
+from .loop import LESS_IS_BETTER
+from .metrics import aligned
+from .plots import NO_PLOTS, available, comparison
+from .run import NAME as RECORD
+from .run import NEWEST, find, read_record
+from .run_directory import CheckpointError, read_metrics
+
+# Runs side by side: what each was, what came of it, in a table.
+
+
+FAVOURITES = ("validation/loss", "function/value", "test/loss", "train/loss")
+"""Of the measures, which runs are ordered by if nobody says."""
+NOT_COMPARED = ("log", "checkpoint")
+MOST_SETTINGS = 8
+"""With more in the table, it is wider than a screen."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One run, seen from outside."""
+
+    name: str
+    status: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Its settings by their dotted names."""
+    results: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = math.nan
+    steps: int | None = None
+    directory: Path | None = None
+
+
+def read_outcome(directory: Path, name: str) -> Outcome:
+    """Return what a run directory holds; a damaged one is an outcome, too."""
+    try:
+        record = read_record(directory)
+    except CheckpointError as error:
+        return Outcome(name, f"unreadable: {error}", directory=directory)
+    results = {key: as_number(value) for key, value in record.get("results", {}).items()}
+    settings, seconds = settings_of(directory / "config.yaml"), as_number(record.get("seconds"))
+    steps = record.get("steps")
+    return Outcome(name, record["status"], settings, results, seconds, steps, directory)
+
+
+def settings_of(path: Path) -> dict[str, str]:
+    """Return the settings of a run by their dotted names."""
+    try:
+        tree = parse_yaml(read_config_text(path, str(path)), Place(source=str(path), line=1))
+    except ConfigError:
+        return {}
+    found = {path_text(steps): value for steps, value in leaves(tree, [])}
+    return {key: value for key, value in found.items() if key.split(".")[0] not in NOT_COMPARED}
+
+
+def leaves(tree: Tree, steps: list[Any]) -> Iterable[tuple[list[Any], str]]:
+    """Yield the single values of a tree, with the steps that lead there."""
+    if isinstance(tree, Scalar):
+        yield steps, flow(tree.value)
+    elif isinstance(tree, Items):
+        for index, item in enumerate(tree.items):
+            yield from leaves(item, [*steps, index])
+    elif isinstance(tree, Table):
+        for key, entry in tree.entries.items():
+            yield from leaves(entry.value, [*steps, key])
+
+
+def as_number(value: float | None) -> float:
+    """Return a number of a record, in which null stands for what is not finite."""
+    return math.nan if value is None else float(value)
+
+
+def differing(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the settings in which runs differ."""
+    keys = dict.fromkeys(key for outcome in outcomes for key in outcome.settings)
+    return [k for k in keys if len({outcome.settings.get(k, "null") for outcome in outcomes}) > 1]
+
+
+def favourite(outcomes: Sequence[Outcome]) -> str | None:
+    """Return the measure that runs are ordered by if nobody says."""
+    measured = {name for outcome in outcomes for name in outcome.results}
+    return next((name for name in FAVOURITES if name in measured), None)
+
+
+def ranked(outcomes: Sequence[Outcome], metric: str | None) -> list[Outcome]:
+    """Return runs, the best first, those without a measure last."""
+    if metric is None:
+        return list(outcomes)
+    sign = 1 if metric.rpartition("/")[2] in LESS_IS_BETTER else -1
+
+    def key(outcome: Outcome) -> tuple[bool, float]:
+        value = outcome.results.get(metric, math.nan)
+        return math.isnan(value), 0.0 if math.isnan(value) else sign * value
+
+    return sorted(outcomes, key=key)
+
+
+def rows(
+    outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequence[str]
+) -> list[list[str]]:
+    """Return a table: a header, and a row for each run."""
+    header = ["run", "status", "steps", "seconds", *settings, *metrics]
+    found = [header]
+    for outcome in outcomes:
+        results = outcome.results
+        shown = [f"{results[name]:.6g}" if name in results else "" for name in metrics]
+        given = [outcome.settings.get(key, "") for key in settings]
+        steps = "" if outcome.steps is None else str(outcome.steps)
+        seconds = "" if math.isnan(outcome.seconds) else f"{outcome.seconds:.1f}"
+        found.append([outcome.name, outcome.status, steps, seconds, *given, *shown])
+    return found
+
+
+def chosen_metrics(outcomes: Sequence[Outcome], metric: str | None) -> list[str]:
+    """Return the measures to show: the one that runs are ordered by, and those of its part.
+
+    Of runs that have not measured that one, the measure that they would be ordered by comes next.
+    """
+    if metric is None:
+        return []
+    part = metric.partition("/")[0]
+    others = [favourite([outcome]) for outcome in outcomes if metric not in outcome.results]
+    found = [metric, *(name for name in others if name is not None)]
+    found += [
+        name for outcome in outcomes for name in outcome.results if name.startswith(f"{part}/")
+    ]
+    return list(dict.fromkeys(found))
+
+
+def table(outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequence[str]) -> str:
+    """Return runs as lines for people, or, where they differ in much, as columns."""
+    as_lines = rows(outcomes, settings, metrics)
+    as_columns = aligned(list(zip(*as_lines, strict=True)))
+    text = aligned(as_lines)
+    narrower = as_columns.index("\n") < text.index("\n")
+    return as_columns if narrower and len(settings) > MOST_SETTINGS else text
+
 
 EXAMPLES = """\
 examples:

@@ -1,9 +1,4 @@
-"""What a configuration may name: layers, losses and optimizers, by PyTorch's names.
-
-Nothing is repeated here of what a component accepts. Argument names, types and defaults are
-read from the signature of the class, and its own checks of values are reported with the place
-of the argument that caused them. What users register stands beside what is built in.
-"""
+"""What a configuration may name: layers, losses and optimizers, and what users add."""
 
 import inspect
 import json
@@ -16,8 +11,18 @@ from typing import Annotated, Any, Literal, TypeVar
 import nanotorch as torch
 from nanotorch import nn, optim
 
-from .problems import ConfigError, Origins, Problem
+from . import loop
+from .config import ConfigError, Origins, Problem
+from .functions import register_function
 from .reading import Arguments, Component, Members, Range
+from .settings import GENERATORS
+
+# What a configuration may name: layers, losses and optimizers, by PyTorch's names.
+#
+# Nothing is repeated here of what a component accepts. Argument names, types and defaults are
+# read from the signature of the class, and its own checks of values are reported with the place
+# of the argument that caused them. What users register stands beside what is built in.
+
 
 # Handled by the trainer, or without a meaning on a NumPy CPU framework.
 NOT_CONFIGURABLE = {
@@ -385,3 +390,153 @@ OPTIMIZERS = Optimizers(
     tuple(name for name in classes_in(optim, optim.Optimizer) if name not in SPECIAL_OPTIMIZERS),
     base=optim.Optimizer,
 )
+
+
+# Layers that a sequence needs and PyTorch writes as code: only configurations know them.
+
+
+@LAYERS.register
+class Positions(nn.Module):
+    """Adds to each place of a sequence what was learned for that place: x + weight[:T].
+
+    Args:
+        d_model: how many features a place has.
+        length: how many places there are at most.
+
+    Shape:
+        (N, T, d_model) with T <= length; the same comes out.
+    """
+
+    def __init__(self, d_model: int, length: int) -> None:
+        super().__init__()
+        self.length = length
+        self.weight = nn.Parameter(torch.empty(length, d_model))
+        nn.init.normal_(self.weight, std=0.02)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return `x` with the positions added."""
+        places = x.shape[-2]
+        if places > self.length:
+            raise ValueError(f"{places} places are more than the length {self.length}")
+        return x + self.weight[:places]
+
+    def extra_repr(self) -> str:
+        """Return the arguments."""
+        return f"{self.weight.shape[1]}, length={self.length}"
+
+
+@LAYERS.register
+class Causal(nn.Module):
+    """A layer that is called with a mask, so that no place of a sequence sees a later one.
+
+    Args:
+        layer: what is called as `layer(x, mask, is_causal=True)`, such as a TransformerEncoder.
+
+    Shape:
+        (N, T, features); batches come first.
+    """
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return what the layer gives."""
+        places = x.shape[-2]
+        mask = torch.triu(torch.full((places, places), float("-inf")), diagonal=1)
+        result: torch.Tensor = self.layer(x, mask, is_causal=True)
+        return result
+
+
+@LAYERS.register
+class Item(nn.Module):
+    """One of several things that the layer before gives, such as the outputs of a recurrent one.
+
+    Args:
+        index: which, counted from 0.
+    """
+
+    def __init__(self, index: int = 0) -> None:
+        super().__init__()
+        self.index = index
+
+    def forward(self, x: tuple[torch.Tensor, ...]) -> torch.Tensor:
+        """Return it."""
+        return x[self.index]
+
+    def extra_repr(self) -> str:
+        """Return the argument."""
+        return str(self.index)
+
+
+@LAYERS.register
+class Place(nn.Module):
+    """One place of a sequence.
+
+    Args:
+        index: which; the last one by default.
+
+    Shape:
+        (N, T, features) becomes (N, features).
+    """
+
+    def __init__(self, index: int = -1) -> None:
+        super().__init__()
+        self.index = index
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the features there."""
+        return x[:, self.index]
+
+    def extra_repr(self) -> str:
+        """Return the argument."""
+        return str(self.index)
+
+
+# What users add under names of their own, for configurations to use.
+#
+# A configuration never runs code: it can only name what a program has registered before it calls
+# `nanotorch.train.main` or `load_config`.
+
+
+CALLBACKS = Components("a callback", loop, (), base=loop.Callback)
+"""What listens to the training, by the names under which users have registered it."""
+
+register_layer = LAYERS.register
+register_generator = GENERATORS.register
+register_callback = CALLBACKS.register
+
+
+def register_loss(
+    factory: Callable[..., nn.Module],
+    experiment: Literal["regression", "classification"],
+    name: str | None = None,
+) -> Callable[..., Any]:
+    """Make a loss known, so that configurations can name it.
+
+    Args:
+        factory: the class, or a function that makes the module: called with outputs (samples, 1)
+            and targets of the same shape, or (samples, classes) and classes (samples,); it returns
+            their mean loss.
+        experiment: what it is for. Scores of classes become probabilities by the softmax.
+        name: what configurations call it; the factory's own name by default.
+
+    Raises:
+        ValueError: if the name is taken, or `experiment` is something else.
+    """
+    losses = {"regression": REGRESSION_LOSSES, "classification": CLASS_LOSSES}.get(experiment)
+    if losses is None:
+        raise ValueError(f"expected 'regression' or 'classification', got {experiment!r}")
+    LOSSES.register(factory, name)
+    losses.append(LOSSES.names[-1])
+    return factory
+
+
+__all__ = [
+    "CALLBACKS",
+    "register_callback",
+    "register_function",
+    "register_generator",
+    "register_layer",
+    "register_loss",
+]

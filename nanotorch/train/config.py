@@ -1,20 +1,279 @@
-"""YAML text into a tree, with the command line's overrides applied.
+"""YAML text into a tree, with overrides applied; what is wrong with it, and where."""
 
-Only the syntax is known here: what the keys mean is in `schema`. The text is read from the
-parser's events, so that nothing is ever constructed from a tag, the depth is bounded, and
-every value keeps its line and column.
-"""
-
+import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nanotorch.serialization.files import contents
 
-from .problems import COMMAND_LINE, ConfigError, Place, Problem, quoted
-from .tree import Entry, Items, Scalar, Step, Table, Tree, path_text, plain_scalar, replaced
+# What is wrong with a configuration or its data, and where it was written.
+
+
+COMMAND_LINE = "command line: "
+"""How the place of an override begins."""
+LONGEST_QUOTE = 60
+LONGEST_NAME = 300
+MOST_PROBLEMS = 20
+MOST_CHOICES = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a value was written: a line and column of a file, or one argument of the command."""
+
+    source: str
+    """The file's name as the user gave it, or `command line: key=value`."""
+    line: int = 0
+    """Counted from 1; 0 where there are no lines."""
+    column: int = 0
+    """Counted from 1, in characters."""
+    base: Path = Path()
+    """The directory from which a relative path written here is meant."""
+
+    def __str__(self) -> str:
+        source = named(self.source)
+        return f"{source}:{self.line}:{self.column}" if self.line else source
+
+    def is_of(self, path: str) -> bool:
+        """Return whether the value at `path`, or what it is in, may have been written here.
+
+        An override says its own value, and not what else is in a section that it has begun.
+        """
+        key, equals, _ = self.source.removeprefix(COMMAND_LINE).partition("=")
+        other = bool(equals) and self.source.startswith(COMMAND_LINE) and not self.line
+        return not other or path == key or path.startswith((f"{key}.", f"{key}["))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake: where, in which value, and what is wrong with it."""
+
+    place: Place | None
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        parts = [str(self.place)] if self.place else ["configuration"]
+        # An override's place already spells the path, so that it is not said twice.
+        if self.path and f": {self.path}=" not in parts[0]:
+            parts.append(self.path)
+        return ": ".join([*parts, self.message])
+
+
+class ConfigError(Exception):
+    """A configuration, or the data it names, cannot be used; says everything that is wrong."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        lines = [str(problem) for problem in self.problems[:MOST_PROBLEMS]]
+        if len(self.problems) > MOST_PROBLEMS:
+            lines.append(f"and {len(self.problems) - MOST_PROBLEMS} more problems")
+        super().__init__("\n".join(lines))
+
+
+class Origins:
+    """Where each value of a configuration came from, by its path; empty for one made in Python."""
+
+    def __init__(self, places: Mapping[str, Place] | None = None) -> None:
+        self._places = dict(places or {})
+
+    def __getitem__(self, path: str) -> Place | None:
+        """Return where the value at `path` was written, None for a default."""
+        return self._places.get(path)
+
+    def nearest(self, path: str) -> Place | None:
+        """Return the place of `path`, or of the innermost section around it that was written."""
+        around = path
+        while around:
+            if around in self._places and self._places[around].is_of(path):
+                return self._places[around]
+            around = around[: max(around.rfind("."), around.rfind("["), 0)]
+        return self._places.get("")
+
+    def error(self, path: str, message: str) -> ConfigError:
+        """Return the error that says `message` about the value at `path`."""
+        return ConfigError([Problem(self.nearest(path), path, message)])
+
+
+def quoted(value: object) -> str:
+    """Return `repr(value)`, cut short; control characters cannot reach the terminal."""
+    # Cutting first keeps a megabyte from being escaped for sixty characters of it.
+    text = repr(value[: 2 * LONGEST_QUOTE] if isinstance(value, str) else value)
+    return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 3] + "..."
+
+
+def named(name: str) -> str:
+    """Return the name of a file for a message: on one line, and not longer than a few."""
+    shown = name if name.isprintable() else repr(name)
+    half = LONGEST_NAME // 2
+    return shown if len(shown) <= LONGEST_NAME else f"{shown[:half]}...{shown[-half:]}"
+
+
+def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """Return what `word` is most likely meant to be, None if nothing is close.
+
+    Args:
+        word: what was written.
+        known: what could have been.
+        likeness: how alike they must be, from 0 to 1 for all but the case of letters.
+    """
+    by_lower_case = {choice.lower(): choice for choice in known}
+    close = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=likeness)
+    return by_lower_case[close[0]] if close else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `; did you mean 'x'?` where something known is close, else what is known."""
+    choices = list(known)
+    if meant := closest(word, choices):
+        return f"; did you mean '{meant}'?"
+    shown = ", ".join(choices[:MOST_CHOICES])
+    more = f" and {len(choices) - MOST_CHOICES} more" if len(choices) > MOST_CHOICES else ""
+    return f"; known here: {shown}{more}" if choices else ""
+
+
+# A parsed configuration file: scalars, lists and mappings that remember where they stand.
+
+
+ScalarValue = None | bool | int | float | str
+
+# The core schema of YAML 1.2, strict about leading zeros: `010` is ten there, eight in YAML 1.1
+# and most often an identifier, so that it stays text and is refused where a number is wanted.
+CONSTANTS: dict[str, ScalarValue] = {"": None, "~": None}
+CONSTANTS |= dict.fromkeys(["null", "Null", "NULL"])
+CONSTANTS |= dict.fromkeys(["true", "True", "TRUE"], True)
+CONSTANTS |= dict.fromkeys(["false", "False", "FALSE"], False)
+INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*|0o[0-7]+|0x[0-9a-fA-F]+)", re.ASCII)
+FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
+NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+# Python refuses to read longer integers in decimal, and nothing here is that large.
+LONGEST_NUMBER = 400
+
+
+def plain_scalar(text: str) -> ScalarValue:
+    """Return what an unquoted YAML scalar means."""
+    if text in CONSTANTS:
+        return CONSTANTS[text]
+    if len(text) > LONGEST_NUMBER:
+        return text
+    if INTEGER.fullmatch(text):
+        digits = text.lstrip("+-")
+        base = {"0o": 8, "0x": 16}.get(digits[:2], 10)
+        return int(text, base)
+    if FLOAT.fullmatch(text):
+        return float(text)
+    if NOT_FINITE.fullmatch(text):
+        return float(text.replace(".", ""))
+    return text
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A single value."""
+
+    value: ScalarValue
+    place: Place
+
+    def __str__(self) -> str:
+        names = {bool: "a boolean", int: "an integer", float: "a number", str: "text"}
+        if self.value is None:
+            return "nothing"
+        return f"{quoted(self.value)} ({names[type(self.value)]})"
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list."""
+
+    items: Sequence["Tree"]
+    place: Place
+
+    def __str__(self) -> str:
+        return "a list"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A value of a mapping, with the place of its key."""
+
+    key_place: Place
+    value: "Tree"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A mapping; its keys are text as written, whatever they look like."""
+
+    entries: Mapping[str, Entry]
+    place: Place
+
+    def __str__(self) -> str:
+        return "a mapping"
+
+
+Tree = Scalar | Items | Table
+Step = str | int
+
+
+def path_text(steps: Sequence[Step]) -> str:
+    """Return steps as the user writes them: `model.layers[0].name`."""
+    text = ""
+    for step in steps:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return text.removeprefix(".")
+
+
+def refuse_loss(old: Tree, steps: Sequence[Step], value: Tree) -> None:
+    """Refuse a bare name in place of a component with arguments, which would be lost unseen."""
+    if not isinstance(old, Table) or not isinstance(value, Scalar) or "name" not in old.entries:
+        return
+    here = path_text(steps)
+    lost = [f"{here}.{key}" for key in old.entries if key != "name"]
+    if lost and isinstance(value.value, str):
+        message = f"would drop {', '.join(lost)}; to keep them, write {here}.name={value.value}"
+        message += f", else {here}={{name: {value.value}}}"
+        raise ConfigError([Problem(value.place, here, message)])
+
+
+def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> Tree:
+    """Return `tree` with `value` at the end of `steps`; what aliases share stays as it was."""
+    if done == len(steps):
+        refuse_loss(tree, steps, value)
+        return value
+    step, here = steps[done], path_text(steps[:done])
+    if isinstance(step, int):
+        if not isinstance(tree, Items):
+            raise ConfigError([Problem(value.place, here, f"is {tree}, not a list")])
+        if step >= len(tree.items):
+            count = len(tree.items)
+            message = f"the list has {count} item{'s' * (count != 1)}, counted from [0]"
+            raise ConfigError([Problem(value.place, path_text(steps[: done + 1]), message)])
+        items = list(tree.items)
+        items[step] = replaced(items[step], steps, value, done + 1)
+        return replace(tree, items=items)
+    if isinstance(tree, Scalar) and tree.value is None:
+        tree = Table({}, value.place)  # a section that the file left out
+    elif isinstance(tree, Scalar) and isinstance(tree.value, str):
+        tree = Table({"name": Entry(tree.place, tree)}, tree.place)  # `- ReLU` for short
+    if not isinstance(tree, Table):
+        raise ConfigError([Problem(value.place, here, f"is {tree}, not a section")])
+    old = tree.entries.get(step, Entry(value.place, Scalar(None, value.place)))
+    new = replaced(old.value, steps, value, done + 1)
+    # The key stands where the file has it, unless this very value is what is replaced.
+    key_place = value.place if done + 1 == len(steps) else old.key_place
+    return replace(tree, entries={**tree.entries, step: Entry(key_place, new)})
+
+
+# YAML text into a tree, with the command line's overrides applied.
+#
+# Only the syntax is known here: what the keys mean is in `schema`. The text is read from the
+# parser's events, so that nothing is ever constructed from a tag, the depth is bounded, and
+# every value keeps its line and column.
+
 
 if TYPE_CHECKING:
     import yaml

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nanotorch.serialization.files import contents
 
-from .problems import ConfigError, Place, Problem, quoted
+from .config import ConfigError, Place, Problem, quoted
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 """What programs write between cells."""

@@ -1,24 +1,567 @@
 """Samples for training: read or made up, divided into parts, and standardized."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import contextlib
+import errno
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 import nanotorch as torch
+from nanotorch.serialization.files import contents, opened, size_of
 
-from .arrays import read_arrays
-from .data_settings import Data, PartFiles, Split
-from .generators import Generator
-from .preprocessing import Preprocessing
-from .problems import Origins, quoted
-from .tables import read_table
+from .config import ConfigError, Origins, Place, Problem, did_you_mean, quoted
+from .csv_file import MISSING, NO_HEADER, NUMBER, CsvFile, read_csv, shown_path
+from .settings import Data, Generator, PartFiles, Split, TextData
 
-PARTS = ("train", "validation", "test")
+# How samples become inputs of a model: what was measured on the training part, kept for later.
+
 
 Array = NDArray[np.float64]
+
+
+class ColumnRecord(TypedDict):
+    """A column as JSON has it."""
+
+    name: str
+    categories: list[str] | None
+
+
+class PreprocessingRecord(TypedDict):
+    """What there is in `preprocessing.json`."""
+
+    features: list[str]
+    columns: list[ColumnRecord]
+    shape: list[int]
+    mean: list[float]
+    scale: list[float]
+    fill: list[float]
+    target: str
+    classes: list[str] | None
+    delimiter: str
+    header: bool
+    missing: bool
+
+
+def nothing() -> Array:
+    """Return what stands for numbers that have not been measured."""
+    return np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table, and the features it becomes."""
+
+    name: str
+    categories: Sequence[str] | None = None
+    """The values it holds, where these are names; each is a feature."""
+
+    @property
+    def features(self) -> list[str]:
+        """The names of the features."""
+        if self.categories is None:
+            return [self.name]
+        return [f"{self.name}={category}" for category in self.categories]
+
+    def values(self, table: CsvFile, missing: bool) -> Array:
+        """Return the features of all rows, shape (rows, features); NaN where a number is missing.
+
+        A name that is missing is none of the categories.
+
+        Raises:
+            ConfigError: if a cell is not what the column holds; names each.
+        """
+        if self.categories is None:
+            return table.numbers(self.name, missing)[:, None]
+        texts = table.texts(self.name)
+        known = {category: index for index, category in enumerate(self.categories)}
+        problems = [
+            table.problem(row, self.name, self._refusal(text, table))
+            for row, text in zip(table.rows, texts, strict=True)
+            if text not in known and not (missing and text.lower() in MISSING)
+        ]
+        if problems:
+            raise ConfigError(problems)
+        index = np.array([known.get(text, -1) for text in texts])
+        ones: Array = (index[:, None] == np.arange(len(known))).astype(np.float64)
+        return ones
+
+    def _refusal(self, text: str, table: CsvFile) -> str:
+        if text.lower() in MISSING:
+            return table.no_value(text)
+        return f"{quoted(text)} is not a value that training has seen"
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """From the rows of a table, or arrays, to inputs: (value - mean) / scale."""
+
+    columns: Sequence[Column] = ()
+    """Those of the table; none for arrays."""
+    features: Sequence[str] = ()
+    """The name of each input."""
+    mean: Array = field(default_factory=nothing)
+    """Subtracted from each feature."""
+    scale: Array = field(default_factory=nothing)
+    """What each feature is then divided by."""
+    fill: Array = field(default_factory=nothing)
+    """What takes the place of missing numbers before."""
+    shape: tuple[int, ...] = ()
+    """The shape of one sample."""
+    target: str = "y"
+    classes: Sequence[str] | None = None
+    """What classes are called, in their order; None where the target is a number."""
+    delimiter: str = ","
+    header: bool = True
+    missing: bool = False
+    """Whether numbers may be missing."""
+
+    def rows(self, table: CsvFile) -> Array:
+        """Return the features of a table, as they stand there.
+
+        Raises:
+            ConfigError: if a column is missing, or a cell is not what it should be.
+        """
+        missing = [column.name for column in self.columns if column.name not in table.positions]
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            message = f"has no column {', '.join(map(quoted, missing[:3]))}{more}"
+            message += did_you_mean(missing[0], table.header)
+            if table.lacks_header:
+                message = f"{NO_HEADER}, such as {', '.join(map(quoted, missing[:3]))}{more}"
+            raise ConfigError([Problem(Place(source=table.source), "", message)])
+        found: list[Array] = []
+        problems: list[Problem] = []
+        for column in self.columns:
+            try:
+                found.append(column.values(table, self.missing))
+            except ConfigError as error:
+                problems += error.problems
+        if problems:
+            raise table.error(problems)
+        return np.concatenate(found, axis=1)
+
+    def fitted(self, x: Array, standardize: bool | str) -> "Preprocessing":
+        """Return the preprocessing with what is measured on the training part `x`.
+
+        Raises:
+            ValueError: if a feature has no value at all.
+        """
+        fill = np.zeros(x.shape[1])
+        if self.missing:
+            counts = np.sum(~np.isnan(x), axis=0)
+            empty = [name for name, count in zip(self.features, counts, strict=True) if not count]
+            if empty:
+                message = f"the training part has no value of {', '.join(map(quoted, empty))}"
+                raise ValueError(message)
+            fill = np.nansum(x, axis=0) / counts
+        mean, scale = moments(np.where(np.isnan(x), fill, x), standardize)
+        return replace(self, mean=mean, scale=scale, fill=fill)
+
+    def inputs(self, x: Array) -> NDArray[np.float32]:
+        """Return features, shape (samples, features), as inputs of the model."""
+        filled = np.where(np.isnan(x), self.fill, x) if self.missing else x
+        scaled: NDArray[np.float32] = ((filled - self.mean) / self.scale).astype(np.float32)
+        return scaled.reshape(len(x), *self.shape)
+
+    def record(self) -> PreprocessingRecord:
+        """Return everything as JSON has it."""
+        return {
+            "features": list(self.features),
+            "columns": [
+                {"name": c.name, "categories": None if c.categories is None else [*c.categories]}
+                for c in self.columns
+            ],
+            "shape": list(self.shape),
+            "mean": self.mean.tolist(),
+            "scale": self.scale.tolist(),
+            "fill": self.fill.tolist(),
+            "target": self.target,
+            "classes": None if self.classes is None else list(self.classes),
+            "delimiter": self.delimiter,
+            "header": self.header,
+            "missing": self.missing,
+        }
+
+    @classmethod
+    def from_record(cls, record: PreprocessingRecord) -> "Preprocessing":
+        """Return what `record` gave.
+
+        Raises:
+            ValueError: if its parts do not fit together.
+        """
+        columns = [Column(c["name"], c["categories"]) for c in record["columns"]]
+        mean, scale, fill = (np.array(record[k], np.float64) for k in ("mean", "scale", "fill"))
+        count, shape = len(mean), tuple(record["shape"])
+        classes, delimiter = record["classes"], record["delimiter"]
+        if not np.isfinite([*mean, *scale, *fill]).all() or not scale.all():
+            raise ValueError("mean, scale and fill must be finite numbers, and scale not 0")
+        if {len(scale), len(fill)} != {count} or min(shape, default=1) < 1:
+            raise ValueError("mean, scale and fill must be of as many features, and shape of sizes")
+        if count and math.prod(shape) != count:
+            raise ValueError(f"a shape of {list(shape)} has no place for {count} features")
+        if columns and sum(len(column.features) for column in columns) != count:
+            raise ValueError(f"the columns do not make {count} features")
+        if len(record["features"]) not in (0, count):
+            raise ValueError(f"names {len(record['features'])} features of {count}")
+        if len(delimiter) != 1 or delimiter in '"\r\n':
+            raise ValueError(f"the delimiter cannot be {quoted(delimiter)}")
+        if classes is not None and (len(set(classes)) < len(classes) or not classes):
+            raise ValueError("the classes must be different from each other")
+        return cls(
+            columns,
+            record["features"],
+            mean,
+            scale,
+            fill,
+            shape,
+            record["target"],
+            classes,
+            delimiter,
+            record["header"],
+            record["missing"],
+        )
+
+
+def moments(x: Array, standardize: bool | str) -> tuple[Array, Array]:
+    """Return the mean and the standard deviation of each feature, or what changes nothing.
+
+    Args:
+        x: shape (samples, features).
+        standardize: whether to; `together` for one mean and one deviation of all features.
+    """
+    features = x.shape[1]
+    if not standardize:
+        return np.zeros(features), np.ones(features)
+    if standardize == "together":
+        mean, scale = np.full(features, x.mean()), np.full(features, x.std())
+    else:
+        mean, scale = x.mean(axis=0), x.std(axis=0)
+    # A constant feature carries no information; rounding leaves it a scale near zero.
+    constant = scale <= 10 * np.finfo(np.float64).eps * np.abs(mean)
+    return mean, np.where(constant, 1.0, scale)
+
+
+# A table into samples: which columns, what their cells mean, what the target is.
+
+
+MOST_CLASSES = 1000
+"""A column with more different values is not one of classes."""
+
+
+def read_table(
+    data: Data,
+    path: Path,
+    classification: bool,
+    binary: bool,
+    where: str,
+    origins: Origins,
+    like: Preprocessing | None = None,
+) -> tuple[Array, Array, Preprocessing]:
+    """Return the features, the targets, and how the columns became features.
+
+    Args:
+        data: the configuration's section.
+        path: the file.
+        classification: whether the target is a class.
+        binary: whether there are two classes.
+        where: the path of the configuration's value that names the file.
+        origins: where the configuration's values were written.
+        like: the columns and classes of another table, to be found in this one.
+
+    Raises:
+        ConfigError: if they cannot be had.
+    """
+    assert data.target is not None  # the section's own check
+    try:
+        table = read_csv(path, data.delimiter, data.header)
+    except OSError as error:
+        message = f"cannot read {quoted(shown_path(path))}: {error.strerror or error}"
+        raise origins.error(where, message) from None
+    names = data.features or tuple(name for name in table.header if name != data.target)
+    if like is not None:
+        names = tuple(column.name for column in like.columns)
+    if not names:
+        raise origins.error(where, "has no column beside the target")
+    check_columns(data, table, origins)
+    if data.missing == "drop":
+        table = table.without([*names, data.target])
+        if not table.rows:
+            raise origins.error("data.missing", f"drops every row of {table.source}")
+    preprocessing = like or described(data, table, names)
+    problems: list[Problem] = []
+    try:
+        x = preprocessing.rows(table)
+    except ConfigError as error:
+        problems += error.problems
+    try:
+        if classification:
+            known = None if like is None else like.classes
+            classes, y = class_targets(table, data, binary, origins, known)
+            preprocessing = preprocessing if like else replace(preprocessing, classes=classes)
+        else:
+            y = table.numbers(data.target)
+    except ConfigError as error:
+        problems += error.problems
+    if problems:
+        raise table.error(problems)
+    return x, y, preprocessing
+
+
+def check_columns(data: Data, table: CsvFile, origins: Origins) -> None:
+    """Refuse columns that are named and not there."""
+    wanted = {"data.target": data.target or ""}
+    for option in ("features", "categorical"):
+        columns = getattr(data, option) or ()
+        wanted |= {f"data.{option}[{index}]": name for index, name in enumerate(columns)}
+    problems = [
+        problem
+        for path, name in wanted.items()
+        if name not in table.positions
+        for problem in origins.error(path, no_column(name, table)).problems
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def described(data: Data, table: CsvFile, names: tuple[str, ...]) -> Preprocessing:
+    """Return what is known of a table's columns before anything is measured."""
+    categorical = set(data.categorical)
+    columns = [
+        Column(name, in_order(table.texts(name)) if name in categorical else None) for name in names
+    ]
+    return Preprocessing(
+        columns=columns,
+        features=[feature for column in columns for feature in column.features],
+        target=str(data.target),
+        delimiter=data.delimiter,
+        header=data.header,
+        missing=data.missing == "mean",
+    )
+
+
+def in_order(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the different values of a column: numbers by size, names by the alphabet.
+
+    What stands for no value is none.
+    """
+    values = {text for text in texts if text.lower() not in MISSING}
+    if all(NUMBER.fullmatch(value) for value in values):
+        return tuple(sorted(values, key=lambda value: (float(value), value)))
+    return tuple(sorted(values))
+
+
+def no_column(name: str, table: CsvFile) -> str:
+    """Return the message for a column that is not there."""
+    message = f"{table.source} has no column {quoted(name)}"
+    if table.lacks_header:
+        return f"{message}: its first line {NO_HEADER}; write data.header: false"
+    return message + did_you_mean(name, table.header)
+
+
+def class_targets(
+    table: CsvFile,
+    data: Data,
+    binary: bool,
+    origins: Origins,
+    known: Sequence[str] | None,
+) -> tuple[tuple[str, ...], Array]:
+    """Return the names of the classes, and the class of each sample, counted from 0."""
+    assert data.target is not None
+    cells = table.texts(data.target)
+    classes = known or (two_classes if binary else many_classes)(cells, data, origins)
+    numbers = {name: index for index, name in enumerate(classes)}
+    expected = "neither 0 nor 1; CrossEntropyLoss takes more than two classes"
+    expected = expected if known is None else "no class of the main table"
+    missing = {cell for cell in cells if cell.lower() in MISSING and cell not in numbers}
+    problems = [
+        table.problem(
+            row,
+            data.target,
+            table.no_value(cell) if cell in missing else f"{quoted(cell)} is {expected}",
+        )
+        for row, cell in zip(table.rows, cells, strict=True)
+        if cell not in numbers
+    ]
+    if problems:
+        raise ConfigError(problems)
+    return tuple(classes), np.array([numbers[cell] for cell in cells], dtype=np.float64)
+
+
+def two_classes(cells: Sequence[str], data: Data, origins: Origins) -> Sequence[str]:
+    """Return the names of classes 0 and 1."""
+    column, values = f"column {quoted(data.target)}", in_order(cells)
+    if data.positive is None:
+        if {"0", "1"} <= {*values} or {*values} <= {"0", "1"} or len(values) < 2:
+            return "0", "1"
+        if len(values) == 2:
+            first, second = values
+            message = f"{column} holds {quoted(first)} and {quoted(second)}; "
+            message += f"write data.positive: {quoted(second)} if that is to be class 1"
+            raise origins.error("data.target", message)
+    elif data.positive not in values:
+        message = f"{column} has no such value"
+        raise origins.error("data.positive", message + did_you_mean(data.positive, values[:9]))
+    if len(values) > 2:
+        message = f"{column} has {len(values)} different values; two classes are needed"
+        raise origins.error("data.target", f"{message}, or CrossEntropyLoss for more")
+    return next((value for value in values if value != data.positive), ""), str(data.positive)
+
+
+def many_classes(cells: Sequence[str], data: Data, origins: Origins) -> Sequence[str]:
+    """Return the names of any number of classes."""
+    if data.positive is not None:
+        message = "is for BCEWithLogitsLoss, which has two classes; remove it"
+        raise origins.error("data.positive", message)
+    classes = in_order(cells)
+    if len(classes) > MOST_CLASSES:
+        message = f"has {len(classes)} different values; at most {MOST_CLASSES} classes are allowed"
+        raise origins.error("data.target", f"column {quoted(data.target)} {message}")
+    return classes
+
+
+# Arrays in NumPy's files into samples; nothing in a file is ever executed.
+
+
+MOST_NUMBERS = 200_000_000
+LARGEST_ARRAYS = 16 * MOST_NUMBERS
+"""Bytes of a file, and of what an archive unpacks to."""
+
+
+def read_arrays(
+    data: Data,
+    path: Path | None,
+    classification: bool,
+    where: str,
+    origins: Origins,
+    like: Preprocessing | None = None,
+) -> tuple[Array, Array, Preprocessing]:
+    """Return inputs, targets and what they are called.
+
+    Args:
+        data: the configuration's section.
+        path: the file of both; None for the two of `data.npy`.
+        classification: whether targets are classes.
+        where: the path of the configuration's value that names the file.
+        origins: where the configuration's values were written.
+        like: the classes of another file, to be found in this one.
+
+    Raises:
+        ConfigError: if the files do not hold numbers, or not as many targets as inputs.
+    """
+    if path is None:
+        assert data.npy is not None  # the section's own check
+        x = load(data.npy.x, None, "data.npy.x", "", origins)
+        y = load(data.npy.y, None, "data.npy.y", "", origins)
+        input_path, target_path, target = "data.npy.x", "data.npy.y", data.npy.y.stem
+    else:
+        x = load(path, data.inputs, where, "data.inputs", origins)
+        y = load(path, data.target, where, "data.target", origins)
+        input_path, target_path, target = "data.inputs", "data.target", str(data.target)
+    if x.ndim < 2 or (not x[:1].size and len(x)):
+        message = f"has the shape {x.shape}; it needs samples, and for each at least one feature"
+        raise origins.error(input_path, message)
+    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    if y.shape != x.shape[:1]:
+        message = f"has the shape {y.shape}, but there are {len(x)} samples"
+        raise origins.error(target_path, message)
+    if not len(x):
+        raise origins.error(input_path, "has no samples")
+    inputs = numbers(x, input_path, origins)
+    names = [f"x{index}" for index in range(int(np.prod(x.shape[1:])))]
+    found = Preprocessing(features=names, target=target)
+    if not classification:
+        return inputs, numbers(y, target_path, origins), like or found
+    classes, labels = class_numbers(y, data, target_path, origins, like)
+    return inputs, labels, like or Preprocessing(features=names, target=target, classes=classes)
+
+
+@contextlib.contextmanager
+def opened_arrays(path: Path) -> Iterator[Any]:
+    """Give the block the array of a file, or what gives those of an archive by their names.
+
+    Raises:
+        OSError: if it is no file, or one that is too large.
+        Exception: of many kinds, if it is none of NumPy's.
+    """
+    with opened(path) as file:
+        found: Any = np.load(file, allow_pickle=False) if size_of(file) <= LARGEST_ARRAYS else None
+        members = [] if isinstance(found, np.ndarray | None) else found.zip.infolist()
+        if found is None or any(member.file_size > LARGEST_ARRAYS for member in members):
+            raise OSError(errno.EFBIG, f"has more than {LARGEST_ARRAYS:,} bytes", str(path))
+        yield found
+
+
+def load(
+    path: Path, name: str | None, where: str, where_name: str, origins: Origins
+) -> NDArray[np.generic]:
+    """Return an array of a file: the one called `name`, or the only one."""
+    try:
+        with opened_arrays(path) as found:
+            if isinstance(found, np.ndarray):
+                if name is not None:
+                    message = "holds one array; give it as data.npy"
+                    raise origins.error(where, f"{quoted(shown_path(path))} {message}")
+                return found
+            if name is None:
+                message = "holds several arrays; give it as data.npz"
+                raise origins.error(where, f"{quoted(shown_path(path))} {message}")
+            if name not in found:
+                message = f"{shown_path(path)} has no array {quoted(name)}"
+                raise origins.error(where_name, message + did_you_mean(name, list(found)))
+            array: NDArray[np.generic] = found[name]
+            return array
+    except ConfigError:
+        raise
+    except Exception as error:  # of which a damaged file may cause many
+        objects = str(error).startswith("Object arrays")
+        reason = "it holds objects, which could run code" if objects else "no sound file of NumPy"
+        reason = getattr(error, "strerror", None) or reason
+        message = f"cannot read {quoted(shown_path(path))}: {reason}"
+    raise origins.error(where, message)
+
+
+def numbers(array: NDArray[np.generic], where: str, origins: Origins) -> Array:
+    """Return an array in double precision."""
+    if array.dtype.kind not in "biuf":
+        raise origins.error(where, f"holds {array.dtype}, not numbers")
+    if array.size > MOST_NUMBERS:
+        raise origins.error(where, f"holds {array.size:,} numbers; at most {MOST_NUMBERS:,}")
+    values: Array = array.astype(np.float64)
+    wrong = np.argwhere(~np.isfinite(values))
+    if len(wrong):
+        index = ", ".join(str(int(part)) for part in wrong[0])
+        raise origins.error(where, f"the number at [{index}] is {values[tuple(wrong[0])]}")
+    return values
+
+
+def class_numbers(
+    array: NDArray[np.generic],
+    data: Data,
+    where: str,
+    origins: Origins,
+    like: Preprocessing | None,
+) -> tuple[list[str], Array]:
+    """Return the names of classes, and the class of each sample, counted from 0."""
+    if array.dtype.kind not in "biuU":
+        message = f"holds {array.dtype}; classes are whole numbers or text"
+        more = "; save it with .astype(int)" if array.dtype.kind == "f" else ""
+        raise origins.error(where, message + more)
+    values = np.unique(array)
+    names = [str(value) for value in values]
+    classes = names if like is None or like.classes is None else list(like.classes)
+    unknown = [name for name in names if name not in classes]
+    if unknown:
+        raise origins.error(where, f"has the class {quoted(unknown[0])}, unknown to the main file")
+    number = np.array([classes.index(name) for name in names], dtype=np.float64)
+    return classes, number[np.searchsorted(values, array)]
+
+
+PARTS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True)
@@ -218,3 +761,68 @@ def divide(strata: Array, order: NDArray[np.int64], split: Split) -> dict[str, N
         ends = np.rint(np.cumsum(fractions) / sum(fractions) * len(members))
         part[members] = np.searchsorted(ends, np.arange(len(members)), side="right")
     return {name: order[part == index] for index, name in enumerate(PARTS)}
+
+
+# A text into samples: of each character, the one that follows is to be predicted.
+
+
+LARGEST_TEXT = 20_000_000
+MOST_CHARACTERS = 10_000
+"""Of different ones."""
+MOST_PLACES = 50_000_000
+"""Characters of all samples of a part together, each counted as often as it occurs in one."""
+
+
+def load_text(data: TextData, origins: Origins) -> Dataset:
+    """Return the samples of a text: `context` characters, and the same moved on by one.
+
+    The parts follow one another, so that nothing of one is in another.
+
+    Raises:
+        ConfigError: if there is no such text, or it is too short.
+    """
+    text = read_text(data, origins)
+    characters = sorted(set(text))
+    if len(characters) > MOST_CHARACTERS:
+        message = f"has {len(characters)} different characters; at most {MOST_CHARACTERS}"
+        raise origins.error("data.file", message)
+    number = {character: index for index, character in enumerate(characters)}
+    codes = np.array([number[character] for character in text], dtype=np.int64)
+    fractions = [data.split.train, data.split.validation, data.split.test]
+    ends = np.rint(np.cumsum(fractions) / sum(fractions) * len(codes)).astype(int)
+    pieces = np.split(codes, ends[:-1])
+    parts = {}
+    for name, piece, fraction in zip(PARTS, pieces, fractions, strict=True):
+        if fraction and len(piece) <= data.context:
+            message = f"leaves {len(piece)} characters, not even one sample of {data.context} and"
+            raise origins.error(f"data.split.{name}", f"{message} the one after it")
+        if data.context * (len(piece) // (data.stride or data.context) + 1) > MOST_PLACES:
+            message = f"makes samples of more than {MOST_PLACES:,} characters"
+            raise origins.error("data.stride", message)
+        parts[name] = windows(piece, data)
+    return Dataset(parts, Preprocessing(target="the next character", classes=characters))
+
+
+def read_text(data: TextData, origins: Origins) -> str:
+    """Return the text of the file."""
+    try:
+        content = contents(data.file, LARGEST_TEXT)
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        message = f"{quoted(shown_path(data.file))} is not text in UTF-8"
+        line = content.count(b"\n", 0, error.start) + 1
+        raise origins.error("data.file", f"{message} (line {line})") from None
+    except OSError as error:
+        message = f"cannot read {quoted(shown_path(data.file))}: {error.strerror or error}"
+        raise origins.error("data.file", message) from None
+    return text
+
+
+def windows(codes: NDArray[np.int64], data: TextData) -> Samples:
+    """Return every sample that begins at a multiple of the stride."""
+    if len(codes) <= data.context:
+        nothing = np.zeros((0, data.context), dtype=np.int64)
+        return Samples(nothing, nothing)
+    found = np.lib.stride_tricks.sliding_window_view(codes, data.context + 1)
+    found = found[:: data.stride or data.context]
+    return Samples(found[:, :-1].copy(), found[:, 1:].copy())

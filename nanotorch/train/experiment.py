@@ -1,18 +1,296 @@
-"""What the trainer needs of an experiment."""
+"""What the trainer needs of an experiment, and how it is recorded."""
 
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 import nanotorch as torch
 from nanotorch import nn, optim
+from nanotorch.serialization.files import naming
+from nanotorch.utils.tensorboard import SummaryWriter
+from nanotorch.utils.tensorboard.files import protos
+from nanotorch.utils.tensorboard.graph import ForwardGraph, trace
+from nanotorch.utils.tensorboard.media import hparams
 
-from .events import TensorBoardEvents
 from .loop import Callback
 from .plots import Plot
-from .recorder import Recorder
+from .reading import Component, Section
+from .run_directory import EVENTS, METRICS, CheckpointError, finite
+
+# A run in TensorBoard: everything here is derived from what is recorded elsewhere, or is seen.
+
+
+BINS = 60
+MOST_WAITING, LONGEST_WAIT = 200, 2.0
+"""How many points, and for how many seconds, are kept from the file."""
+# What does not tell one run's outcome from another's.
+NOT_HYPERPARAMETERS = ("log", "checkpoint")
+
+
+class TensorBoardEvents:
+    """The metrics as curves, with the model's graph, histograms, plots and the configuration.
+
+    Args:
+        directory: of the run.
+        resumed_at: the step a resumed run goes on from; None for a new one.
+    """
+
+    def __init__(self, directory: Path, resumed_at: int | None = None) -> None:
+        self._directory = directory
+        self._resumed_at = resumed_at
+        self._waiting: list[tuple[int, float, Mapping[str, float]]] = []
+        """Step, time and values of points that are not in the file yet."""
+
+    @cached_property
+    def _writer(self) -> SummaryWriter:
+        """What writes the file, which is begun when there is something for it."""
+        purge = None if self._resumed_at is None else self._resumed_at + 1
+        return SummaryWriter(str(self._directory), purge_step=purge)
+
+    def describe(self, config: str, graph: tuple[nn.Module, torch.Tensor] | None) -> None:
+        """Add the configuration's text and the graph of a model at an input."""
+        with naming(self._directory):
+            self._writer.add_text("config", f"```yaml\n{config}```")
+            if graph is not None:
+                model, x = graph  # are left as they were, and so is what is random
+                self._writer._add_structure(ForwardGraph(model, trace(model, (x,))))
+
+    @contextmanager
+    def step(self, model: nn.Module) -> Iterator[None]:
+        """Add the graphs of a step, the block, with the time and memory of its operations."""
+        with naming(self._directory), self._writer.trace_step(model):
+            yield
+
+    def write(self, step: int, values: Mapping[str, float]) -> None:
+        """Add a point to each curve; of the final measurements, only the test part has none yet."""
+        now = time.time()
+        self._waiting.append((step, now, values))
+        # One after the other at once they take a fifth of the time that they take between steps.
+        if len(self._waiting) >= MOST_WAITING or now > self._waiting[0][1] + LONGEST_WAIT:
+            self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        p = protos()
+        with naming(self._directory):
+            for step, now, values in self._waiting:
+                points = [
+                    p.Summary.Value(tag=tag.removeprefix("final/"), simple_value=value)
+                    for tag, value in values.items()
+                    if not tag.startswith("final/") or tag.startswith("final/test/")
+                ]
+                if points:  # in one event: `add_scalar` for each takes twice as long
+                    self._writer._file().add(p.Event(summary=p.Summary(value=points)), step, now)
+        self._waiting.clear()
+
+    def histograms(self, step: int, named: Iterable[tuple[str, torch.Tensor]]) -> None:
+        """Add the distribution of each tensor that has a finite element."""
+        with naming(self._directory):
+            for tag, tensor in named:
+                values = tensor.detach().numpy()
+                finite = values[np.isfinite(values)]
+                if finite.size:
+                    # TensorBoard shows 30 bins; its usual 1500 would take 30 times as long.
+                    low, high = float(finite.min()), float(finite.max())
+                    margin = 0.0 if low < high else 0.5
+                    edges = np.linspace(low - margin, high + margin, BINS + 1)
+                    self._writer.add_histogram(tag, finite, step, bins=edges.tolist())
+
+    def pr_curve(self, tag: str, labels: Any, scores: Any, step: int) -> None:
+        """Add a curve of precision over recall."""
+        with naming(self._directory):
+            self._writer.add_pr_curve(tag, labels, scores, step)
+
+    def image(self, tag: str, pixels: Any, step: int) -> None:
+        """Add a picture of shape (height, width, 3)."""
+        with naming(self._directory):
+            self._writer.add_image(tag, pixels, step, dataformats="HWC")
+
+    def outcome(self, config: Section, results: Mapping[str, float], step: int) -> None:
+        """Add the run's row in the table of hyperparameters and results.
+
+        Its metrics are the last values of the run's curves. What columns there are is left for
+        TensorBoard to find out from all runs: of several descriptions it would take just one, and
+        without any it begins with the settings in which the runs differ.
+        """
+        p = protos()
+        _, *rows = hparams(dict(hyperparameters(config)), results)
+        with naming(self._directory):
+            for row in rows:
+                self._writer._file().add(p.Event(summary=row), step)
+
+    def flush(self) -> None:
+        """Return when everything is on the disk."""
+        self._write_waiting()
+        with naming(self._directory):
+            self._writer.flush()
+
+    def close(self) -> None:
+        """Bring everything to the disk."""
+        try:
+            self._write_waiting()
+        finally:
+            if "_writer" in vars(self):
+                with naming(self._directory):
+                    self._writer.close()
+
+
+def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tuple[str, Any]]:
+    """Yield the settings of a configuration by their dotted names, a layer by its own text."""
+    values = vars(section) if isinstance(section, Section) else {
+        "name": section.name, **section.arguments
+    }  # fmt: skip
+    for key, value in values.items():
+        if (not path and key in NOT_HYPERPARAMETERS) or value in (None, ()):
+            continue
+        name = f"{path}{key}"
+        if isinstance(value, Section | Component):
+            yield from hyperparameters(value, f"{name}.")
+        elif isinstance(value, tuple) and value and isinstance(value[0], Component):
+            yield name, " ".join(short(component) for component in value)
+        else:
+            yield name, value
+
+
+def short(component: Component) -> str:
+    """Return a component as `Linear(16)`."""
+    arguments = [
+        f"{value:g}" if isinstance(value, float) else str(value)
+        for value in component.arguments.values()
+        if not isinstance(value, bool) and value is not None
+    ]
+    return f"{component.name}({', '.join(arguments)})"
+
+
+def sizes(directory: Path) -> dict[str, int]:
+    """Return how long each file of events in a directory is."""
+    return {path.name: path.stat().st_size for path in directory.glob(EVENTS)}
+
+
+def cut_back(directory: Path, sizes: Mapping[str, int]) -> None:
+    """Undo what was added to the files of events since they had the given sizes.
+
+    So no reader sees a step twice, neither one that heeds a file's notice of being a continuation
+    nor one that does not; and what a killed writer left half written is gone.
+    """
+    for path in directory.glob(EVENTS):
+        with naming(path):
+            if path.name not in sizes:
+                path.unlink()
+            elif path.stat().st_size > sizes[path.name]:
+                with path.open("r+b") as file:
+                    file.truncate(sizes[path.name])
+
+
+# What a run measures, in its files.
+
+
+ENCODER = json.JSONEncoder(allow_nan=False)
+
+
+class JsonLines:
+    """Metrics as one JSON object per line: the record that everything else is derived from.
+
+    There are no times in it, so that two runs of the same configuration are equal byte for byte.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with naming(path):
+            self._file = path.open("a", encoding="utf-8")
+
+    def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
+        """Append a line; it is in the operating system's hands when this returns."""
+        record = {"step": step, "epoch": epoch, **finite(values)}
+        with naming(self._path):
+            self._file.write(ENCODER.encode(record) + "\n")
+            self._file.flush()
+
+    def flush(self) -> None:
+        """Return when everything is on the disk."""
+        with naming(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Bring everything to the disk."""
+        with naming(self._path), self._file:
+            self.flush()
+
+
+class Recorder:
+    """The metrics of a run, and the same for TensorBoard if that is wanted.
+
+    Args:
+        directory: of the run.
+        tensorboard: whether to write events.
+        resumed: what `position` returned where a resumed run goes on, and the step.
+
+    Raises:
+        CheckpointError: if the files are not those of the position.
+    """
+
+    def __init__(
+        self, directory: Path, tensorboard: bool, resumed: tuple[Mapping[str, Any], int] | None
+    ) -> None:
+        self._directory = directory
+        self._resumed_at = None if resumed is None else resumed[0]
+        if self._resumed_at is not None:
+            path, size = directory / METRICS, self._resumed_at["metrics"]
+            if not 0 <= size <= (path.stat().st_size if path.exists() else 0):
+                raise CheckpointError(path, "has lost lines that its checkpoint knows of")
+        self.events: TensorBoardEvents | None = None
+        if tensorboard:
+            step = None if resumed is None else resumed[1]
+            self.events = TensorBoardEvents(directory, step)
+
+    def begin(self) -> None:
+        """Undo what was written after the checkpoint, as it will be measured again; open files."""
+        if self._resumed_at is not None:
+            path = self._directory / METRICS
+            with naming(path), path.open("ab") as file:
+                file.truncate(self._resumed_at["metrics"])
+            cut_back(self._directory, self._resumed_at["events"])
+        self.lines = JsonLines(self._directory / METRICS)
+
+    def write(
+        self,
+        step: int,
+        epoch: int,
+        values: Mapping[str, float],
+        passing: Mapping[str, float] | None = None,
+    ) -> None:
+        """Keep what was measured after `step`; only TensorBoard shows what is `passing`."""
+        self.lines.write(step, epoch, values)
+        if self.events is not None:
+            self.events.write(step, {**values, **passing} if passing else values)
+
+    def position(self) -> dict[str, Any]:
+        """Bring everything to the disk; return how long the files are."""
+        self.lines.flush()
+        if self.events is not None:
+            self.events.flush()
+        metrics = (self._directory / METRICS).stat().st_size
+        return {"metrics": metrics, "events": sizes(self._directory)}
+
+    def close(self) -> None:
+        """Bring everything to the disk."""
+        try:
+            self.lines.close()
+        finally:
+            if self.events is not None:
+                self.events.close()
+
+
+# What the trainer needs of an experiment.
 
 
 @dataclass(frozen=True)

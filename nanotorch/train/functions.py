@@ -1,12 +1,247 @@
-"""Functions to minimize by name, with their known minima."""
+"""Functions to minimize: by name, or as arithmetic in a vector `x`."""
 
+import ast
 import math
+import operator
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
 
 import nanotorch as torch
 
-from .expression import Expression, parse_expression
+from .config import did_you_mean, quoted
+
+# Arithmetic in a vector `x`, from text to tensor operations, without ever executing the text.
+#
+# `x` is the vector, `x[0]` a coordinate of it, `i` the numbers of the coordinates: 0, 1, 2 and so
+# on. The text is parsed by Python's own parser and every node of the result is compared with a
+# short list of what arithmetic needs. Anything else, whatever it would do, is refused.
+
+
+LONGEST = 2000
+DEEPEST = 200
+
+Number = int | float
+Part = Number | Callable[[Any], Any]
+"""A constant, or what computes a tensor from x."""
+
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+}
+CALLS = ("abs", "cos", "exp", "log", "mean", "sin", "sqrt", "sum", "tan", "tanh")
+CONSTANTS = {"pi": math.pi, "e": math.e}
+REDUCTIONS = ("mean", "sum")
+"""Of the calls, those that make one number of a vector."""
+
+
+class ExpressionError(ValueError):
+    """The text is not arithmetic in x, or has no value where it is needed."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A function of a vector; call it with a tensor."""
+
+    text: str
+    evaluate: Callable[[Any], Any]
+    dimensions: int
+    """The least length of x that all its indices fit."""
+    any_length: bool
+    """Whether x occurs as a whole, so that a longer one has a meaning."""
+    together: bool = True
+    """Whether it also takes several points at once, shape (length, points)."""
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the value at `x`, a tensor of no dimensions."""
+        value: torch.Tensor = self.evaluate(x)
+        return value
+
+    def check(self, start: Sequence[float]) -> None:
+        """Make sure that a descent can begin at `start`.
+
+        Raises:
+            ExpressionError: if the value there is not one finite number that depends on x.
+        """
+        if len(start) < self.dimensions or (len(start) > self.dimensions and not self.any_length):
+            message = f"needs x of length {self.dimensions}, but the start has {len(start)}"
+            raise ExpressionError(message)
+        x = torch.tensor([float(value) for value in start], requires_grad=True)
+        with np.errstate(all="ignore"):
+            value = self(x)
+        if value.dim() > 0:
+            raise ExpressionError(f"gives {value.numel()} numbers, not one; use sum(...)")
+        if not math.isfinite(value.item()):
+            raise ExpressionError(f"is {value.item()} at the start {list(start)}")
+
+
+def parse_expression(text: str) -> Expression:
+    """Return the function that `text` describes.
+
+    Raises:
+        ExpressionError: if it is anything but arithmetic in x.
+    """
+    if len(text) > LONGEST:
+        raise ExpressionError(f"has {len(text)} characters; at most {LONGEST} are read")
+    if "#" in text:
+        raise ExpressionError("'#' is not arithmetic")
+    lines, text = text, " ".join(text.split())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on odd literals such as `0or x`, refused below
+            tree = ast.parse(text, mode="eval")
+    except SyntaxError as error:
+        raise ExpressionError(f"not an expression: {error.msg}") from None
+    except (ValueError, MemoryError, RecursionError):
+        raise ExpressionError("not an expression") from None
+    parser = Parser(text)
+    part = parser.part(tree.body, DEEPEST)
+    if not callable(part) or not (parser.any_length or parser.dimensions):
+        raise ExpressionError("does not depend on x")
+    return Expression(lines, part, parser.dimensions, parser.any_length)
+
+
+class Parser:
+    """Turns the nodes that are allowed into functions of x."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.dimensions = 0
+        self.any_length = False
+
+    def part(self, node: ast.expr, depth: int) -> Part:
+        """Return what `node` means; constants are folded, in floating point."""
+        if depth == 0:
+            raise ExpressionError("is nested too deeply")
+        if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
+            left, right = self.part(node.left, depth - 1), self.part(node.right, depth - 1)
+            return self._binary(BINARY[type(node.op)], left, right, node)
+        if isinstance(node, ast.UnaryOp) and type(node.op) in UNARY:
+            return self._unary(UNARY[type(node.op)], self.part(node.operand, depth - 1))
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            return self._constant(node)
+        if isinstance(node, ast.Name):
+            return self._name(node)
+        if isinstance(node, ast.Subscript):
+            return self._coordinate(node)
+        if isinstance(node, ast.Call):
+            return self._call(node, depth)
+        power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor)
+        raise self._error(node, f"is not arithmetic{'; powers are written **' if power else ''}")
+
+    def _binary(
+        self, function: Callable[[Any, Any], Any], left: Part, right: Part, node: ast.expr
+    ) -> Part:
+        if callable(left):
+            if callable(right):
+                return lambda x: function(left(x), right(x))
+            return lambda x: function(left(x), right)
+        if callable(right):
+            return lambda x: function(left, right(x))
+        try:  # integers could take all memory: 9**9**9
+            value = function(float(left), float(right))
+        except ArithmeticError:
+            value = math.nan
+        if isinstance(value, complex) or not math.isfinite(value):
+            raise self._error(node, "is not a finite number")
+        return float(value)
+
+    def _unary(self, function: Callable[[Any], Any], operand: Part) -> Part:
+        if callable(operand):
+            return lambda x: function(operand(x))
+        value: Number = function(operand)
+        return value
+
+    def _constant(self, node: ast.Constant) -> Number:
+        value = node.value
+        if not isinstance(value, int | float) or not abs(value) <= 1e30:
+            raise self._error(node, "is too large")
+        return value
+
+    def _name(self, node: ast.Name) -> Part:
+        if node.id == "x":
+            self.any_length = True
+            return lambda x: x
+        if node.id == "i":
+            return numbers_like
+        if node.id in CONSTANTS:
+            return CONSTANTS[node.id]
+        if node.id in CALLS:
+            raise self._error(node, f"needs a value, as in {node.id}(x[0])")
+        known = ["x", "i", *CONSTANTS, *CALLS]
+        raise self._error(node, f"is not known{did_you_mean(node.id, known)}")
+
+    def _coordinate(self, node: ast.Subscript) -> Part:
+        index = node.slice
+        if not isinstance(node.value, ast.Name) or node.value.id != "x":
+            raise self._error(node, "is not arithmetic; only x has coordinates")
+        if not isinstance(index, ast.Constant) or type(index.value) is not int:
+            raise self._error(node, "needs a whole number, as in x[0]")
+        number = index.value
+        if number > 1_000_000:
+            raise self._error(node, "is too far; there are at most a million coordinates")
+        self.dimensions = max(self.dimensions, number + 1)
+        return lambda x: x[number]
+
+    def _call(self, node: ast.Call, depth: int) -> Part:
+        function = node.func
+        if not isinstance(function, ast.Name):
+            raise self._error(node, "is not arithmetic")
+        if function.id == "x":
+            raise self._error(node, "calls x; a coordinate is written x[0]")
+        if function.id not in CALLS:
+            raise self._error(function, f"is not known{did_you_mean(function.id, CALLS)}")
+        if len(node.args) != 1 or node.keywords:
+            raise self._error(node, f"is not understood; {function.id} takes one value")
+        operand = self.part(node.args[0], depth - 1)
+        if not callable(operand):
+            raise self._error(node, "does not depend on x; write its value")
+        apply = getattr(torch, function.id)
+        if function.id not in REDUCTIONS:
+            return lambda x: apply(operand(x))
+        if not holds_vector(node.args[0]):
+            return operand  # of one number, sum and mean are that number
+        return lambda x: apply(value) if (value := operand(x)).dim() < 2 else apply(value, 0)
+
+    def _error(self, node: ast.expr, message: str) -> ExpressionError:
+        source = ast.get_source_segment(self._text, node) or self._text
+        return ExpressionError(f"{quoted(source)} {message}")
+
+
+def holds_vector(node: ast.expr) -> bool:
+    """Return whether a part has a value for each coordinate, not just one."""
+    if isinstance(node, ast.Name):
+        return node.id in ("x", "i")
+    if isinstance(node, ast.Subscript):
+        return False
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id not in REDUCTIONS and holds_vector(node.args[0])
+    return any(holds_vector(part) for part in ast.iter_child_nodes(node) if is_part(part))
+
+
+def is_part(node: ast.AST) -> TypeGuard[ast.expr]:
+    """Return whether a node is a value, not an operator."""
+    return isinstance(node, ast.expr)
+
+
+def numbers_like(x: torch.Tensor) -> torch.Tensor:
+    """Return 0, 1, 2 and so on along the first dimension of `x`."""
+    numbers = torch.arange(x.shape[0], dtype=x.dtype)
+    return numbers if x.dim() < 2 else numbers[:, None]
+
+
+# Functions to minimize by name, with their known minima.
+
 
 Point = tuple[float, ...]
 

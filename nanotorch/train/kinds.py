@@ -12,8 +12,13 @@ from nanotorch import nn
 
 from .components import BINARY_LOSSES, PROBABILITIES
 from .dataset import Dataset, Wishes
-from .metrics import class_metrics, classification_metrics, confusion_matrix, regression_metrics
-from .report import matrix_text
+from .metrics import (
+    class_metrics,
+    classification_metrics,
+    confusion_matrix,
+    matrix_text,
+    regression_metrics,
+)
 
 Array = NDArray[np.float64]
 Outputs = NDArray[np.float32]

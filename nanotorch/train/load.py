@@ -1,19 +1,163 @@
-"""A configuration file, with the command line's overrides, into a checked configuration."""
+"""A configuration file into a checked configuration, and back."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache, partial
 from pathlib import Path
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from .config import with_overrides
-from .homes import homes
-from .inherit import read_tree
-from .problems import ConfigError, Origins, Place, Problem
-from .reading import Reader
-from .schema import Config
-from .tree import Table, Tree
-from .trials import refused, unreadable
+from nanotorch.serialization.files import opened
+
+from .config import (
+    ConfigError,
+    Entry,
+    Items,
+    Origins,
+    Place,
+    Problem,
+    Scalar,
+    Table,
+    Tree,
+    parse_yaml,
+    plain_scalar,
+    quoted,
+    read_config_text,
+    with_overrides,
+)
+from .csv_file import shown_path
+from .reading import Component, Reader, Section
+from .schema import Config, refused, unreadable
+
+# `inherit: base.yaml`: a configuration that says only what differs from another one.
+
+
+KEY = "inherit"
+DEEPEST = 10
+
+
+def read_tree(
+    path: Path,
+    source: str,
+    noted: list[Problem],
+    within: tuple[Path, ...] = (),
+    known: dict[Path, Tree] | None = None,
+) -> Tree:
+    """Return the tree of a file, on top of those it inherits from.
+
+    Args:
+        path: the file.
+        source: its name, for messages.
+        noted: takes what is wrong with the files but leaves a tree.
+        within: the files that inherit from this one.
+        known: takes the trees of those it inherits from: however many do, each is read once.
+
+    Raises:
+        ConfigError: if one of the files cannot be read, or inherits from itself.
+    """
+    text = read_config_text(path, source)
+    start = Place(source=source, line=1, column=1, base=path.resolve().parent)
+    tree = parse_yaml(text, start, noted)
+    if not isinstance(tree, Table) or KEY not in tree.entries:
+        return tree
+    entries = dict(tree.entries)
+    names = entries.pop(KEY).value
+    inner = (*within, path.resolve())
+    result: Tree = replace(tree, entries=entries)
+    known = {} if known is None else known
+    bases = [
+        base_path(name, inner) for name in (names.items if isinstance(names, Items) else [names])
+    ]
+    # The file itself comes last, and of several bases the later one wins.
+    for file, base in {base.resolve(): base for base in reversed(bases)}.items():
+        if file not in known:
+            known[file] = read_tree(base, shown_path(base), noted, inner, known)
+        inherited = known[file]
+        if not isinstance(inherited, Table):
+            message = f"expected sections to inherit, got {inherited}"
+            raise ConfigError([Problem(inherited.place, "", message)])
+        result = merged(inherited, result)
+    return result
+
+
+def base_path(name: Tree, within: tuple[Path, ...]) -> Path:
+    """Return the file that an item of `inherit` names."""
+
+    def refusal(message: str) -> ConfigError:
+        return ConfigError([Problem(name.place, KEY, message)])
+
+    if not isinstance(name, Scalar) or not isinstance(name.value, str) or "\0" in name.value:
+        raise refusal(f"expected a file name, got {name}")
+    path = name.place.base / name.value
+    if len(within) >= DEEPEST:
+        raise refusal(f"more than {DEEPEST} files inherit from one another")
+    try:
+        opened(path).close()
+    except OSError as error:
+        raise refusal(f"cannot read {quoted(name.value)}: {error.strerror or error}") from None
+    if path.resolve() in within:
+        raise refusal(f"{quoted(name.value)} inherits from itself")
+    return path
+
+
+def merged(base: Tree, tree: Tree) -> Tree:
+    """Return `base` with what `tree` says instead; lists are replaced as wholes.
+
+    A mapping with another `name` stands for something else, and takes nothing over.
+    """
+    if not isinstance(base, Table) or not isinstance(tree, Table):
+        return tree
+    names = [table.entries["name"].value for table in (base, tree) if "name" in table.entries]
+    scalars = [name.value if isinstance(name, Scalar) else None for name in names]
+    if len(scalars) == 2 and scalars[0] != scalars[1]:
+        return tree
+    entries = dict(base.entries)
+    for key, entry in tree.entries.items():
+        if key in entries:
+            entry = Entry(entry.key_place, merged(entries[key].value, entry.value))
+        entries[key] = entry
+    return replace(tree, entries=entries)
+
+
+# Where a key belongs that stands in the wrong section: `lr` in `optimizer`.
+
+
+MOST_HOMES = 2
+"""A key that may stand in more sections, such as `name`, has no home."""
+
+
+def homes(key: str) -> list[str]:
+    """Return the paths at which a configuration has a key; nothing if they are many."""
+    found = list(dict.fromkeys(path for path, name in all_keys() if name == key))
+    return found if len(found) <= MOST_HOMES else []
+
+
+@cache
+def all_keys() -> list[tuple[str, str]]:
+    """Return the path and the name of every key of a section that a configuration has once."""
+    return [
+        (f"{section}.{key}", key)
+        for kind in get_args(Config)
+        for section, hint in get_type_hints(kind, include_extras=True).items()
+        for key in keys_of(hint)
+    ]
+
+
+def keys_of(hint: Any) -> Iterator[str]:
+    """Yield the keys that a section or a component may have."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated and arguments[0] is Component:
+        for name in arguments[1].names:
+            yield from arguments[1].hints(name)
+    elif origin in (Union, types.UnionType):
+        for member in arguments:
+            yield from keys_of(member)
+    elif isinstance(hint, type) and issubclass(hint, Section):
+        yield from (field.name for field in fields(hint))  # type: ignore[arg-type]
+
+
+# A configuration file, with the command line's overrides, into a checked configuration.
 
 
 @dataclass(frozen=True)
@@ -82,3 +226,76 @@ def run_name(stem: str) -> str:
     """Return a file's name as a name for its runs."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", stem).lstrip(".-")[:100] or "run"
     return f"{name}_" if name == "latest.txt" else name
+
+
+# A configuration as YAML, with the origin of every value beside it.
+
+
+WIDTH = 40
+PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*", re.ASCII)
+YAML_1_1 = {"on", "off", "yes", "no", "y", "n"}
+"""What other programs may read as booleans."""
+
+
+def dump_config(loaded: LoadedConfig) -> str:
+    """Return what a run used, defaults included; `load_config` reads it back to the same."""
+    lines = ["# What this run used, and where each value came from. It can be run again."]
+    for text, path in block(loaded.config, "", ""):
+        if path is not None:
+            text = f"{text:<{WIDTH}}  # {loaded.origins[path] or 'default'}"
+        lines.append(text)
+    return "\n".join(lines) + "\n"
+
+
+def plain(value: Section | Component) -> dict[str, Any]:
+    """Return a section or a component as a mapping, whose name comes first."""
+    if isinstance(value, Component):
+        return {"name": value.name, **value.arguments}
+    given = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+    return {"name": given.pop("name"), **given} if "name" in given else given
+
+
+def block(value: Any, path: str, indent: str) -> Iterator[tuple[str, str | None]]:
+    """Yield lines, each with the path of the value that is in it, None for a heading."""
+    for key, item in plain(value).items():
+        inner = f"{path}.{key}".lstrip(".")
+        if isinstance(item, Section | Component):
+            yield f"{indent}{key}:", None
+            yield from block(item, inner, indent + "  ")
+        elif isinstance(item, tuple) and item and isinstance(item[0], Component):
+            yield f"{indent}{key}:", None
+            for index, member in enumerate(item):
+                lines = block(member, f"{inner}[{index}]", "")
+                for number, (text, text_path) in enumerate(lines):
+                    yield f"{indent}{'    ' if number else '  - '}{text}", text_path
+        else:
+            yield f"{indent}{key}: {flow(item)}", inner
+
+
+def flow(value: Any) -> str:
+    """Return a plain value on one line."""
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(flow(item) for item in value)}]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{flow(key)}: {flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, str | Path):
+        return text_scalar(str(value))
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return repr(value)
+
+
+def text_scalar(text: str) -> str:
+    """Return text as a YAML scalar, quoted unless it is certain to be read as it stands."""
+    if PLAIN.fullmatch(text) and text.lower() not in YAML_1_1 and plain_scalar(text) == text:
+        return text
+    escaped = (
+        character if character.isprintable() and character not in '"\\' else escape(character)
+        for character in text
+    )
+    return f'"{"".join(escaped)}"'
+
+
+def escape(character: str) -> str:
+    """Return a character in the form that YAML's double quotes have for every character."""
+    return f"\\{character}" if character in '"\\' else f"\\U{ord(character):08X}"

@@ -14,25 +14,17 @@ import nanotorch as torch
 from nanotorch import nn, optim
 
 from .build import build_callbacks
-from .callbacks import Sink
 from .components import OPTIMIZERS
-from .events import TensorBoardEvents
-from .experiment import Report
-from .expression import Expression
-from .functions import evaluated
-from .loop import Callback, Loop
-from .optimizer_state import OptimizerState
-from .plots import Plot, Records
-from .plots_minimization import trajectory, value_curve, way
-from .problems import ConfigError, Origins
+from .config import ConfigError, Origins
+from .experiment import Recorder, Report, TensorBoardEvents
+from .functions import Expression, evaluated
+from .loop import Callback, Loop, Sink, TraceStep
+from .metrics import aligned
+from .plots import Plot, Records, trajectory, value_curve, way
 from .reading import Component
-from .recorder import Recorder
-from .report import aligned
-from .schedules import STEP, Schedule
-from .schema import MinimizationConfig, Stop
+from .run_directory import OptimizerState
+from .schema import STEP, MinimizationConfig, Schedule, Stop, with_others
 from .step import TrainingStep, searches
-from .tracing import TraceStep
-from .trials import with_others
 
 MOST_CURVES = 10
 """Coordinates, or starts, that get a curve of their own."""

@@ -1,7 +1,7 @@
 """Figures of a run. All of matplotlib that is used is imported here, when it is."""
 
 import importlib.util
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 
 from nanotorch.serialization.files import naming
 
+from .dataset import PARTS, Dataset
+from .kinds import Characters, Kind, ManyClasses, Numbers, TwoClasses
+from .metrics import roc_auc
 from .run_directory import read_metrics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .events import TensorBoardEvents
+    from .experiment import TensorBoardEvents
+
 
 DIRECTORY = "plots"
 NO_PLOTS = "no plots: they need matplotlib, `pip install matplotlib`"
@@ -222,3 +226,477 @@ def whole_numbers(axes: "Axes") -> None:
         axes.set_xlim(low - 1, high + 1)
     locator: Any = axes.xaxis.get_major_locator()
     locator.set_params(integer=True)
+
+
+# The way to a minimum, as figures.
+
+
+Array = NDArray[np.float64]
+Function = Callable[[Array], Array]
+"""From points, shape (2, N), to values, shape (N,)."""
+
+SURFACE_GRID = 160
+SURFACE_MARGIN = 0.25
+LEVELS = 24
+MOST_MARKERS = 150
+MOST_FRAMES = 32
+SECONDS = 4.0
+"""How long the animation takes, if there are enough points."""
+STAR: dict[str, Any] = {"color": "gold", "markeredgecolor": "black", "markersize": 15}
+FAR = 50.0
+"""How many times the distance of start and median a point may lie away to be shown."""
+
+
+def value_curve(records: Records) -> Plot | None:
+    """Draw the function's value before each step."""
+    steps, values = series(records, "function/value", "step")
+    if not np.isfinite(values).any():
+        return None
+    made, (axes,) = figure()
+    axes.plot(steps, values, color=BLUE, marker="o" if len(steps) <= 60 else None, markersize=3.5)
+    axes.set(title="Value", xlabel="step", ylabel="f before the step")
+    scale_values(axes, values)
+    whole_numbers(axes)
+    return Plot("value", made)
+
+
+def way(records: Records, start: Sequence[float], tags: Sequence[str]) -> Array:
+    """Return the points from a start on that are worth showing, shape (points, 2)."""
+    points = np.stack(
+        [np.append(x, series(records, tag, "step")[1]) for x, tag in zip(start, tags, strict=True)],
+        axis=1,
+    )
+    return points[shown(points)]
+
+
+def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot | None:
+    """Draw ways on the contour lines of a function of two variables; the plot moves."""
+    ways = [points for points in ways if len(points) > 1]
+    if not ways:
+        return None
+    made, (axes,) = figure(width=6.8, height=5.4)
+    a, b = square(np.concatenate(ways))
+    values = function(np.stack([a.ravel(), b.ravel()])).reshape(a.shape)
+    levels = contour_levels(values)
+    filled = axes.contourf(a, b, values, levels, cmap="viridis_r", alpha=0.75, extend="both",
+                           norm=steps_of_color(levels))  # fmt: skip
+    axes.contour(a, b, values, levels, colors="white", linewidths=0.5, alpha=0.6)
+    made.colorbar(filled, ax=axes, label="f", format="%.3g")
+    starts, ends = (np.stack([points[i] for points in ways]) for i in (0, -1))
+    marker = "o" if max(map(len, ways)) <= MOST_MARKERS else None
+    line: dict[str, Any] = {"color": RED, "linewidth": 1.5, "marker": marker, "markersize": 3}
+    whole = [artist for points in ways for artist in axes.plot(*points.T, **line)]
+    whole[0].set_label("points")
+    axes.plot(*starts.T, "o", color="white", markeredgecolor="black", markersize=8, label="start")
+    whole += axes.plot(*ends.T, "*", **STAR, label="end")
+    title = f"f(x) = {formula}"
+    axes.set(title=title if len(title) < 70 else f"{title[:67]}...", xlabel="x[0]", ylabel="x[1]")
+    axes.grid(visible=False)
+    axes.legend(loc="upper right", frameon=True, framealpha=0.85)
+    longest = max(map(len, ways))
+    frames = np.unique(np.linspace(1, longest, min(longest, MOST_FRAMES)).astype(int))
+
+    def begin(front: "Axes") -> Callable[[int], Any]:
+        lines = [front.plot([], [], **line)[0] for _ in ways]
+        (heads,) = front.plot([], [], "*", **STAR)
+
+        def move(frame: int) -> Any:
+            upto = [points[: frames[min(frame, len(frames) - 1)]] for points in ways]
+            for drawn, points in zip(lines, upto, strict=True):
+                drawn.set_data(*points.T)
+            heads.set_data(*np.stack([points[-1] for points in upto]).T)
+            return [*lines, heads]
+
+        return move
+
+    speed = max(round(len(frames) / SECONDS), 4)
+    # The last frame stays for a second before all begins again.
+    return Plot("trajectory", made, Moving(axes, whole, begin, len(frames) + speed, speed))
+
+
+def shown(points: Array) -> NDArray[np.bool_]:
+    """Return which points are worth showing: none that a divergence has carried off."""
+    finite = np.logical_and.reduce(np.isfinite(points), axis=1)
+    middle = np.median(points[finite], axis=0) if finite.any() else np.zeros(2)
+    distance = np.abs(np.where(finite[:, None], points, np.inf) - middle).max(axis=1)
+    scale = max(float(distance[0]), 1.0)
+    return distance <= FAR * scale if np.isfinite(scale) else finite
+
+
+def square(points: Array) -> tuple[Array, Array]:
+    """Return a grid around points, of no less than a fifth of the longer side in the shorter."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = np.maximum(high - low, max(0.35 * float((high - low).max()), 1e-3))
+    middle = (low + high) / 2
+    low, high = middle - size * (0.5 + SURFACE_MARGIN), middle + size * (0.5 + SURFACE_MARGIN)
+    a, b = np.meshgrid(
+        np.linspace(low[0], high[0], SURFACE_GRID), np.linspace(low[1], high[1], SURFACE_GRID)
+    )
+    return a, b
+
+
+def contour_levels(values: Array) -> Array:
+    """Return levels that lie closer the nearer they are to the least value."""
+    finite = values[np.isfinite(values)]
+    if not len(finite) or finite.min() == finite.max():
+        return np.array([0.0, 1.0])
+    low, high = float(finite.min()), float(np.quantile(finite, 0.995))
+    return low + (high - low) * np.linspace(0, 1, LEVELS) ** 2.5
+
+
+# What a fitted model does, as figures.
+
+
+Pairs = Mapping[str, tuple[Array, Array]]
+"""Part -> predictions and targets, a number for each sample."""
+Predict = Callable[[NDArray[np.float32]], Array]
+
+GRID = 200
+MARGIN = 0.08
+MOST_CLASSES = 12
+"""Up to so many, the cells of a confusion matrix have room for their numbers."""
+
+
+def predictions(pairs: Pairs, name: str) -> Plot:
+    """Draw predicted over true values."""
+    made, (axes,) = figure(height=5.0, width=5.4)
+    both = np.concatenate([np.concatenate(pair) for pair in pairs.values()])
+    low, high = padded(both)
+    axes.plot([low, high], [low, high], color=GREY, linewidth=1.2, linestyle="--", zorder=1)
+    for part, (p, y) in pairs.items():
+        axes.scatter(y, p, s=16, color=PART_COLORS[part], alpha=0.6, linewidths=0,
+                     label=f"{part}, R² = {explained(p, y):.3f}")  # fmt: skip
+    axes.set(title="Predicted and true values", xlabel=f"true {name}", ylabel=f"predicted {name}",
+             xlim=(low, high), ylim=(low, high), aspect="equal")  # fmt: skip
+    axes.legend(loc="upper left")
+    return Plot("predictions", made)
+
+
+def residuals(pairs: Pairs, name: str) -> Plot:
+    """Draw what predictions are wrong by: over the prediction, and how often."""
+    made, (left, right) = figure(1, 2, width=4.6, height=4.0)
+    errors = {part: y - p for part, (p, y) in pairs.items()}
+    for part, (p, _) in pairs.items():
+        left.scatter(p, errors[part], s=14, color=PART_COLORS[part], alpha=0.6, linewidths=0)
+    left.axhline(0, color=GREY, linewidth=1.2, linestyle="--")
+    left.set(title="Residuals", xlabel=f"predicted {name}", ylabel="true - predicted")
+    low, high = padded(np.concatenate(list(errors.values())))
+    edges = np.linspace(low, high, 21)
+    for part, error in errors.items():
+        right.hist(error, edges, density=True, histtype="stepfilled", alpha=0.3,
+                   color=PART_COLORS[part])  # fmt: skip
+        right.hist(error, edges, density=True, histtype="step", color=PART_COLORS[part],
+                   linewidth=1.5, label=f"{part}, deviation {error.std():.3g}")  # fmt: skip
+    right.axvline(0, color=GREY, linewidth=1.2, linestyle="--")
+    right.set(title="Distribution of residuals", xlabel="true - predicted", ylabel="density")
+    right.set_ylim(top=right.get_ylim()[1] * 1.25)
+    right.legend(loc="upper left", frameon=True, framealpha=0.9, edgecolor="none")
+    return Plot("residuals", made)
+
+
+def fitted_line(
+    parts: Mapping[str, tuple[NDArray[np.float32], Array]],
+    predict: Predict,
+    feature: str,
+    name: str,
+) -> Plot:
+    """Draw the samples of one feature, and what the model makes of it."""
+    made, (axes,) = figure()
+    for part, (x, y) in parts.items():
+        axes.scatter(x[:, 0], y, s=14, color=PART_COLORS[part], alpha=0.55, linewidths=0,
+                     label=part)  # fmt: skip
+    low, high = padded(np.concatenate([x[:, 0] for x, _ in parts.values()]))
+    line = np.linspace(low, high, GRID, dtype=np.float32)[:, None]
+    axes.plot(line[:, 0], predict(line), color=RED, label="model")
+    axes.set(title="Samples and model", xlabel=feature, ylabel=name, xlim=(low, high))
+    axes.legend()
+    return Plot("fit", made)
+
+
+def roc_curves(pairs: Pairs, title: str) -> Plot | None:
+    """Draw the ROC curve of each part or class; scores are predictions, targets 0 or 1."""
+    made, (axes,) = figure(height=5.0, width=5.4)
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1.2, linestyle="--", label="chance")
+    drawn = 0
+    for number, (name, (score, y)) in enumerate(pairs.items()):
+        if 0 < y.sum() < len(y):
+            false, true = roc(score, y == 1)
+            label = f"{name}, AUC = {roc_auc(score, y == 1):.4f}"
+            axes.plot(false, true, color=PART_COLORS.get(name, f"C{number}"), label=label)
+            drawn += 1
+    axes.set(title=title, xlabel="false positive rate",
+             ylabel="true positive rate", xlim=(-0.01, 1.01), ylim=(-0.01, 1.01),
+             aspect="equal")  # fmt: skip
+    axes.legend(loc="lower right")
+    return Plot("roc", made) if drawn else None
+
+
+def roc(score: Array, positive: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return the rates of false and true positives at all thresholds, from the highest."""
+    order = np.argsort(-score, kind="stable")
+    last = np.append(np.diff(score[order]) != 0, True)  # equal scores pass a threshold together
+    hits = np.cumsum(positive[order])[last]
+    misses = np.cumsum(~positive[order])[last]
+    return np.append(0, misses / misses[-1]), np.append(0, hits / hits[-1])
+
+
+def confusion(
+    predicted: NDArray[np.int64], true: NDArray[np.int64], classes: Sequence[str], part: str
+) -> Plot:
+    """Draw how often samples of each class are taken for which."""
+    count = len(classes)
+    matrix = np.zeros((count, count), dtype=np.int64)
+    np.add.at(matrix, (true, predicted), 1)
+    shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+    size = min(4.4 + 0.35 * count, 9.0)
+    made, (axes,) = figure(width=size + 0.6, height=size)
+    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    made.colorbar(image, ax=axes, shrink=0.8, label="share of the true class")
+    if count <= MOST_CLASSES:
+        for (row, column), share in np.ndenumerate(shares):
+            text = f"{matrix[row, column]}\n{100 * share:.1f} %" if share else "0"
+            axes.text(column, row, text, ha="center", va="center",
+                      color="white" if share > 0.55 else "#1a202c")  # fmt: skip
+    right = np.trace(matrix) / max(matrix.sum(), 1)
+    axes.set(title=f"Confusion matrix, {part}: accuracy {right:.3f}", xlabel="predicted",
+             ylabel="true", xticks=range(count), yticks=range(count))  # fmt: skip
+    long = count > 4 and max(map(len, classes)) > 3
+    axes.set_xticklabels(classes, rotation=90 if long else 0)
+    axes.set_yticklabels(classes, rotation=0 if count > 4 else 90, va="center")
+    axes.grid(visible=False)
+    return Plot("confusion", made)
+
+
+def decision_boundary(
+    parts: Mapping[str, tuple[NDArray[np.float32], Array]],
+    predict: Predict,
+    features: Sequence[str],
+    classes: Sequence[str],
+) -> Plot:
+    """Draw the probability of class 1 over two features, with the samples.
+
+    Args:
+        parts: part -> features and classes of the samples.
+        predict: from features to that probability.
+        features, classes: their names.
+    """
+    made, (axes,) = figure(width=6.6, height=5.0)
+    a, b, grid = grid_around(np.concatenate([x for x, _ in parts.values()]))
+    probability = predict(grid).reshape(a.shape)
+    levels = np.linspace(0, 1, 21)
+    filled = axes.contourf(
+        a, b, probability, levels, cmap=between(BLUE, "white", ORANGE), alpha=0.6
+    )
+    made.colorbar(filled, ax=axes, ticks=[0, 0.25, 0.5, 0.75, 1],
+                  label=f"probability of class {classes[1]}")  # fmt: skip
+    axes.contour(a, b, probability, [0.5], colors="black", linewidths=1.4)
+    scatter_classes(axes, parts, classes, (BLUE, ORANGE))
+    axes.set(title="Decision boundary", xlabel=features[0], ylabel=features[1])
+    axes.grid(visible=False)
+    axes.legend(loc="upper right", frameon=True, framealpha=0.85)
+    return Plot("boundary", made)
+
+
+def decision_regions(
+    parts: Mapping[str, tuple[NDArray[np.float32], Array]],
+    decide: Callable[[NDArray[np.float32]], NDArray[np.int64]],
+    features: Sequence[str],
+    classes: Sequence[str],
+) -> Plot:
+    """Draw which of many classes is chosen over two features, with the samples."""
+    made, (axes,) = figure(width=6.0, height=5.0)
+    a, b, grid = grid_around(np.concatenate([x for x, _ in parts.values()]))
+    chosen = decide(grid).reshape(a.shape)
+    edges = np.arange(len(classes) + 1) - 0.5
+    colors = [f"C{k % 10}" for k in range(len(classes))]
+    axes.contourf(a, b, chosen, edges, colors=colors, alpha=0.25)
+    for k in range(len(classes)):  # a line around each region
+        axes.contour(a, b, chosen == k, [0.5], colors="black", linewidths=0.8)
+    scatter_classes(axes, parts, classes, colors)
+    axes.set(title="Decision regions", xlabel=features[0], ylabel=features[1])
+    axes.grid(visible=False)
+    axes.legend(loc="upper right", frameon=True, framealpha=0.85)
+    return Plot("boundary", made)
+
+
+def grid_around(x: NDArray[np.float32]) -> tuple[Array, Array, NDArray[np.float32]]:
+    """Return the coordinates of a grid around points of the plane, and its points."""
+    (low0, high0), (low1, high1) = padded(x[:, 0]), padded(x[:, 1])
+    a, b = np.meshgrid(np.linspace(low0, high0, GRID), np.linspace(low1, high1, GRID))
+    return a, b, np.stack([a.ravel(), b.ravel()], axis=1).astype(np.float32)
+
+
+def scatter_classes(
+    axes: "Axes",
+    parts: Mapping[str, tuple[NDArray[np.float32], Array]],
+    classes: Sequence[str],
+    colors: Sequence[str],
+) -> None:
+    """Draw samples: their class is the color, and what was not trained on has an edge."""
+    for part, (x, y) in parts.items():
+        held_out = part != "train"
+        for value, color in enumerate(colors):
+            chosen = x[y == value]
+            axes.scatter(chosen[:, 0], chosen[:, 1], s=22 if held_out else 12, color=color,
+                         edgecolors="black" if held_out else "none", linewidths=0.7,
+                         alpha=0.9 if held_out else 0.6,
+                         label=f"class {classes[value]}" if not held_out else None)  # fmt: skip
+    if len(parts) > 1:
+        axes.scatter([], [], s=22, color="none", edgecolors="black", linewidths=0.7,
+                     label="not trained on")  # fmt: skip
+
+
+def padded(values: NDArray[Any]) -> tuple[float, float]:
+    """Return the range of values, with a margin."""
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    margin = MARGIN * (high - low) or 0.5
+    return low - margin, high + margin
+
+
+def explained(prediction: Array, target: Array) -> float:
+    """Return R², the explained share of the variance."""
+    total = float(np.sum((target - target.mean()) ** 2))
+    return 1 - float(np.sum((target - prediction) ** 2)) / total if total else float("nan")
+
+
+# The curves of several runs in one figure.
+
+
+Curve = tuple[str, NDArray[np.float64], NDArray[np.float64]]
+"""What it is called, its steps and its values."""
+
+MOST_NAMED = 12
+"""Curves that a legend has room for."""
+
+
+def comparison(curves: Sequence[Curve], metric: str) -> Any:
+    """Draw a measure of several runs over their steps; the best run comes first."""
+    made, (axes,) = figure(width=7.5, height=4.6)
+    for name, steps, values in curves:
+        marker = "o" if len(steps) <= 30 else None
+        axes.plot(steps, values, label=name, marker=marker, markersize=3)
+    axes.set(title=metric, xlabel="step", ylabel=metric)
+    scale_values(axes, np.concatenate([values for _, _, values in curves]))
+    if len(curves) <= MOST_NAMED:
+        made.legend(loc="outside lower center")  # names are long, and would hide the curves
+    axes.grid(visible=True, color="#e2e8f0")
+    return made
+
+
+# Which figures a fitted model gets, by what it predicts.
+
+
+MOST_POINTS = 2000
+"""Samples of a part that are drawn."""
+MOST_CURVES = 10
+"""Classes that get curves of their own."""
+
+AnyPredict = Callable[[NDArray[Any]], NDArray[np.float32]]
+Part = tuple[NDArray[Any], NDArray[Any], NDArray[np.float32]]
+"""Inputs, targets and the model's outputs."""
+
+
+def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterator[Plot | None]:
+    """Yield the figures that show what a model predicts."""
+    parts = outputs_of(dataset, predict, MOST_POINTS)
+    if isinstance(kind, Numbers):
+        yield from number_plots(dataset, parts, predict)
+    elif isinstance(kind, TwoClasses):
+        yield from two_class_plots(kind, dataset, parts, predict)
+    elif isinstance(kind, ManyClasses) and not isinstance(kind, Characters):
+        yield from many_class_plots(kind, dataset, parts, predict)
+
+
+def outputs_of(dataset: Dataset, predict: AnyPredict, most: int | None = None) -> dict[str, Part]:
+    """Return what the model gives for the samples of each part that has some."""
+    found = {}
+    for name in PARTS:
+        x, y = dataset.parts[name].x[:most], dataset.parts[name].y[:most]
+        if len(x):
+            found[name] = x, y, predict(x)
+    return found
+
+
+def number_plots(
+    dataset: Dataset, parts: Mapping[str, Part], predict: AnyPredict
+) -> Iterator[Plot | None]:
+    """Yield the figures of predicted numbers."""
+    target = dataset.preprocessing.target
+    pairs = {name: (flat(p), flat(y)) for name, (_, y, p) in parts.items()}
+    yield predictions(pairs, target)
+    yield residuals(pairs, target)
+    if names := names_of_features(dataset, 1):
+        samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
+        yield fitted_line(samples, lambda x: flat(predict(x)), names[0], target)
+
+
+def two_class_plots(
+    kind: TwoClasses, dataset: Dataset, parts: Mapping[str, Part], predict: AnyPredict
+) -> Iterator[Plot | None]:
+    """Yield the figures of one of two classes."""
+    classes = list(dataset.classes or ())
+    pairs = {name: (flat(kind.probability(p)), flat(y)) for name, (_, y, p) in parts.items()}
+    yield roc_curves(pairs, f"ROC curve of class {classes[1]}")
+    part = last(pairs)
+    score, y = pairs[part]
+    yield confusion((score >= 0.5).astype(np.int64), y.astype(np.int64), classes, part)
+    if names := names_of_features(dataset, 2):
+        samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
+        probability = lambda x: flat(kind.probability(predict(x)))  # noqa: E731
+        yield decision_boundary(samples, probability, names, classes)
+
+
+def many_class_plots(
+    kind: ManyClasses, dataset: Dataset, parts: Mapping[str, Part], predict: AnyPredict
+) -> Iterator[Plot | None]:
+    """Yield the figures of one of many classes."""
+    classes = list(dataset.classes or ())
+    part = last(parts)
+    _, y, outputs = parts[part]
+    yield confusion(outputs.argmax(axis=1), y.astype(np.int64), classes, part)
+    if len(classes) <= MOST_CURVES:
+        probability = kind.probability(outputs)
+        against_rest = {
+            name: (probability[:, k], (y == k).astype(np.float64)) for k, name in enumerate(classes)
+        }
+        yield roc_curves(against_rest, f"ROC curves of the classes, {part}")
+    if names := names_of_features(dataset, 2):
+        samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
+        yield decision_regions(samples, lambda x: predict(x).argmax(axis=1), names, classes)
+
+
+def recall_curves(
+    kind: Kind, dataset: Dataset, predict: AnyPredict
+) -> Iterator[tuple[str, Array, Array]]:
+    """Yield a name, labels and scores for each curve of precision over recall."""
+    if isinstance(kind, TwoClasses):
+        for part, (_, y, outputs) in outputs_of(dataset, predict).items():
+            yield part, flat(y), flat(kind.probability(outputs))
+    elif isinstance(kind, ManyClasses) and not isinstance(kind, Characters):
+        classes = list(dataset.classes or ())
+        parts = outputs_of(dataset, predict)
+        part = last(parts)
+        _, y, outputs = parts[part]
+        probability = kind.probability(outputs)
+        for k, name in enumerate(classes[:MOST_CURVES]):
+            yield f"{part}/{name}", (y == k).astype(np.float64), probability[:, k]
+
+
+def names_of_features(dataset: Dataset, count: int) -> list[str]:
+    """Return the names of the features if there are so many, else nothing."""
+    shape = dataset.parts["train"].x.shape[1:]
+    names = list(dataset.preprocessing.features or ())
+    if shape != (count,):
+        return []
+    return names if len(names) == count else [f"x{i}" for i in range(count)]
+
+
+def last(parts: Mapping[str, Any]) -> str:
+    """Return the name of the part that is nearest to new samples: the test part, if there is."""
+    return list(parts)[-1]
+
+
+def flat(values: NDArray[Any]) -> Array:
+    """Return one double per sample."""
+    return values.reshape(-1).astype(np.float64)

@@ -1,20 +1,251 @@
-"""Where the time of training steps goes: per operation and per module, forward and backward."""
+"""A model as a table, and where the time of training steps goes."""
 
+import math
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 import nanotorch as torch
 from nanotorch import nn, optim
-from nanotorch._core.saving import one_node_each
+from nanotorch._core.graph import Node
+from nanotorch._core.op import one_node_each
+from nanotorch.utils.tensorboard.graph import trace
 
-from .report import aligned
+from .metrics import aligned
 from .step import searches
+
+# How much arithmetic the forward pass of a model is, read off its graph.
+
+
+Shape = tuple[int, ...]
+
+PRODUCTS = ("Mm", "Bmm", "Addmm", "Baddbmm", "Addbmm", "Mv", "Addmv", "Dot")
+ATTENTION = "ScaledDotProductFlashAttentionForCpu"
+# What puts numbers elsewhere, and computes none.
+MOVES = (
+    *("View", "UnsafeView", "ReshapeAlias", "Alias", "AsStrided", "T", "Transpose", "Permute"),
+    *("Unsqueeze", "Squeeze", "Expand", "Slice", "Select", "Split", "SplitWithSizes", "Unbind"),
+    *("Clone", "Copy", "ToCopy", "Cat", "Stack", "Repeat", "Flip", "Roll", "ConstantPadNd"),
+    *("Embedding", "Index", "IndexSelect", "Gather"),
+)
+TRANSPOSED = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+RECURRENT = (nn.RNNBase, nn.RNNCellBase)
+
+
+def operations(model: nn.Module, example: torch.Tensor) -> Counter[nn.Module]:
+    """Return the floating-point operations of each module, without those of its submodules.
+
+    A product and a sum count as two, and what is no product of matrices, convolution or attention
+    counts one for each element of its result.
+
+    Args:
+        model: is left as it was.
+        example: what it is given, in evaluation mode.
+    """
+    counts: Counter[nn.Module] = Counter()
+
+    def see(module: nn.Module, args: Any, output: Any) -> None:
+        counts[module] = of_sequence(module, output[0] if isinstance(output, tuple) else output)
+
+    recurrent = [module for module in model.modules() if isinstance(module, RECURRENT)]
+    with ExitStack() as stack:
+        for layer in recurrent:
+            stack.callback(layer.register_forward_hook(see).remove)
+        found = trace(model, (example,))
+    modules = {path: module for module, path in found.scopes.paths.items()}
+    for node in nodes([node for (node, _), _ in found.outputs.values() if node is not None]):
+        module = modules[found.scopes.at(node._sequence)]
+        if module not in recurrent:
+            counts[module] += of_node(node, isinstance(module, TRANSPOSED))
+    return counts
+
+
+def of_node(node: Node, transposed: bool) -> int:
+    """Return the floating-point operations of one that was recorded.
+
+    Args:
+        node: what was recorded.
+        transposed: whether it is a transposed convolution, if it is one.
+    """
+    name = node.name().removesuffix("Backward0")
+    shapes = [None if from_ is None else from_._outputs[k][0] for from_, k in node.next_functions]
+    results = sum(math.prod(shape) for shape, _ in node._outputs)
+    if not node.next_functions or name in MOVES:
+        return 0
+    if name in PRODUCTS:
+        a, b = shapes[-2:]
+        summed = a[-1] if a is not None else b[-2:][0] if b is not None else 0
+        terms = math.prod(a[:1]) if name == "Addbmm" and a is not None else 1
+        return 2 * results * summed * terms + (results if "dd" in name else 0)
+    if name == "Convolution":
+        x, weight, bias = (*shapes, None)[:3]
+        meets = x if transposed and x is not None else node._outputs[0][0]
+        each = math.prod(weight[1:]) if weight is not None else 0
+        return 2 * math.prod(meets) * each + (results if bias is not None else 0)
+    if name == ATTENTION and None not in shapes[:3]:
+        queries, keys, values = (shape or () for shape in shapes[:3])
+        scores = math.prod(queries[:-1]) * keys[-2]
+        return scores * (2 * queries[-1] + 1 + 2 * values[-1])
+    return results
+
+
+def of_sequence(module: nn.Module, output: torch.Tensor) -> int:
+    """Return those of a recurrent layer, each of whose places meets each of its matrices."""
+    places = output.numel() // output.shape[-1]
+    matrices = sum(weight.numel() for weight in module.parameters() if weight.dim() > 1)
+    return int(2 * places * matrices + output.numel())
+
+
+def nodes(roots: list[Node]) -> Iterator[Node]:
+    """Yield the nodes that lead to some, and these."""
+    waiting, seen = list(roots), set(roots)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for before, _ in node.next_functions:
+            if before is not None and before not in seen:
+                seen.add(before)
+                waiting.append(before)
+
+
+# A model as a table: modules as a tree, with shapes, parameters, memory and arithmetic.
+
+
+MOST_MODULES = 60
+
+
+@dataclass
+class Row:
+    """What was seen of a module."""
+
+    shapes: list[tuple[int, ...]] = field(default_factory=list)
+    """Of its results."""
+    bytes: int = 0
+    """Of its results."""
+    operations: int = 0
+    """Floating-point operations, without those of its submodules."""
+
+
+def summary(model: nn.Module, example: torch.Tensor) -> str:
+    """Return the table of a model.
+
+    The shapes are those of a pass over `example`, in evaluation mode, with N for the number of
+    samples. FLOPs are per sample and of the forward pass, as `operations` counts them.
+
+    Args:
+        model: what to describe; it is left as it was.
+        example: at least two samples.
+    """
+    rows = observed(model, example)
+    samples = len(example)
+    lines = [["module", "output", "parameters", "memory / sample", "FLOPs / sample"]]
+    for label, module in tree(model):
+        row = rows[module]
+        within = [rows[inner] for inner in module.modules()]
+        own = sum(parameter.numel() for parameter in module.parameters())
+        lines.append(
+            [
+                label,
+                " ".join(shown(shape, samples) for shape in dict.fromkeys(row.shapes)),
+                f"{own:,}" if own else "",
+                size_text(row.bytes / samples) if row.bytes else "",
+                f"{sum(r.operations for r in within) // samples:,}" if row.shapes else "",
+            ]
+        )
+    shown_lines = lines[:MOST_MODULES]
+    if len(lines) > MOST_MODULES:
+        shown_lines.append([f"and {len(lines) - MOST_MODULES} more", "", "", "", ""])
+    return f"{aligned(shown_lines, left=2)}\n{totals(model, rows, samples)}"
+
+
+def totals(model: nn.Module, rows: dict[nn.Module, Row], samples: int) -> str:
+    """Return the line below the table."""
+    parameters = list(model.parameters())
+    count = sum(parameter.numel() for parameter in parameters)
+    frozen = sum(p.numel() for p in parameters if not p.requires_grad)
+    size = sum(p.numel() * p.element_size() for p in parameters)
+    size += sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
+    kept = sum(rows[module].bytes for module in model.modules() if not list(module.children()))
+    parts = [f"{count:,} parameters" + (f", {frozen:,} of them frozen" if frozen else "")]
+    parts += [f"{size_text(size)} of weights and buffers"]
+    parts += [f"{size_text(kept / samples)} of results per sample"]
+    return "; ".join(parts)
+
+
+def observed(model: nn.Module, example: torch.Tensor) -> dict[nn.Module, Row]:
+    """Return what a pass shows of each module."""
+    rows = {module: Row() for module in model.modules()}
+
+    def see(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        found = [t for t in flat(output) if isinstance(t, torch.Tensor)]
+        row = rows[module]
+        row.shapes += [tuple(tensor.shape) for tensor in found]
+        row.bytes += sum(tensor.numel() * tensor.element_size() for tensor in found)
+
+    before = [(module, module.training) for module in rows]
+    hooks = [module.register_forward_hook(see) for module in rows]
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(example)
+    finally:
+        for hook in hooks:
+            hook.remove()
+        for module, training in before:
+            module.training = training
+    for module, count in operations(model, example).items():
+        rows[module].operations = count
+    return rows
+
+
+def size_text(size: float) -> str:
+    """Return a number of bytes as people say it."""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.4g} {unit}"
+        size /= 1000
+    return f"{size:,.4g} GB"
+
+
+def flat(value: Any) -> Iterator[Any]:
+    """Yield what is in nested containers."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from flat(item)
+    else:
+        yield value
+
+
+def tree(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """Yield each module with its name at the end of a branch."""
+    yield type(model).__name__, model
+    waiting = [(iter(list(model.named_children())), "")]
+    while waiting:
+        children, indent = waiting[-1]
+        entry = next(children, None)
+        if entry is None:
+            waiting.pop()
+            continue
+        name, module = entry
+        rest = list(children)
+        waiting[-1] = iter(rest), indent
+        yield f"{indent}{'├─' if rest else '└─'} {name} {type(module).__name__}", module
+        waiting.append((iter(list(module.named_children())), indent + ("│  " if rest else "   ")))
+
+
+def shown(shape: tuple[int, ...], samples: int) -> str:
+    """Return a shape, with N for the number of samples where it comes first."""
+    sizes = ["N" if i == 0 and size == samples else str(size) for i, size in enumerate(shape)]
+    return f"({', '.join(sizes)})"
+
+
+# Where the time of training steps goes: per operation and per module, forward and backward.
+
 
 GENERATED = "<nanotorch op "
 MOST_ROWS = 15

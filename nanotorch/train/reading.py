@@ -1,9 +1,4 @@
-"""A tree of plain values into the frozen dataclasses that describe it.
-
-What a value may be is said by the type hint of its field and nowhere else: `int`, `float | None`,
-`tuple[str, ...]`, `Literal["line"]`, `Annotated[int, Range(low=1)]`, another section, or a
-component with the registry that knows its arguments. The walk never stops at the first mistake.
-"""
+"""A tree of plain values into the frozen dataclasses that describe it."""
 
 import math
 import types
@@ -13,9 +8,74 @@ from dataclasses import MISSING, Field, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from .hints import described, meant_as
-from .problems import Origins, Place, Problem, closest, did_you_mean, quoted
-from .tree import Entry, Items, Scalar, Table, Tree
+from .config import (
+    Entry,
+    Items,
+    Origins,
+    Place,
+    Problem,
+    Scalar,
+    Table,
+    Tree,
+    closest,
+    did_you_mean,
+    plain_scalar,
+    quoted,
+)
+
+# The type hints of a configuration's fields, in the words of messages.
+
+
+NAMES = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    str: "text",
+    Path: "a file name",
+    type(None): "null",
+}
+
+
+def meant_as(value: Any, hint: Any) -> str:
+    """Return how a value should have been written, if that is plain."""
+    if hint is int and isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return f"; write {int(value)}"
+    if hint is str and value is not None:
+        return "; put it in quotes"
+    if not isinstance(value, str) or hint not in (int, float, bool):
+        return ""
+    if hint is bool:
+        words = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+        return f"; write {words[value.lower()]}" if value.lower() in words else ""
+    digits = value.strip().replace("_", "")
+    if type(plain_scalar(digits)) not in (int, hint):
+        return ""
+    return "; remove the quotes" if digits == value else f"; write {digits}"
+
+
+def described(hint: Any) -> str:
+    """Return a hint in words."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return described(arguments[0])
+    if origin in (Union, types.UnionType):
+        members = [member for member in arguments if member is not types.NoneType]
+        return " or ".join(described(member) for member in members)
+    if origin is tuple and arguments[-1] is ...:
+        return f"a list, each item {described(arguments[0])}"
+    if origin is tuple:
+        return f"a list of {len(arguments)}, each {described(arguments[0])}"
+    if origin is Literal:
+        return " or ".join(quoted(choice) for choice in arguments)
+    return NAMES.get(hint, "a mapping")
+
+
+# A tree of plain values into the frozen dataclasses that describe it.
+#
+# What a value may be is said by the type hint of its field and nowhere else: `int`, `float | None`,
+# `tuple[str, ...]`, `Literal["line"]`, `Annotated[int, Range(low=1)]`, another section, or a
+# component with the registry that knows its arguments. The walk never stops at the first mistake.
+
 
 INVALID = object()
 """What stands for a value whose problem has been noted."""

@@ -1,40 +1,278 @@
-"""A run from a configuration to the files it leaves behind."""
+"""A run from a configuration to the files it leaves behind, and going on with one."""
 
+import copy
+import hashlib
 import math
+import os
 import shlex
 import signal
-from collections.abc import Mapping, Sequence
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeGuard
+from typing import Any, NotRequired, Protocol, TypedDict, TypeGuard
 
 import numpy as np
 
+import nanotorch as torch
+from nanotorch import optim
+from nanotorch.autograd.anomaly_mode import first_nonfinite
 from nanotorch.serialization import save
-from nanotorch.serialization.files import remove_unfinished, write_atomically
+from nanotorch.serialization.files import contents, opened, remove_unfinished, write_atomically
 
-from .callbacks import DIVERGED, INTERRUPTED, OUT_OF_TIME, StopOnSignal, StopWhenNotFinite
-from .checkpoint import UNFIT, CheckpointError
-from .checkpoints import Checkpoints
-from .divergence import Memory
-from .dump import dump_config
-from .experiment import Experiment, Report
-from .load import LoadedConfig
-from .lock import locked
-from .loop import Loop
+from .commands import as_options, imported
+from .config import ConfigError, Place, Problem, quoted
+from .experiment import Experiment, Recorder, Report
+from .load import LoadedConfig, dump_config, load_config
+from .loop import (
+    DIVERGED,
+    INTERRUPTED,
+    OUT_OF_TIME,
+    Callback,
+    Loop,
+    StopOnSignal,
+    StopWhenNotFinite,
+)
+from .metrics import duration
 from .minimization import Minimization
 from .plots import NO_PLOTS, available, draw
-from .problems import quoted
 from .progress import readable_warnings
-from .record import FINISHED, Record, new_record
-from .recorder import Recorder
-from .report import duration
-from .run_directory import create_run_directory, note_latest, write_json
-from .schema import Config, MinimizationConfig, SupervisedConfig, TextConfig
+from .run_directory import (
+    DIRECTORY,
+    LATEST,
+    UNFIT,
+    CheckpointError,
+    Checkpoints,
+    LoopState,
+    check_files,
+    create_run_directory,
+    locked,
+    newest_state,
+    note_latest,
+    own_state,
+    read_json,
+    rewrite_json,
+    versions,
+    write_json,
+)
+from .schema import (
+    Config,
+    Function,
+    MinimizationConfig,
+    SupervisedConfig,
+    TextConfig,
+    TrainedConfig,
+)
 from .step import compilation_text
 from .supervised import Supervised
+
+# Where a loss that is not finite came from: the last steps again, watched by anomaly mode.
+
+
+EVERY = 500
+"""Steps between two states that are remembered: so many are taken again at most."""
+
+
+class Repeatable(Protocol):
+    """A task whose steps can be taken again."""
+
+    optimizer: optim.Optimizer
+
+    def batches(self, start: int) -> Any:
+        """Return what the steps of one epoch are taken with, without the first `start`."""
+
+    def plain_step(self, batch: Any) -> None:
+        """Take a step as it is written, uncompiled."""
+
+    def state(self) -> Mapping[str, torch.Tensor]:
+        """Return the weights."""
+
+    def training_state(self) -> Mapping[str, Any]:
+        """Return all that the steps to come depend on."""
+
+    def load_training_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `training_state` returned."""
+
+
+class Memory(Callback):
+    """Remembers a state of not long ago, and the learning rates of the steps since."""
+
+    def __init__(self, task: Repeatable) -> None:
+        self._task = task
+        self._rates: list[list[Any]] = []
+        self._remember(0, None)
+
+    def on_start(self, loop: Loop) -> None:
+        self._remember(loop.step, loop.position)
+
+    def on_step(self, loop: Loop) -> None:
+        self._rates.append(rates(self._task.optimizer))
+
+    def on_settled(self, loop: Loop) -> None:
+        if loop.step - self._step >= EVERY and loop.stop_reason is None:
+            self._remember(loop.step, loop.position)
+
+    def explain(self) -> str:
+        """Return which operation was the first to make a number that is not finite, and when.
+
+        The task is left as it was.
+        """
+        task, now = self._task, copy.deepcopy(self._task.training_state())
+        task.load_training_state(self._state)
+        try:
+            with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
+                warnings.simplefilter("ignore")
+                return self._repeat()
+        finally:
+            task.load_training_state(now)
+
+    def _repeat(self) -> str:
+        steps = zip(self._rates, self._batches(), strict=False)
+        for number, (due, batch) in enumerate(steps, self._step + 1):
+            for group, rate in zip(self._task.optimizer.param_groups, due, strict=True):
+                group["lr"] = rate
+            try:
+                self._task.plain_step(batch)
+            except RuntimeError as error:  # a backward pass that anomaly mode has ended
+                if first_nonfinite() is None:
+                    return f"step {number}: {error}"
+            if (found := first_nonfinite()) is not None:
+                return f"step {number}: {found}"
+            spoilt = [name for name, tensor in self._task.state().items()
+                      if not np.isfinite(tensor.detach().numpy()).all()]  # fmt: skip
+            if spoilt:
+                what = f"{type(self._task.optimizer).__name__}'s update made {', '.join(spoilt)}"
+                return f"step {number}: {what} infinite or nan, of finite gradients"
+        return ""
+
+    def _batches(self) -> Iterator[Any]:
+        start = self._position or 0
+        while True:
+            yield from self._task.batches(start)
+            start = 0
+
+    def _remember(self, step: int, position: int | None) -> None:
+        self._step, self._position = step, position
+        self._state = copy.deepcopy(self._task.training_state())
+        self._rates.clear()
+
+
+def rates(optimizer: optim.Optimizer) -> list[Any]:
+    """Return the learning rate of each group of parameters."""
+    return [group["lr"] for group in optimizer.param_groups]
+
+
+# `run.json`: what ran, on what, and how it ended.
+
+
+NAME = "run.json"
+FINISHED = "finished"
+
+
+class RecordValues(TypedDict):
+    """What there is in `run.json`."""
+
+    status: str
+    id: str
+    data: dict[str, str]
+    command: NotRequired[list[str]]
+    imports: NotRequired[list[str]]
+    seconds: NotRequired[float]
+    steps: NotRequired[int]
+    results: NotRequired[dict[str, float | None]]
+    resumed: NotRequired[list[dict[str, Any]]]
+
+
+class Record:
+    """What `run.json` says. It is written when a run has begun, and when the block ends after that.
+
+    Args:
+        directory: of the run.
+        values: what it says.
+        seconds: how long the run has taken before it was resumed.
+    """
+
+    def __init__(self, directory: Path, values: dict[str, Any], seconds: float = 0.0) -> None:
+        self._path = directory / NAME
+        self._start = time.monotonic() - seconds
+        self.values = values
+        self._begun = False
+
+    def begin(self) -> None:
+        """Write what is known when a run begins."""
+        write_json(self._path, self.values)
+        self._begun = True
+
+    def __enter__(self) -> "Record":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if not self._begun:
+            return
+        if kind is not None:
+            interrupted = issubclass(kind, KeyboardInterrupt)
+            self.values["status"] = "interrupted" if interrupted else "failed"
+        self.values["seconds"] = round(self.seconds, 3)
+        try:
+            rewrite_json(self._path, self.values)
+        except OSError:
+            if kind is None:
+                raise  # else what ended the run is to be told
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken so far."""
+        return time.monotonic() - self._start
+
+
+def new_record(directory: Path, experiment: Experiment, command: Sequence[str]) -> Record:
+    """Return the record of a run that begins."""
+    values: dict[str, Any] = {
+        "status": "running",
+        "id": os.urandom(8).hex(),
+        "command": list(command),
+        "imports": list(imported),
+        "started": now(),
+        "versions": versions(),
+        "data": checksums(experiment),
+    }
+    return Record(directory, values)
+
+
+def read_record(directory: Path) -> dict[str, Any]:
+    """Return what a run's record says.
+
+    Raises:
+        CheckpointError: if there is none, or it is damaged.
+    """
+    values = read_json(directory / NAME, RecordValues)
+    if values["status"] == FINISHED and not {"steps", "results"} <= values.keys():
+        raise CheckpointError(directory / NAME, "is finished, but lacks steps or results")
+    return values
+
+
+def checksums(experiment: Experiment) -> dict[str, str]:
+    """Return the SHA-256 of each file whose content the result depends on."""
+    found = {}
+    for path in experiment.files():
+        with opened(path) as file:
+            found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+    return found
+
+
+def now() -> str:
+    """Return the date, the time and the zone."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+# A run from a configuration to the files it leaves behind.
+
 
 LARGEST_RISE = 1e6
 """How many times its first size a loss grows before a run that was to make it small has failed."""
@@ -309,3 +547,221 @@ class Run:
     def _say_how_it_ended(self, loop: Loop, status: str, more: str) -> None:
         spent = duration(self._record.seconds)
         print(f"{status} after {loop.step} steps, {spent}{more}", flush=True)
+
+
+# Going on with a run: its next step is the one that would have come.
+
+
+FROM_THE_BEGINNING: dict[str, Any] = {
+    "recorder": {"metrics": 0, "events": {}},
+    "loop": {"step": 0},
+    "seconds": 0.0,
+}
+"""What is known of a run that ended before its first checkpoint."""
+NEWEST = "latest"
+LARGEST_NOTE = 10_000
+FIXED = ("experiment", "seed", "data")
+"""What holds from the first step of a run to its last."""
+LENGTHS = ("batch_size", "accumulate", "overfit_batches")
+"""What of `train` decides how many steps an epoch has."""
+
+
+def resume(
+    target: str | Path,
+    overrides: Sequence[str] = (),
+    command: Sequence[str] = (),
+    program: str = PROGRAM,
+) -> RunResult:
+    """Go on with a run from its newest checkpoint that is sound.
+
+    Weights and metrics become those of a run that was never interrupted.
+
+    Args:
+        target: the run's directory, one of its checkpoints, or `latest`: what `runs/latest.txt`
+            names; of runs elsewhere `elsewhere/latest`.
+        overrides: `key=value` each; a value that replaces the one the run had.
+        command: the command line, for the record.
+        program: how the program was called, to say how to go on.
+
+    Raises:
+        CheckpointError: if there is nothing to go on from; says what is wrong with what there is.
+        ConfigError: if a value is wrong.
+    """
+    directory, chosen = find(target)
+    values = read_record(directory)
+    loaded = load_own_config(directory, overrides)
+    if values["status"] == FINISHED and not overrides and chosen is None:
+        print(f"{directory}: finished after {values['steps']} steps; nothing is left to do")
+        print(f"more of it: {MORE}", flush=True)
+        return RunResult(directory, FINISHED, values["results"], 0)
+    if overrides:
+        check_same(load_config(directory / "config.yaml").config, loaded.config, overrides)
+    with locked(directory):
+        check_files(directory)
+        experiment = build_experiment(loaded)
+        check_data(values["data"], checksums(experiment))
+        state = own_state(chosen, values["id"]) if chosen else newest(directory, values["id"])
+        if "task" in state:
+            load(experiment, state["task"], state["loop"], chosen or directory)
+        if (taken := state["loop"]["step"]) > experiment.steps:
+            raise CheckpointError(
+                directory,
+                f"has taken {taken} steps; now it is to take {experiment.steps}: ask for more of "
+                "them, or train anew",
+            )
+        again = {"at": now(), "step": taken, "command": list(command)}
+        values["resumed"] = [*values.get("resumed", ()), again]
+        record = Record(directory, {**values, "status": "running"}, state["seconds"])
+        print(f"going on after step {taken}", flush=True)
+        with record, np.errstate(all="ignore"):
+            saved = Saved(state, bool(overrides), values["status"] == FINISHED and chosen is None)
+            return Run(loaded, experiment, directory, record, program, saved).run()
+
+
+def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedConfig:
+    """Return the configuration of a run.
+
+    Raises:
+        ConfigError: if it is damaged, or names what a module registers that was not imported.
+    """
+    try:
+        return load_config(directory / "config.yaml", overrides)
+    except ConfigError as error:
+        missing = [name for name in recorded_imports(directory) if name not in imported]
+        if not missing:
+            raise
+        message = f"the run was made with {' '.join(as_options(missing))}; give this again"
+        record = Problem(Place(source=str(directory / NAME)), "", message)
+        raise ConfigError([*error.problems, record]) from None
+
+
+def recorded_imports(directory: Path) -> list[str]:
+    """Return the modules that a run imported, as far as its record tells."""
+    try:
+        return list(read_record(directory).get("imports", ()))
+    except CheckpointError:
+        return []
+
+
+def find(target: str | Path) -> tuple[Path, Path | None]:
+    """Return a run's directory, and the checkpoint if one is meant.
+
+    Raises:
+        CheckpointError: if there is no such run.
+    """
+    try:
+        return found(Path(target))
+    except OSError as error:  # a name may be too long, for one
+        raise CheckpointError(Path(target), f"cannot be read: {error.strerror or error}") from None
+
+
+def found(path: Path) -> tuple[Path, Path | None]:
+    """As `find`, which also tells what the operating system refuses."""
+    if path.name == NEWEST and not path.exists():
+        note = (path.parent if path.parent.name else Path("runs")) / LATEST
+        try:
+            path = note.parent / contents(note, LARGEST_NOTE).decode().strip()
+        except OSError as error:
+            raise CheckpointError(note, f"cannot be read: {error.strerror or error}") from None
+        except UnicodeDecodeError:
+            raise CheckpointError(note, "is not text in UTF-8") from None
+    chosen = path if path.is_file() else None
+    directory = path.parent if chosen else path
+    if directory.name == DIRECTORY:
+        directory = directory.parent
+    if not path.exists():
+        raise CheckpointError(path, "there is no such run")
+    if not (directory / "config.yaml").is_file():
+        raise CheckpointError(directory, "is not the directory of a run: it has no config.yaml")
+    return directory, chosen
+
+
+def newest(directory: Path, identity: str) -> Any:
+    """Return the state to go on from; tell of newer checkpoints that cannot be used."""
+    state, problems = newest_state(directory, identity)
+    for problem in problems:
+        print(f"warning: {problem}; going on from the one before", file=sys.stderr)
+    return FROM_THE_BEGINNING if state is None else state
+
+
+def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
+    """Refuse what would make another experiment of a run, or mix up the parts of its data.
+
+    Raises:
+        ConfigError: naming what has changed.
+    """
+    place = Place(source=f"command line: {' '.join(overrides)}")
+    parts = [(key, getattr(before, key, None), getattr(now, key, None)) for key in FIXED]
+    if isinstance(before, MinimizationConfig) and isinstance(now, MinimizationConfig):
+        parts += [("function", what(before.function), what(now.function))]
+    problems = [
+        Problem(place, key, "cannot change in a run that is gone on with; begin a new one")
+        for key, old, new in parts
+        if old != new
+    ]
+    if isinstance(before, TrainedConfig) and isinstance(now, TrainedConfig):
+        told = "changes how many steps an epoch has; write train.epochs=null train.steps=N as well"
+        problems += [
+            Problem(place, f"train.{key}", told)
+            for key in LENGTHS
+            if now.train.epochs and getattr(before.train, key) != getattr(now.train, key)
+        ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def what(function: Function) -> tuple[str, Any]:
+    """Return which function is minimized, from where."""
+    return function.formula, function.points
+
+
+def check_data(before: dict[str, str], present: dict[str, str]) -> None:
+    """Refuse to go on with other data.
+
+    Raises:
+        CheckpointError: naming the first file that has changed.
+    """
+    for name, checksum in present.items():
+        if before.get(name) != checksum:
+            raise CheckpointError(Path(name), "is not what it was when the run began")
+
+
+@np.errstate(all="ignore")
+def load(experiment: Experiment, state: Any, loop: LoopState, source: Path) -> None:
+    """Let an experiment go on from its state.
+
+    Loaders and optimizers use what they are given only when they go on, so a step is tried first.
+
+    Raises:
+        CheckpointError: if it does not fit, as after a change of the model.
+    """
+    try:
+        experiment.load_training_state(copy.deepcopy(state))
+        starts = (loop["position"] or 0, 0)  # the last batch of the epoch may have been taken
+        for batch in chain.from_iterable(experiment.batches(start) for start in starts):
+            experiment.plain_step(batch)
+            break
+        if loop["step"]:
+            check_kept(state["optimizer"], experiment)
+        experiment.load_training_state(state)
+    except KeyError as error:
+        raise CheckpointError(source, f"does not fit this configuration: no {error}") from None
+    except UNFIT as error:
+        raise CheckpointError(source, f"does not fit this configuration: {error}") from None
+
+
+def check_kept(state: Any, experiment: Experiment) -> None:
+    """Refuse an optimizer's state that lacks what each step keeps: most would begin it anew.
+
+    Raises:
+        ValueError: if it does, naming one.
+    """
+    tried = experiment.training_state()["optimizer"]
+    searching = isinstance(experiment.optimizer, optim.LBFGS)
+    if searching or imported or tried["began"] != state["began"]:
+        return  # what is kept may differ from step to step
+    kept = state["state"]["state"]
+    for index, entry in tried["state"]["state"].items():
+        for name in entry:
+            if kept.get(index, {}).get(name) is None:
+                raise ValueError(f"the optimizer has lost the {name} of parameter {index}")

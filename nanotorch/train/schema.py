@@ -1,47 +1,283 @@
-"""What a configuration file may say: one dataclass per section, mirroring it name for name.
+"""What a configuration file may say: one dataclass per section, mirroring it name for name."""
 
-The sentence under each field is its documentation; its type is its check. Checks that involve
-several fields stand in the `problems` of the section that holds them.
-"""
-
-from collections.abc import Iterator, Sequence
+import math
+import warnings
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+import nanotorch as torch
+from nanotorch import nn, optim
+from nanotorch.optim import lr_scheduler
+from nanotorch.serialization.files import opened
 
 from .components import (
     BINARY_LOSSES,
+    CALLBACKS,
     CLASS_LOSSES,
     INSIDE,
     LAST_LAYERS,
+    LAYERS,
     LOSSES,
     OPTIMIZERS,
+    REFUSALS,
     REGRESSION_LOSSES,
     SEARCHING,
+    Components,
 )
-from .data_settings import Data, TextData
-from .expression import ExpressionError, parse_expression
-from .functions import FUNCTIONS, KnownFunction
-from .generators import GENERATORS, Generator
-from .layers import LAYERS
-from .plugins import CALLBACKS
-from .problems import did_you_mean, quoted
+from .config import ConfigError, Origins, Problem, did_you_mean, quoted
+from .csv_file import shown_path
+from .functions import FUNCTIONS, ExpressionError, KnownFunction, parse_expression
+from .loop import Callback, Loop
 from .reading import Component, Range, Section
-from .schedules import SCHEDULES
+from .run_directory import alike
 from .settings import (
+    GENERATORS,
     Above,
     Averaging,
     Checkpoint,
+    Data,
     EarlyStopping,
+    Generator,
     Log,
     MinimizationLog,
+    Natural,
     Positive,
+    TextData,
     Train,
 )
+
+# Schedules of the learning rate that a configuration may name.
+
+
+EPOCH, STEP = "epoch", "step"
+
+# What the schedule's length is called; if left out, it is the training's.
+LENGTHS = {
+    "CosineAnnealingLR": "T_max",
+    "OneCycleLR": "total_steps",
+    "PolynomialLR": "total_iters",
+}
+PERIODS = ("step_size", "T_0", "T_mult", "step_size_up", "step_size_down", *LENGTHS.values())
+"""Numbers of epochs or steps, which are not nothing."""
+MOST_TRIED = 10_000
+"""Changes of the rate that are tried before a training: mistakes come to light in the first."""
+# Made for changes after every step.
+BY_STEPS = ("CyclicLR", "OneCycleLR")
+# Handled by the trainer, or functions, which a file cannot hold.
+NOT_CONFIGURABLE = ("optimizer", "last_epoch", "epochs", "steps_per_epoch", "scale_fn")
+PLATEAU = "ReduceLROnPlateau"
+
+
+@dataclass(frozen=True, eq=False)
+class Schedules(Components):
+    """The schedulers of `optim.lr_scheduler`, each with `interval`: what it counts.
+
+    `warmup` is how many of these the rate rises linearly before.
+    """
+
+    __hash__ = object.__hash__  # of what stands in a union of type hints
+
+    def hints(self, name: str) -> Mapping[str, Any]:
+        """Return the type of each argument that a configuration may give."""
+        found = {key: hint for key, hint in super().hints(name).items() if self._offered(key)}
+        found |= dict.fromkeys([key for key in found if key in PERIODS], Positive)
+        if length := LENGTHS.get(name):
+            found[length] = Positive | None
+        if name == "CyclicLR":
+            found["step_size_down"] = Positive | None
+        if name == "MultiStepLR":
+            found["milestones"] = tuple[int, ...]
+        return found | {"interval": Literal["epoch", "step"], "warmup": Natural}
+
+    def defaults(self, name: str) -> Mapping[str, Any]:
+        """Return the value of each argument that may be left out."""
+        found = {key: value for key, value in super().defaults(name).items() if self._offered(key)}
+        if length := LENGTHS.get(name):
+            found[length] = None
+        return found | {"interval": STEP if name in BY_STEPS else EPOCH, "warmup": 0}
+
+    def _offered(self, argument: str) -> bool:
+        return argument not in NOT_CONFIGURABLE
+
+
+SCHEDULES = Schedules(
+    "a scheduler",
+    lr_scheduler,
+    (
+        *("StepLR", "MultiStepLR", "ConstantLR", "LinearLR", "ExponentialLR", "PolynomialLR"),
+        *("CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR", PLATEAU),
+    ),
+)
+
+
+class Schedule(Callback):
+    """Changes an optimizer's learning rate as the training goes on.
+
+    Args:
+        component: the scheduler that the configuration names.
+        optimizer: whose rate to change.
+        epochs, steps: how many the training has.
+        monitor: the measured value that a plateau is one of.
+        origins: where the configuration's values were written.
+
+    Raises:
+        ConfigError: if the scheduler refuses its arguments.
+    """
+
+    def __init__(
+        self,
+        component: Component,
+        optimizer: optim.Optimizer,
+        epochs: int,
+        steps: int,
+        monitor: str,
+        origins: Origins,
+    ) -> None:
+        self._monitor = monitor
+        arguments = dict(component.arguments)
+        self._interval, warmup = arguments.pop("interval"), arguments.pop("warmup")
+        self._name = component.name + (" after warm-up" if warmup else "")
+        length = steps if self._interval == STEP else epochs
+        if name := LENGTHS.get(component.name):
+            arguments.setdefault(name, max(length - warmup, 1))
+        if component.name == PLATEAU and warmup:
+            raise origins.error("scheduler.warmup", f"cannot go before {PLATEAU}")
+        fixed = component.arguments.items()
+        self._arguments = {k: v for k, v in fixed if k not in LENGTHS.values()}
+        bare = Component(component.name, arguments)
+        trial = build(bare, warmup, like(optimizer), origins)
+        if problem := trial_problem(trial, length, self._interval):
+            raise origins.error("scheduler", problem)
+        self._scheduler = build(bare, warmup, optimizer, origins)
+
+    def on_step(self, loop: Loop) -> None:
+        if self._interval == STEP:
+            self._advance(loop.loss)
+
+    def on_epoch(self, loop: Loop) -> None:
+        if self._interval == EPOCH:
+            self._advance(loop.measured.get(self._monitor))
+
+    def state(self) -> Any:
+        return {
+            "name": self._name,
+            "arguments": self._arguments,
+            "state": self._scheduler.state_dict(),
+        }
+
+    def load_state(self, state: Any) -> None:
+        if state["name"] != self._name:
+            raise ValueError(f"the scheduler is {self._name}, but was {state['name']}")
+        for name, value in self._arguments.items():
+            if state["arguments"][name] != value:
+                before = state["arguments"][name]
+                raise ValueError(f"the scheduler's {name} is {value}, but was {before}")
+        configured = {*LENGTHS.values(), *self._arguments}
+        kept = without(configured, state["state"])
+        if not alike(kept, without(configured, self._scheduler.state_dict())):
+            raise ValueError("the scheduler's state is not its own")
+        self._scheduler.load_state_dict(kept)
+        for scheduler in (self._scheduler, *getattr(self._scheduler, "_schedulers", ())):
+            if hasattr(scheduler, "base_lrs"):  # which may have been changed
+                groups = scheduler.optimizer.param_groups
+                scheduler.base_lrs = [group["initial_lr"] for group in groups]
+
+    def _advance(self, value: float | None) -> None:
+        if isinstance(self._scheduler, lr_scheduler.ReduceLROnPlateau):
+            if value is not None:
+                self._scheduler.step(value)
+        else:
+            self._scheduler.step()
+
+
+def build(
+    component: Component, warmup: int, optimizer: optim.Optimizer, origins: Origins
+) -> lr_scheduler.LRScheduler:
+    """Return a scheduler, after a rise over `warmup` changes."""
+    main: lr_scheduler.LRScheduler = SCHEDULES.build(component, "scheduler", origins, optimizer)
+    if not warmup:
+        return main
+    rise = lr_scheduler.LinearLR(optimizer, 1 / (warmup + 1), total_iters=warmup)
+    return lr_scheduler.SequentialLR(optimizer, [rise, main], [warmup])
+
+
+def try_schedule(
+    component: Component, parameters: Sequence[nn.Parameter], origins: Origins
+) -> None:
+    """Make a scheduler that an optimizer with every option has.
+
+    Raises:
+        ConfigError: if the scheduler refuses its arguments.
+    """
+    arguments = dict(component.arguments)
+    del arguments["interval"], arguments["warmup"]
+    if name := LENGTHS.get(component.name):
+        arguments.setdefault(name, MOST_TRIED)
+    optimizer = optim.SGD(parameters, momentum=0.5)
+    SCHEDULES.build(Component(component.name, arguments), "scheduler", origins, optimizer)
+
+
+def like(optimizer: optim.Optimizer) -> optim.Optimizer:
+    """Return an optimizer with the same options, of nothing that matters."""
+    groups = [
+        {**group, "params": [torch.zeros(1, 1, requires_grad=True)]}
+        for group in optimizer.param_groups
+    ]
+    made: Callable[..., optim.Optimizer] = type(optimizer)
+    return made(groups)
+
+
+@np.errstate(all="ignore")
+def trial_problem(scheduler: lr_scheduler.LRScheduler, length: int, interval: str) -> str:
+    """Return what becomes wrong with the rates over a training; nothing if they are right.
+
+    Args:
+        scheduler: of an optimizer that is not needed.
+        length: how often the training changes the rate.
+        interval: after what it does so.
+    """
+    groups = scheduler.optimizer.param_groups
+    measured = (0.0,) if isinstance(scheduler, lr_scheduler.ReduceLROnPlateau) else ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nothing has been optimized, as PyTorch points out
+        for change in range(min(length, MOST_TRIED) + 1):
+            rates = [group["lr"] for group in groups]
+            for rate in rates:
+                if isinstance(rate, complex) or not 0 <= rate < math.inf:
+                    when = f"after {interval} {change}" if change else "from the start"
+                    return f"makes the learning rate {rate} {when}"
+            if change == length:
+                break
+            try:
+                scheduler.step(*measured)
+            except REFUSALS as error:
+                return f"fails after {interval} {change + 1}: {error}"
+    return ""
+
+
+def without(configured: Container[str], state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a scheduler's own steps change; a resumed run may be a longer one."""
+    kept = {key: value for key, value in state.items() if key not in configured}
+    if "_schedulers" in kept:
+        rise, main = kept["_schedulers"]
+        kept["_schedulers"] = [rise, without(configured, main)]
+    return kept
+
+
+# What a configuration file may say: one dataclass per section, mirroring it name for name.
+#
+# The sentence under each field is its documentation; its type is its check. Checks that involve
+# several fields stand in the `problems` of the section that holds them.
+
 
 Seed = Annotated[int, Range(low=0, high=2**32 - 1)]
 Loss = Annotated[Component, LOSSES]
 Optimizer = Annotated[Component, OPTIMIZERS]
-Schedule = Annotated[Component, SCHEDULES]
+AnySchedule = Annotated[Component, SCHEDULES]
 Layer = Annotated[Component, LAYERS]
 Listener = Annotated[Component, CALLBACKS]
 
@@ -180,7 +416,7 @@ class TrainedConfig(Section):
     """What is minimized, by PyTorch's name."""
     optimizer: Optimizer
     """What minimizes it, by PyTorch's name."""
-    scheduler: Schedule | None = None
+    scheduler: AnySchedule | None = None
     """How the learning rate changes, by PyTorch's name; it stays as it is if left out."""
     train: Train
     """How long."""
@@ -278,7 +514,7 @@ class MinimizationConfig(Section):
     """What is minimized."""
     optimizer: Optimizer
     """What minimizes it, by PyTorch's name."""
-    scheduler: Schedule | None = None
+    scheduler: AnySchedule | None = None
     """How the learning rate changes, by PyTorch's name; counts iterations."""
     callbacks: tuple[Listener, ...] = ()
     """What else listens to the training, by the names under which programs register it."""
@@ -293,3 +529,74 @@ class MinimizationConfig(Section):
 
 
 Config = SupervisedConfig | TextConfig | MinimizationConfig
+
+
+# What the parts of a configuration refuse by themselves.
+#
+# A training is made in an order: the data needs a file that is right, the model the data, the
+# optimizer the model. A mistake ends that, and the parts behind it are tried alone, so that their
+# mistakes are told at the same time.
+
+
+def with_others(
+    error: ConfigError, config: TrainedConfig | MinimizationConfig, origins: Origins
+) -> ConfigError:
+    """Return an error that tells as well what parts of the configuration refuse by themselves."""
+    parts = {"optimizer": config.optimizer}
+    if isinstance(config, TrainedConfig):
+        layers = {f"model.layers[{i}]": layer for i, layer in enumerate(config.model.layers)}
+        parts = {**layers, "loss": config.loss, **parts}
+    if config.scheduler is not None:
+        parts["scheduler"] = config.scheduler
+    parts |= {f"callbacks[{index}]": callback for index, callback in enumerate(config.callbacks)}
+    told = {problem.path for problem in error.problems}
+    others = (problem for problem in refused(parts, origins) if problem.path not in told)
+    return ConfigError([*error.problems, *others])
+
+
+def refused(components: Mapping[str, Component], origins: Origins) -> Iterator[Problem]:
+    """Yield what components refuse, each made for next to nothing; by their paths."""
+    for path, component in components.items():
+        try:
+            attempt(component, path, origins)
+        except ConfigError as error:
+            yield from error.problems
+
+
+def attempt(component: Component, path: str, origins: Origins) -> None:
+    """Make a component that may stand at `path`.
+
+    Raises:
+        ConfigError: if it refuses its arguments.
+    """
+    trial = [nn.Parameter(torch.zeros(1, 1))]
+    if path == "loss":
+        LOSSES.build(component, path, origins)
+    elif path == "optimizer":
+        arguments = {key: value for key, value in component.arguments.items() if key != "groups"}
+        OPTIMIZERS.build(Component(component.name, arguments), path, origins, trial)
+    elif path == "scheduler":
+        try_schedule(component, trial, origins)
+    elif path.startswith("callbacks"):
+        CALLBACKS.build(component, path, origins)
+    elif stands_alone(component):
+        LAYERS.build(component, path, origins)
+
+
+def stands_alone(layer: Component) -> bool:
+    """Return whether a layer can be made without knowing what comes in."""
+    inner = any(isinstance(value, Component | tuple) for value in layer.arguments.values())
+    return not inner and LAYERS.followed(layer.name) <= set(layer.arguments)
+
+
+def unreadable(files: Mapping[str, Path], origins: Origins) -> Iterator[Problem]:
+    """Yield which files of samples cannot be read, by their paths in the configuration."""
+    for path, file in files.items():
+        if not path.startswith("data."):
+            continue
+        try:
+            opened(file).close()
+        except OSError as error:
+            reason = error.strerror or error
+            message = f"cannot read {quoted(shown_path(file))}: {reason}"
+            yield from origins.error(path, message).problems

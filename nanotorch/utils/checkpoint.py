@@ -11,10 +11,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from nanotorch import ops
+from nanotorch._core.call_site import warn
 from nanotorch._core.engine import Sweep, current
 from nanotorch._core.grad_mode import enable_grad, is_grad_enabled, no_grad
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn
 from nanotorch.autograd.backward import backward
 from nanotorch.autograd.function import Function
 from nanotorch.autograd.graph import saved_tensors_hooks

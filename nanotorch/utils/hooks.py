@@ -1,5 +1,5 @@
 """`torch.utils.hooks`: what the registering of a hook returns."""
 
-from nanotorch._core.hooks import RemovableHandle
+from nanotorch._core.graph import RemovableHandle
 
 __all__ = ["RemovableHandle"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from nanotorch._core import warned
+from nanotorch._core import call_site
 
 TEXT = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "
@@ -19,7 +19,7 @@ TEXT = (
 
 @pytest.fixture(autouse=True)
 def _as_in_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warned, "said", set())
+    monkeypatch.setattr(call_site, "said", set())
 
 
 def told(call: Callable[[], Any]) -> list[tuple[type[Warning], str]]:

@@ -7,9 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanotorch.autograd.view.columns import Blocks, columns, distance, spaced, straight
-from nanotorch.autograd.view.layout import lay_out, set_ports, spread
-from nanotorch.autograd.view.order import Edge, Rows, arrange, crossings, first_order, rank_items
+from nanotorch.autograd.view.layout import (
+    Blocks,
+    Edge,
+    Rows,
+    arrange,
+    columns,
+    crossings,
+    distance,
+    first_order,
+    lay_out,
+    rank_items,
+    set_ports,
+    spaced,
+    spread,
+    straight,
+)
 
 Graphs = tuple[list[tuple[float, float]], list[Edge]]
 

@@ -10,8 +10,8 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn
-from nanotorch._core.nonfinite import level_of
-from nanotorch._core.origins import shown
+from nanotorch._core.anomaly import level_of
+from nanotorch._core.call_site import shown
 from nanotorch.autograd.anomaly_mode import NonFiniteWarning, first_nonfinite, set_detect_anomaly
 from tests.autograd.watching import found_in, line_of, watching
 from tests.ops.cases import Case, cases

@@ -3,7 +3,7 @@
 import pytest
 
 import nanotorch as torch
-from nanotorch._core.saving import hooks, observers
+from nanotorch._core.op import hooks, observers
 from tests.autograd.asking import as_pytorch
 
 test_as_pytorch = as_pytorch("saved_hooks")

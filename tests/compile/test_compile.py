@@ -14,7 +14,7 @@ from nanotorch import nn, optim
 from nanotorch._core.op import OPS
 from nanotorch.compile import tracing
 from nanotorch.nn import functional as F
-from nanotorch.optim import home
+from nanotorch.optim import flat_buffer
 from tests.compile.beside import array, caught, flat
 
 
@@ -161,7 +161,7 @@ def test_threads_take_turns() -> None:
 
 def test_the_librarys_tables_may_grow_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     spans: dict[Any, Any] = dict.fromkeys(range(50_000))
-    monkeypatch.setattr(home, "spans", spans)
+    monkeypatch.setattr(flat_buffer, "spans", spans)
     stop = threading.Event()
 
     def grow_and_shrink() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn, optim
+from nanotorch.compile.codegen import Undo, back, mark
 from nanotorch.compile.tape import OUTSIDE, TEMPORARY, Entry, Ref, Storage
-from nanotorch.compile.undo import Undo, back, mark
 from nanotorch.nn import functional as F
 from tests.compile.beside import array, flat, snapshot
 

@@ -224,7 +224,7 @@ def test_a_print_is_printed_every_time(capsys: Any) -> None:
 
 def test_a_wrong_replay_is_noticed(monkeypatch: Any) -> None:
     """A negative control: if a replay made another call than the step, nobody would use it."""
-    memory = importlib.import_module("nanotorch.compile.memory")
+    memory = importlib.import_module("nanotorch.compile.tape")
     monkeypatch.setitem(memory.OPERATORS, np.multiply, "{} + {}")
     x = torch.tensor([1.0, 2.0], requires_grad=True)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch._core import warned
+from nanotorch._core import call_site
 from tests.asking import as_pytorch
 
 test_buffers = as_pytorch("buffers")
@@ -22,7 +22,7 @@ def test_the_memory_outlives_its_first_owner() -> None:
 
 
 def test_read_only_bytes() -> None:
-    warned.said.clear()
+    call_site.said.clear()
     with pytest.warns(UserWarning, match="The given buffer is not writable"):
         x = torch.frombuffer(b"ab", dtype=torch.uint8)
     assert x.tolist() == [97, 98]

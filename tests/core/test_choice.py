@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nanotorch._core.choice import SMALL, fits, pick
+from nanotorch._core.sums import SMALL, fits, pick
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int32])

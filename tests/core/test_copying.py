@@ -5,7 +5,7 @@ import copy
 import numpy as np
 
 import nanotorch as torch
-from nanotorch._core.copying import attributes_of
+from nanotorch._core.layout import attributes_of
 from tests.core.asking import as_pytorch
 
 test_as_pytorch = as_pytorch("copying")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch._core import warned
-from nanotorch.ops import values
+from nanotorch._core import call_site
+from nanotorch.ops import memory
 from tests.core.asking import as_pytorch
 
 test_as_pytorch = as_pytorch("creation", "sizes")
@@ -13,7 +13,7 @@ test_as_pytorch = as_pytorch("creation", "sizes")
 
 def test_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch warns of read-only arrays and of lists of arrays once in a program's life."""
-    monkeypatch.setattr(warned, "said", set())
+    monkeypatch.setattr(call_site, "said", set())
     fixed = np.arange(3.0)
     fixed.setflags(write=False)
     torch.tensor(fixed)  # a copy
@@ -32,9 +32,9 @@ def test_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("data", [[1.0, 2.0], [[1, 2], [3, 4]], [[[True]]], (1, 2.5), [], [[], []]])
 def test_short_way(data: object) -> None:
     """Lists of numbers are read level by level, with the result of the long way."""
-    short = values.array_of(data, None)
-    sizes = values.sizes_of(data)
-    dtype = values.inferred(data)._numpy
-    long = values.converted(values.elements(data, sizes, 0), dtype) if short.size else short
+    short = memory.array_of(data, None)
+    sizes = memory.sizes_of(data)
+    dtype = memory.inferred(data)._numpy
+    long = memory.converted(memory.elements(data, sizes, 0), dtype) if short.size else short
     assert (short.dtype, short.shape) == (dtype, sizes)
     np.testing.assert_array_equal(short, long.reshape(sizes))

@@ -1,4 +1,4 @@
-"""Freed memory is used again; see `nanotorch._core.heap`."""
+"""Freed memory is used again; see `nanotorch._core.arguments`."""
 
 import platform
 import subprocess

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from nanotorch._core.hooks import HookDict, add_hook
+from nanotorch._core.graph import HookDict, add_hook
 from tests.core.asking import as_pytorch
 
 test_as_pytorch = as_pytorch("hooks", "node_hooks")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from nanotorch._core.op_runtime import CONSTANTS
+from nanotorch._core.op import CONSTANTS
 
 
 @pytest.fixture(autouse=True, scope="module")

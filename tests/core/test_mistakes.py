@@ -3,7 +3,7 @@
 import pytest
 
 import nanotorch as torch
-from nanotorch._core import warned
+from nanotorch._core import call_site
 from tests.core.asking import as_pytorch
 
 asked = as_pytorch("called", "mistakes")
@@ -12,7 +12,7 @@ test_as_pytorch = pytest.mark.filterwarnings("ignore:This overload")(asked)
 
 def test_the_former_order_is_told_to_be_deprecated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The warning names what is to be written instead, and is not repeated."""
-    monkeypatch.setattr(warned, "said", set())
+    monkeypatch.setattr(call_site, "said", set())
     x = torch.ones(2)
     with pytest.warns(UserWarning, match=r"add_\(Tensor other, \*, Number alpha = 1\)") as caught:
         x.add_(2, x).sub_(2, x)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch._core.op import OPS, PUBLIC, Array, Arrays, Op, default_node_name, op
-from nanotorch._core.op_runtime import COMMON
+from nanotorch._core.op import COMMON, OPS, PUBLIC, Array, Arrays, Op, default_node_name, op
 from nanotorch._core.tensor import Tensor
 
 

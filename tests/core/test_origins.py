@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import nanotorch as torch
-from nanotorch._core.origins import WHERE
+from nanotorch._core.call_site import WHERE
 from tests import answers
 from tests.core.asking import as_pytorch
 from tests.core.casebook import situations

@@ -8,7 +8,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core.tensor import wrap
-from nanotorch.ops.outs import rules
+from nanotorch.ops.tables import rules
 from tests.answers import Situation, assert_same, golden, told
 from tests.core.casebook import situations
 from tests.ops.keywords import found, prepared

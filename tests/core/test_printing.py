@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nanotorch._core.printing import (
-    format_tensor,
-    get_printoptions,
-    printoptions,
-    set_printoptions,
-)
+from nanotorch._core.layout import format_tensor, get_printoptions, printoptions, set_printoptions
 from tests.several import each
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "printing.json"

@@ -16,9 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanotorch._core.box_muller import fma32, fma64
-from nanotorch._core.random import Generator, memory_order
-from nanotorch._core.shuffle import shuffled
+from nanotorch._core.random import Generator, fma32, fma64, memory_order, shuffled
 from tests.tolerances import rounding
 
 PATH = Path(__file__).parents[1] / "golden" / "random_streams.json"

@@ -11,7 +11,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn
-from nanotorch._core import warned
+from nanotorch._core import call_site
 from nanotorch.nn import functional as F
 from nanotorch.utils.data import DataLoader, random_split
 
@@ -93,7 +93,7 @@ def hooked() -> Any:
 
 @pytest.fixture(autouse=True)
 def _as_if_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warned, "said", set())
+    monkeypatch.setattr(call_site, "said", set())
 
 
 def given(*causes: Cause) -> list[warnings.WarningMessage]:

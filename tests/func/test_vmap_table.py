@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch._core import batch_functions, batch_rules
+from nanotorch._core import batched
 from nanotorch._core import op as op_module
 from nanotorch._core.batched import Shadow
 from nanotorch._core.op import OPS, Array, op
@@ -192,7 +192,7 @@ def test_a_wrong_rule_of_an_adjoint_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_wrong_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """That a dimension of a sample is another one of all samples, for example."""
-    monkeypatch.setattr(OPS["sum_along"], "batch", batch_rules.leading)
+    monkeypatch.setattr(OPS["sum_along"], "batch", batched.leading)
     with pytest.raises(AssertionError):
         check_row("sum", None)
 
@@ -214,8 +214,8 @@ def test_the_usual_operations_need_no_loop(monkeypatch: pytest.MonkeyPatch) -> N
     def refuse(whole: torch.Tensor, number: int) -> torch.Tensor:
         raise AssertionError("a loop over samples")
 
-    monkeypatch.setattr(batch_rules, "sample", refuse)
-    monkeypatch.setattr(batch_functions, "sample", refuse)
+    monkeypatch.setattr(batched, "sample", refuse)
+    monkeypatch.setattr(batched, "sample", refuse)
     x, w, b = torch.rand(4, 5), torch.rand(3, 5), torch.rand(3)
     functional = torch.nn.functional
 

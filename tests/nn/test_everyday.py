@@ -6,8 +6,8 @@ import warnings
 import pytest
 
 import nanotorch as torch
-from nanotorch._core import warned
-from nanotorch.nn import every_module as module
+from nanotorch._core import call_site
+from nanotorch.nn import module_call as module
 from tests.asking import as_pytorch
 
 test_everyday = as_pytorch("nn_everyday")
@@ -24,7 +24,7 @@ def test_former_backward_hooks_of_all_modules() -> None:
 
 
 def test_a_number_of_what_is_recorded_is_warned_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warned, "said", set())
+    monkeypatch.setattr(call_site, "said", set())
     x = torch.ones((), requires_grad=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -38,7 +38,7 @@ def test_a_number_of_what_is_recorded_is_warned_of_once(monkeypatch: pytest.Monk
 
 
 def test_uneven_padding_and_projections_are_warned_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warned, "said", set())
+    monkeypatch.setattr(call_site, "said", set())
     x, w = torch.ones(1, 1, 5), torch.ones(1, 1, 2)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

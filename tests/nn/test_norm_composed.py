@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch.ops import standardizing
+from nanotorch.ops import normalization
 
 F = torch.nn.functional
 Composed = Callable[..., Any]
@@ -99,8 +99,8 @@ def test_one_node_is_as_the_formula(name: str, shape: tuple[int, ...]) -> None:
 
 
 def test_a_wrong_sum_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = standardizing.sum_over
-    monkeypatch.setattr(standardizing, "sum_over", lambda *args: right(*args) * 1.001)
+    right = normalization.sum_over
+    monkeypatch.setattr(normalization, "sum_over", lambda *args: right(*args) * 1.001)
     with pytest.raises(AssertionError):
         compare("batch", (5, 4))
 

@@ -9,7 +9,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.nn import functional as F
-from nanotorch.ops.affine import is_layer, layer
+from nanotorch.ops.matrix import is_layer, layer
 
 Layer = Callable[[Any, Any, Any], Any]
 FLAGS = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1) if a or b or c]

@@ -13,7 +13,7 @@ import pytest
 import nanotorch as torch
 from nanotorch._core.op import OPS, PUBLIC, Op, OpNode
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.aliases import SECOND
+from nanotorch.ops.tables import ALIASES
 from tests.ops.cases import Answer, Case, cases, function_of, load
 from tests.ops.checks import (
     gradients,
@@ -101,7 +101,7 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
         [
             name
-            for names in SECOND.values()
+            for names in ALIASES.values()
             for second in names
             for name in (second, f"{second}_")
             if hasattr(torch.Tensor, name)
@@ -263,6 +263,7 @@ def test_formulas_do_not_call_numpy() -> None:
     problems = [
         f"{o.name}: {problem}"
         for o in OPS.values()
+        if not o.unfold  # such a node differentiates arrays alone; with a graph it is two others
         for formula in o.formulas.values()
         for problem in numpy_in(formula)
     ]
@@ -282,7 +283,7 @@ def test_numpy_in_a_formula_is_seen() -> None:
 
 
 def test_second_names_are_the_same_functions() -> None:
-    for first, names in SECOND.items():
+    for first, names in ALIASES.items():
         for name in names:
             assert getattr(torch.Tensor, name) is getattr(torch.Tensor, first)
             if hasattr(torch, first):

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as arrays
 
 import nanotorch as torch
 from nanotorch._core.tensor import wrap
-from nanotorch.ops.accumulation import add_rows
+from nanotorch.ops.gathering import add_rows
 from tests.ops.asking import as_pytorch
 
 test_as_pytorch = as_pytorch("indexing")

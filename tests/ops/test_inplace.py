@@ -5,7 +5,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core.tensor import wrap
-from nanotorch.ops import inplace_functions
+from nanotorch.ops import tables
 from tests.ops.asking import as_pytorch
 
 test_as_pytorch = as_pytorch("inplace", "writes")
@@ -87,7 +87,7 @@ def test_numbers_beyond_an_integer_are_refused(name: str) -> None:
 
 
 def test_functions_in_place_are_the_methods() -> None:
-    missing = [n for n in inplace_functions.NAMES if not hasattr(torch.Tensor, f"{n}_")]
+    missing = [n for n in tables.NAMES if not hasattr(torch.Tensor, f"{n}_")]
     assert missing == []
     x = torch.tensor([0.25, 1.0])
     assert torch.exp_(x) is x

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import nanotorch as torch
-from nanotorch._core import warned
+from nanotorch._core import call_site
 from nanotorch._core.tensor import Tensor, wrap
 from tests.ops.asking import as_pytorch
 
@@ -107,7 +107,7 @@ def test_a_dtype_view_reads_the_same_bytes() -> None:
 def test_transposing_what_is_no_matrix_warns(
     make: object, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warned, "said", set())
+    monkeypatch.setattr(call_site, "said", set())
     assert callable(make)
     with pytest.warns(UserWarning, match=text.replace(".", r"\.")):
         make(torch.zeros(2, 3, 4))

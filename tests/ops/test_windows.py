@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from nanotorch.ops import convolution
 from nanotorch.ops import windows as module
 from nanotorch.ops.convolution import convolved, convolved_back, correlated
-from nanotorch.ops.taps import Taps
-from nanotorch.ops.windows import Windows
+from nanotorch.ops.windows import Taps, Windows
 
 small = st.integers(1, 3)
 

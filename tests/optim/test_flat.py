@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch.optim import flat as flats
+from nanotorch.optim import flat_buffer as flats
 from tests.optim.test_compiled import KINDS, WAYS
 
 SHAPES = [(4, 3), (4,), (1, 4), (1,), (0,), (2, 1, 3)]

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from nanotorch.train.axes import combinations, parse_axis
-from nanotorch.train.problems import ConfigError
+from nanotorch.train.config import ConfigError
+from nanotorch.train.sweep import combinations, parse_axis
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train.build import Wanted, build_model
+from nanotorch.train.config import ConfigError
 from nanotorch.train.load import load_config
-from nanotorch.train.problems import ConfigError
 from nanotorch.train.schema import SupervisedConfig
 from tests.train.examples import REGRESSION, write_example
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from nanotorch.train.callbacks import (
+from nanotorch.train.loop import (
+    Callback,
+    Loop,
     RecordEpochs,
     RecordSteps,
     StopOnSignal,
     StopWhenNotFinite,
 )
-from nanotorch.train.loop import Callback, Loop
 from nanotorch.train.progress import Progress, ProgressBar, ProgressLines
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nanotorch.train import compare, load_config, train
-from nanotorch.train.outcomes import Outcome, differing, ranked, read_outcome, rows
+from nanotorch.train.compare import Outcome, differing, ranked, read_outcome, rows
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 QUIET = ("log.plots=false", "log.progress=false", "log.histograms=0")

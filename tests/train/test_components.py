@@ -7,11 +7,9 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.train.components import LAYERS, LOSSES, OPTIMIZERS, Components
-from nanotorch.train.dump import dump_config
-from nanotorch.train.hints import described
-from nanotorch.train.load import load_config
-from nanotorch.train.problems import ConfigError, Origins
-from nanotorch.train.reading import Component
+from nanotorch.train.config import ConfigError, Origins
+from nanotorch.train.load import dump_config, load_config
+from nanotorch.train.reading import Component, described
 from nanotorch.train.schema import SupervisedConfig
 from tests.several import each
 from tests.train.examples import REGRESSION, write_example

@@ -5,9 +5,19 @@ from typing import Any
 
 import pytest
 
-from nanotorch.train.config import LARGEST_FILE, parse_yaml, read_config_text, with_overrides
-from nanotorch.train.problems import ConfigError, Place
-from nanotorch.train.tree import Items, Scalar, Table, Tree, plain_scalar
+from nanotorch.train.config import (
+    LARGEST_FILE,
+    ConfigError,
+    Items,
+    Place,
+    Scalar,
+    Table,
+    Tree,
+    parse_yaml,
+    plain_scalar,
+    read_config_text,
+    with_overrides,
+)
 
 START = Place(source="x.yaml", line=1, column=1)
 

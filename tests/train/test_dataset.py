@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
+from nanotorch.train.config import ConfigError
 from nanotorch.train.csv_file import NO_HEADER
-from nanotorch.train.data_settings import Data, Split
-from nanotorch.train.dataset import PARTS, Dataset, Wishes, divide, load_dataset
+from nanotorch.train.dataset import PARTS, Dataset, Wishes, divide, load_dataset, moments
 from nanotorch.train.load import load_config
-from nanotorch.train.preprocessing import moments
-from nanotorch.train.problems import ConfigError
 from nanotorch.train.schema import SupervisedConfig
+from nanotorch.train.settings import Data, Split
 from tests.train.examples import CLASSIFICATION, REGRESSION, TABLE, write_example
 
 

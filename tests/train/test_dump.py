@@ -4,11 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.train.config import parse_yaml
-from nanotorch.train.dump import dump_config, flow, text_scalar
-from nanotorch.train.load import load_config
-from nanotorch.train.problems import Place
-from nanotorch.train.tree import Scalar
+from nanotorch.train.config import Place, Scalar, parse_yaml
+from nanotorch.train.load import dump_config, flow, load_config, text_scalar
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 TRICKY = REGRESSION.replace("target: y", "target: 'on'\n  features: [\"a: b\", '1', 'ü #\\\"']")

@@ -14,8 +14,8 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 
 import nanotorch as torch
 from nanotorch.train import load_config, resume, train
-from nanotorch.train.checkpoints import step_of
-from nanotorch.train.events import TensorBoardEvents, cut_back, hyperparameters, sizes
+from nanotorch.train.experiment import TensorBoardEvents, cut_back, hyperparameters, sizes
+from nanotorch.train.run_directory import step_of
 from tests.patience import wait_until
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, write_example
 from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix, start

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch.train.expression import ExpressionError, parse_expression
-from nanotorch.train.functions import FUNCTIONS
+from nanotorch.train.functions import FUNCTIONS, ExpressionError, parse_expression
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train import RunResult, load_config, train
+from nanotorch.train.config import ConfigError
+from nanotorch.train.experiment import Recorder
 from nanotorch.train.loop import Callback, Loop
-from nanotorch.train.problems import ConfigError
-from nanotorch.train.recorder import Recorder
 from nanotorch.train.run import build_experiment
 from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.step import gradient_norm

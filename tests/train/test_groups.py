@@ -9,9 +9,8 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train.build import Wanted, build_model, build_optimizer, freeze
 from nanotorch.train.components import LAYERS
-from nanotorch.train.dump import dump_config
-from nanotorch.train.load import load_config
-from nanotorch.train.problems import ConfigError
+from nanotorch.train.config import ConfigError
+from nanotorch.train.load import dump_config, load_config
 from nanotorch.train.schema import SupervisedConfig
 from tests.train.examples import CLASSIFICATION, write_example
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.train import imports, sweep
+from nanotorch.train import commands, sweep
 from nanotorch.train.cli import main
 from nanotorch.train.components import LAYERS
 from nanotorch.train.predict import main as predict
@@ -32,7 +32,7 @@ def _nothing_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", [*sys.path])
     before = set(sys.modules)
     yield
-    imports.imported.clear()
+    commands.imported.clear()
     LAYERS.registered.pop("Twice", None)
     for name in set(sys.modules) - before:
         if not name.startswith("nanotorch"):
@@ -63,9 +63,9 @@ def test_who_goes_on_is_reminded_of_the_module(capsys: pytest.CaptureFixture[str
     paused = ["train.time_limit=1e-9", "train.epochs=3"]
     assert main(["--import", "my_layers.py", "--config", "x.yaml", *paused]) == 0
     shown = capsys.readouterr().out
-    python = imports.this_python()
+    python = commands.this_python()
     assert f"to go on: {python} scripts/train.py --import my_layers.py --resume runs" in shown
-    imports.imported.clear()
+    commands.imported.clear()
     del LAYERS.registered["Twice"]
     for run in (lambda: main(["--resume", "latest"]), lambda: predict(["latest", "table.csv"])):
         assert run() == 2

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.train import inherit
-from nanotorch.train.dump import dump_config
-from nanotorch.train.load import load_config
-from nanotorch.train.problems import ConfigError
+from nanotorch.train import load as inherit
+from nanotorch.train.config import ConfigError
+from nanotorch.train.load import dump_config, load_config
 from nanotorch.train.schema import SupervisedConfig
 from tests.train.examples import CLASSIFICATION, write_example
 

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from nanotorch.train.config import parse_yaml
-from nanotorch.train.json_schema import schema_text
+from nanotorch.train.catalogue import schema_text
+from nanotorch.train.config import ConfigError, Items, Place, Scalar, Tree, parse_yaml
 from nanotorch.train.load import load_config
-from nanotorch.train.problems import ConfigError, Place
-from nanotorch.train.tree import Items, Scalar, Tree
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from nanotorch import nn
+from nanotorch.train.config import ConfigError
 from nanotorch.train.kinds import EachPlace, sigmoid, softmax
 from nanotorch.train.load import load_config
 from nanotorch.train.loop import Loop
-from nanotorch.train.problems import ConfigError
 from nanotorch.train.schema import TrainedConfig
 from nanotorch.train.supervised import Supervised
 from tests.train.examples import CLASSIFICATION, write_example

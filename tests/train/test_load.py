@@ -5,11 +5,10 @@ from typing import get_args
 
 import pytest
 
-from nanotorch.train.data_settings import Data, Split
-from nanotorch.train.generators import Line, Moons
+from nanotorch.train.config import MOST_PROBLEMS, ConfigError
 from nanotorch.train.load import LoadedConfig, load_config, run_name
-from nanotorch.train.problems import MOST_PROBLEMS, ConfigError
 from nanotorch.train.schema import Config, MinimizationConfig, SupervisedConfig, TextConfig
+from nanotorch.train.settings import Data, Line, Moons, Split
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from nanotorch.train.config import ConfigError
 from nanotorch.train.load import load_config
-from nanotorch.train.problems import ConfigError
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 from tests.train.test_load import edited, refusal
 

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch.train.callbacks import Sink
+from nanotorch.train.config import ConfigError
+from nanotorch.train.experiment import Recorder
 from nanotorch.train.functions import FUNCTIONS, register_function
 from nanotorch.train.load import load_config
-from nanotorch.train.loop import Loop
+from nanotorch.train.loop import Loop, Sink
 from nanotorch.train.minimization import Minimization
-from nanotorch.train.problems import ConfigError
-from nanotorch.train.recorder import Recorder
 from nanotorch.train.schema import MinimizationConfig
 from tests.tolerances import rounding
 from tests.train.examples import MINIMIZATION, write_example

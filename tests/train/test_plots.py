@@ -10,10 +10,22 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from nanotorch.train import RunResult, load_config, plots, train
-from nanotorch.train.plots import figure, loss_curves, scale_values, series
-from nanotorch.train.plots_comparison import comparison
-from nanotorch.train.plots_minimization import contour_levels, shown, trajectory, way
-from nanotorch.train.plots_supervised import confusion, padded, residuals, roc, roc_curves
+from nanotorch.train.plots import (
+    comparison,
+    confusion,
+    contour_levels,
+    figure,
+    loss_curves,
+    padded,
+    residuals,
+    roc,
+    roc_curves,
+    scale_values,
+    series,
+    shown,
+    trajectory,
+    way,
+)
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 MOONS = {"loss", "roc", "confusion", "boundary"}

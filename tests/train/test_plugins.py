@@ -9,8 +9,7 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch import train as trainer
 from nanotorch.train.cli import main
-from nanotorch.train.components import LOSSES, REGRESSION_LOSSES
-from nanotorch.train.plugins import CALLBACKS
+from nanotorch.train.components import CALLBACKS, LOSSES, REGRESSION_LOSSES
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 

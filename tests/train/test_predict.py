@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from nanotorch.train import load_config, predict, train
+from nanotorch.train.predict import load_trained
 from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.supervised import Supervised
-from nanotorch.train.trained import load_trained
 from tests.train.examples import CLASSIFICATION, REGRESSION, write_example
 from tests.train.test_kinds import TEXT, small_embedding
 

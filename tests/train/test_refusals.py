@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from nanotorch.train import CheckpointError, resume
-from nanotorch.train.checkpoint import load_checkpoint, save_checkpoint
 from nanotorch.train.cli import main
-from nanotorch.train.lock import locked
+from nanotorch.train.run_directory import load_checkpoint, locked, save_checkpoint
 from tests.train.examples import CLASSIFICATION, REGRESSION
 from tests.train.test_cli import posix
 from tests.train.test_resume import as_if_killed, finished, left_by

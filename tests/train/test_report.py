@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from nanotorch.train.report import duration, least_squares_text, metrics_table
+from nanotorch.train.metrics import duration, least_squares_text, metrics_table
 
 
 def test_a_table_is_aligned_and_has_no_row_without_samples() -> None:

@@ -16,8 +16,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from nanotorch.train import RunResult, compare, load_config, predict, resume, sweep, train
 from nanotorch.train.cli import main
-from nanotorch.train.fitting import Fitting
 from nanotorch.train.minimization import Minimization
+from nanotorch.train.supervised import Fitting
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanotorch.train import CheckpointError, ConfigError, load_config, resume, train
-from nanotorch.train.checkpoint import load_checkpoint
+from nanotorch.train.run_directory import load_checkpoint
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION
 from tests.train.test_resume import as_if_killed, finished, left_by
 

@@ -14,8 +14,8 @@ from tensorboard.backend.event_processing.plugin_event_multiplexer import EventM
 from nanotorch.serialization import load
 from nanotorch.train import LoadedConfig, load_config, train
 from nanotorch.train.cli import main
-from nanotorch.train.problems import ConfigError
-from nanotorch.train.recorder import JsonLines
+from nanotorch.train.config import ConfigError
+from nanotorch.train.experiment import JsonLines
 from nanotorch.train.run import Run
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 

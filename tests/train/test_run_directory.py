@@ -8,13 +8,8 @@ from pathlib import Path
 import pytest
 
 from nanotorch.serialization.files import write_atomically
-from nanotorch.train.recorder import JsonLines
-from nanotorch.train.run_directory import (
-    create_run_directory,
-    note_latest,
-    versions,
-    write_json,
-)
+from nanotorch.train.experiment import JsonLines
+from nanotorch.train.run_directory import create_run_directory, note_latest, versions, write_json
 
 
 def test_many_runs_at_once_share_no_directory() -> None:

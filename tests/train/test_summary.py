@@ -8,11 +8,8 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train import load_config, train
-from nanotorch.train.arithmetic import operations
-from nanotorch.train.cli import main
-from nanotorch.train.profiling import Cost, Typical
-from nanotorch.train.rate_finder import Found, rate_text, steepest
-from nanotorch.train.summary import size_text, summary
+from nanotorch.train.cli import Found, main, rate_text, steepest
+from nanotorch.train.profiling import Cost, Typical, operations, size_text, summary
 from tests.train.examples import CLASSIFICATION, write_example
 
 

@@ -8,10 +8,10 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn
+from nanotorch.train.config import ConfigError
 from nanotorch.train.kinds import sigmoid
 from nanotorch.train.load import load_config
 from nanotorch.train.loop import Loop
-from nanotorch.train.problems import ConfigError
 from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.supervised import Supervised, least_squares_loss, streams
 from tests.train.examples import CLASSIFICATION, REGRESSION, write_example

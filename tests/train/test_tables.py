@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanotorch.train.dataset import PARTS, Dataset
+from nanotorch.train.config import ConfigError
+from nanotorch.train.dataset import PARTS, Dataset, Preprocessing
 from nanotorch.train.load import load_config
-from nanotorch.train.preprocessing import Preprocessing
-from nanotorch.train.problems import ConfigError
 from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.supervised import Supervised
 from tests.train.examples import CLASSIFICATION, REGRESSION, write_example

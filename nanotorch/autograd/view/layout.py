@@ -1,14 +1,496 @@
-"""Where the boxes of a layered drawing stand, and the ways of the links between them.
+"""Where the boxes of a drawn graph lie."""
 
-In its own row a link runs straight down beside the boxes; it bends only between rows, where no
-boxes are. So no link passes through a box.
-"""
-
-from collections.abc import Hashable, Iterable, Sequence
+from bisect import bisect, bisect_right, insort
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
-from nanotorch.autograd.view.columns import columns, straight
-from nanotorch.autograd.view.order import Edge, Rows, Segment, arrange
+# The rows of a layered drawing: which item stands in which row, and in which order.
+#
+# After Sugiyama, Tagawa and Toda: rows by longest path, stand-ins where a link passes a row, then
+# sweeps that put every item at the median of its neighbours' places in the row before, keeping the
+# order with the fewest crossings.
+
+
+SWEEPS = 24
+PATIENCE = 6  # sweeps without a better order before giving up
+EXCHANGES = 4000  # segments up to which neighbours are exchanged one by one, which is slow
+
+
+class Edge(NamedTuple):
+    """A link to be drawn, from an item to one in a later row.
+
+    Attributes:
+        bundle: edges from the same item with the same bundle share their way as far as possible.
+        label: width and height of the label, for which room is kept near the source.
+    """
+
+    source: int
+    target: int
+    bundle: Hashable = None
+    label: tuple[float, float] | None = None
+
+
+class Segment:
+    """The part of an edge, or of the common way of several, between two rows.
+
+    Attributes:
+        port_above, port_below: how far beside the centres of its items it begins and ends.
+    """
+
+    __slots__ = ("above", "below", "bundle", "port_above", "port_below")
+
+    def __init__(self, above: int, below: int, bundle: Hashable) -> None:
+        self.above, self.below, self.bundle = above, below, bundle
+        self.port_above = self.port_below = 0.0
+
+
+class Rows:
+    """Items, the given ones and then stand-ins, in rows.
+
+    Attributes:
+        real: how many items were given.
+        rank: the row of each item.
+        widths, heights: of each item.
+        rows: the items of each row, left to right.
+        routes: for each edge, the segments it is made of.
+        ups, downs: for each item, the segments that end and begin there.
+    """
+
+    def __init__(self, sizes: Sequence[tuple[float, float]], rank: list[int]) -> None:
+        self.real, self.rank = len(sizes), rank
+        self.widths = [width for width, _ in sizes]
+        self.heights = [height for _, height in sizes]
+        self.rows: list[list[int]] = []
+        self.segments: list[Segment] = []
+        self.routes: list[list[Segment]] = []
+        self.ups: list[list[Segment]] = []
+        self.downs: list[list[Segment]] = []
+
+
+def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Rows:
+    """Put items into rows, with few crossings of the edges between them.
+
+    Args:
+        sizes: width and height of each item.
+        edges: between items, by position; without cycles.
+    """
+    rows = Rows(sizes, rank_items(len(sizes), edges))
+    split_edges(rows, edges)
+    rows.rows = first_order(rows)
+    reduce_crossings(rows)
+    return rows
+
+
+def from_above(count: int, links: Iterable[tuple[int, int]]) -> list[int]:
+    """Items so that each link, from one to another, leads to a later one."""
+    waiting = [0] * count
+    leaving: list[list[int]] = [[] for _ in range(count)]
+    for source, target in links:
+        waiting[target] += 1
+        leaving[source].append(target)
+    order = [item for item in range(count) if not waiting[item]]
+    for item in order:  # the list grows while the loop runs
+        for target in leaving[item]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                order.append(target)
+    return order
+
+
+def rank_items(count: int, edges: Sequence[Edge]) -> list[int]:
+    """The row of each item: as late as its targets allow, so that leaves stand near their use.
+
+    An item with more links from above than to below then moves up as far as it can.
+    """
+    order = from_above(count, [(e.source, e.target) for e in edges])
+    arriving: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+    leaving: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+    for edge in edges:
+        length = 1 if edge.label is None else 2  # a label takes a row of its own
+        arriving[edge.target].append((edge.source, length))
+        leaving[edge.source].append((edge.target, length))
+    height = [0] * count
+    for item in reversed(order):
+        height[item] = max((height[t] + length for t, length in leaving[item]), default=0)
+    top = max(height, default=0)
+    rank = [top - h for h in height]
+    for item in order:
+        if len(arriving[item]) > len(leaving[item]):
+            rank[item] = max(rank[s] + length for s, length in arriving[item])
+    return rank
+
+
+def split_edges(rows: Rows, edges: Sequence[Edge]) -> None:
+    """Cut edges into segments from row to row, with stand-ins in the rows they pass."""
+    ways: dict[Hashable, list[int]] = {}
+    known: dict[Hashable, Segment] = {}
+    for edge in edges:
+        way = ways.setdefault((edge.source, edge.bundle), [edge.source])
+        length = rows.rank[edge.target] - rows.rank[edge.source]
+        while len(way) < length:
+            label = edge.label if len(way) == 1 and edge.label else (0.0, 0.0)
+            rows.rank.append(rows.rank[edge.source] + len(way))
+            rows.widths.append(label[0])
+            rows.heights.append(label[1])
+            way.append(len(rows.rank) - 1)
+        stops = [*way[:length], edge.target]
+        route = []
+        for above, below in pairwise(stops):
+            key = (above, below, edge.bundle)
+            if key not in known:
+                known[key] = Segment(above, below, edge.bundle)
+            route.append(known[key])
+        rows.routes.append(route)
+    rows.segments = list(known.values())
+    rows.ups = [[] for _ in rows.rank]
+    rows.downs = [[] for _ in rows.rank]
+    for segment in rows.segments:
+        rows.downs[segment.above].append(segment)
+        rows.ups[segment.below].append(segment)
+
+
+def first_order(rows: Rows) -> list[list[int]]:
+    """Rows in the order of a depth-first walk upward, which leaves inputs in their own order."""
+    order: list[list[int]] = [[] for _ in range(max(rows.rank, default=-1) + 1)]
+    seen = [False] * len(rows.rank)
+    stack = [item for item in reversed(range(len(rows.rank))) if not rows.downs[item]]
+    while stack:
+        item = stack.pop()
+        if seen[item]:
+            continue
+        seen[item] = True
+        order[rows.rank[item]].append(item)
+        stack += [s.above for s in reversed(rows.ups[item])]
+    return order
+
+
+def reduce_crossings(rows: Rows) -> None:
+    """Reorder the rows, sweeping down and up in turn, and keep the best order seen."""
+    best, fewest = [list(row) for row in rows.rows], crossings(rows)
+    idle = 0
+    for sweep in range(SWEEPS):
+        if not fewest or idle >= PATIENCE:
+            break
+        down = sweep % 2 == 0
+        for row in rows.rows[1:] if down else reversed(rows.rows[:-1]):
+            sort_by_medians(rows, row, down)
+        if len(rows.segments) <= EXCHANGES:
+            exchange(rows)
+        count = crossings(rows)
+        idle += 1
+        if count < fewest:
+            best, fewest, idle = [list(row) for row in rows.rows], count, 0
+    rows.rows = best
+
+
+def places(rows: Rows) -> list[int]:
+    """Where in its row each item stands."""
+    place = [0] * len(rows.rank)
+    for row in rows.rows:
+        for i, item in enumerate(row):
+            place[item] = i
+    return place
+
+
+def sort_by_medians(rows: Rows, row: list[int], down: bool) -> None:
+    """Order a row by the medians of neighbours above (or below); others keep their places."""
+    here = rows.rank[row[0]]
+    place = {item: i for i, item in enumerate(rows.rows[here - 1 if down else here + 1])}
+    medians: dict[int, float] = {}
+    for item in row:
+        near = sorted(
+            place[s.above if down else s.below]
+            for s in (rows.ups[item] if down else rows.downs[item])
+        )
+        if near:
+            middle = len(near) // 2
+            odd = len(near) % 2
+            medians[item] = near[middle] if odd else (near[middle - 1] + near[middle]) / 2
+    moved = iter(sorted(medians, key=medians.__getitem__))
+    row[:] = [next(moved) if item in medians else item for item in row]
+
+
+def crossings(rows: Rows) -> int:
+    """How many pairs of segments cross."""
+    place = places(rows)
+    total = 0
+    for row in rows.rows:
+        ends: list[int] = []  # of the segments further left, sorted
+        for item in row:
+            mine = sorted(place[s.below] for s in rows.downs[item])
+            total += sum(len(ends) - bisect_right(ends, end) for end in mine)
+            for end in mine:
+                insort(ends, end)
+    return total
+
+
+def exchange(rows: Rows) -> None:
+    """Exchange neighbours in a row wherever that removes crossings."""
+    place = places(rows)
+    for row in rows.rows:
+        for i in range(len(row) - 1):
+            a, b = row[i], row[i + 1]
+            if pair_crossings(rows, place, a, b) > pair_crossings(rows, place, b, a):
+                row[i], row[i + 1] = b, a
+                place[a], place[b] = i + 1, i
+
+
+def pair_crossings(rows: Rows, place: Sequence[int], left: int, right: int) -> int:
+    """How many segments of two items cross if one stands left of the other."""
+    total = 0
+    for a, b in (
+        ([s.above for s in rows.ups[left]], [s.above for s in rows.ups[right]]),
+        ([s.below for s in rows.downs[left]], [s.below for s in rows.downs[right]]),
+    ):
+        total += sum(place[x] > place[y] for x in a for y in b)
+    return total
+
+
+# The x coordinates of a layered drawing: boxes near what they belong to, links straight.
+#
+# First row by row, every item is drawn to the mean of the places of its neighbours. Then items that
+# should stand exactly below each other are joined to blocks, and the blocks moved as a whole.
+
+
+BETWEEN_BOXES, BETWEEN_LINES = 22.0, 12.0  # least distance in a row
+ONE_SIDED, TWO_SIDED = 8, 30  # sweeps that look at the row before, and at both
+HASTE = 1.6  # how far beyond its wish an item goes, which makes long chains settle soon
+BLOCK_ROUNDS = 20
+
+
+def columns(rows: Rows, joined: Sequence[Segment]) -> list[float]:
+    """The x coordinate of every item's centre, none less than half its width.
+
+    Args:
+        joined: the segments to be drawn straight down.
+    """
+    xs = straightened(rows, joined, balanced(rows))
+    left = min((x - w / 2 for x, w in zip(xs, rows.widths, strict=True)), default=0.0)
+    return [x - left for x in xs]
+
+
+def balanced(rows: Rows) -> list[float]:
+    """Places that keep links short, long straight parts of links more than others."""
+    xs = [0.0] * len(rows.rank)
+    for turn in range(ONE_SIDED + TWO_SIDED):
+        down, both = turn % 2 == 0, turn >= ONE_SIDED
+        haste = HASTE if both and turn < ONE_SIDED + TWO_SIDED - 2 else 1.0
+        for row in rows.rows if down else reversed(rows.rows):
+            wishes, weights = [], []
+            for item in row:
+                wish, weight = wished(rows, item, xs, both or down, both or not down)
+                wishes.append(xs[item] + haste * (wish - xs[item]))
+                weights.append(weight)
+            for item, x in zip(row, spaced(rows, row, wishes, weights), strict=True):
+                xs[item] = x
+    return xs
+
+
+def wished(
+    rows: Rows, item: int, xs: Sequence[float], above: bool, below: bool
+) -> tuple[float, float]:
+    """Where an item is drawn to by its neighbours above and below, and how strongly."""
+    total = strength = 0.0
+    if above:
+        for s in rows.ups[item]:
+            weight = pull(rows, s)
+            total += weight * (xs[s.above] + s.port_above - s.port_below)
+            strength += weight
+    if below:
+        for s in rows.downs[item]:
+            weight = pull(rows, s)
+            total += weight * (xs[s.below] + s.port_below - s.port_above)
+            strength += weight
+    return (total / strength, strength) if strength else (xs[item], 0.01)
+
+
+def stand_ins(rows: Rows, segment: Segment) -> int:
+    """How many ends of a segment are no boxes."""
+    return (segment.above >= rows.real) + (segment.below >= rows.real)
+
+
+def pull(rows: Rows, segment: Segment) -> float:
+    """How much a segment is to be straight."""
+    return (1.0, 2.0, 8.0)[stand_ins(rows, segment)]
+
+
+def spaced(
+    rows: Rows, row: Sequence[int], wishes: Sequence[float], weights: Sequence[float]
+) -> list[float]:
+    """The places nearest to the wishes, in weighted least squares, that keep order and distance.
+
+    With the distances taken off, places must not decrease: that is isotonic regression, which
+    merges neighbours that would violate the order into groups at their common mean.
+    """
+    shifts = [0.0] * len(row)
+    for i in range(1, len(row)):
+        shifts[i] = shifts[i - 1] + distance(rows, row[i - 1], row[i])
+    groups: list[tuple[float, float, int]] = []  # mean, weight, number of items
+    for wish, shift, weight in zip(wishes, shifts, weights, strict=True):
+        group = (wish - shift, weight, 1)
+        while groups and groups[-1][0] > group[0]:
+            mean, other, count = groups.pop()
+            total = other + group[1]
+            group = ((mean * other + group[0] * group[1]) / total, total, count + group[2])
+        groups.append(group)
+    means = (mean for mean, _, count in groups for _ in range(count))
+    return [mean + shift for mean, shift in zip(means, shifts, strict=True)]
+
+
+def distance(rows: Rows, a: int, b: int) -> float:
+    """The least distance of the centres of two neighbours in a row."""
+    lines = a >= rows.real and b >= rows.real
+    space = BETWEEN_LINES if lines else BETWEEN_BOXES
+    return (rows.widths[a] + rows.widths[b]) / 2 + space
+
+
+def straightened(rows: Rows, joined: Sequence[Segment], xs: Sequence[float]) -> list[float]:
+    """The places with blocks of items moved so that the links inside each are straight lines."""
+    blocks = Blocks(rows, joined)
+    places = blocks.settle([blocks.mean(b, xs) for b in range(blocks.count)])
+    for turn in range(BLOCK_ROUNDS):
+        # A row of blocks that all want to go right can if the rightmost goes first.
+        blocks.adjust(places, reversed(blocks.order) if turn % 2 else blocks.order)
+    return [places[blocks.block[i]] + blocks.offset[i] for i in range(len(xs))]
+
+
+def straight(rows: Rows) -> list[Segment]:
+    """Segments to be drawn straight down: at most one above and below an item, none crossing.
+
+    The middle parts of long links come first, then the links with the longest way behind them.
+    """
+    depth = [0] * len(rows.rank)  # boxes on the longest way to an item
+    for row in rows.rows:
+        for item in row:
+            behind = max((depth[s.above] for s in rows.ups[item]), default=0)
+            depth[item] = behind + (item < rows.real)
+    place = {item: i for row in rows.rows for i, item in enumerate(row)}
+    chosen: list[Segment] = []
+    for row in rows.rows[1:]:
+        taken: list[tuple[int, int]] = []  # places above and below, in ascending order of both
+        segments = [s for item in row for s in main_segments(rows.ups[item], depth, place)]
+        segments.sort(key=lambda s: ((1, 2, 0)[stand_ins(rows, s)], -depth[s.above]))
+        for s in segments:
+            pair = (place[s.above], place[s.below])
+            at = bisect(taken, pair)
+            before, after = taken[:at][-1:], taken[at:][:1]
+            if all(p[0] < pair[0] and p[1] < pair[1] for p in before) and all(
+                p[0] > pair[0] and p[1] > pair[1] for p in after
+            ):
+                taken.insert(at, pair)
+                chosen.append(s)
+    return chosen
+
+
+def main_segments(
+    ups: Sequence[Segment], depth: Sequence[int], place: Mapping[int, int]
+) -> list[Segment]:
+    """The segment into an item with the longest way behind it; of several the middle one.
+
+    Of an even number there is none: the item then stands between them.
+    """
+    longest = max((depth[s.above] for s in ups), default=0)
+    among = sorted((s for s in ups if depth[s.above] == longest), key=lambda s: place[s.above])
+    return [among[len(among) // 2]] if len(among) % 2 else []
+
+
+class Blocks:
+    """Items joined by straight segments; each block has one place, each item a fixed offset."""
+
+    def __init__(self, rows: Rows, joined: Sequence[Segment]) -> None:
+        self.rows = rows
+        size = len(rows.rank)
+        self.block, self.offset = [-1] * size, [0.0] * size
+        joint = {s.below: s for s in joined}
+        self.members: list[list[int]] = []
+        for row in rows.rows:
+            for item in row:
+                s = joint.get(item)
+                if s is None:
+                    self.block[item] = len(self.members)
+                    self.members.append([item])
+                else:
+                    self.block[item] = self.block[s.above]
+                    self.offset[item] = self.offset[s.above] + s.port_above - s.port_below
+                    self.members[self.block[item]].append(item)
+        self.count = len(self.members)
+        self._order_blocks()
+        self._link_blocks()
+
+    def _order_blocks(self) -> None:
+        """Collect which block must stand right of which, and how far, and sort them by that."""
+        gaps: dict[tuple[int, int], float] = {}
+        for row in self.rows.rows:
+            for a, b in pairwise(row):
+                pair = (self.block[a], self.block[b])
+                gap = distance(self.rows, a, b) + self.offset[a] - self.offset[b]
+                gaps[pair] = max(gap, gaps.get(pair, gap))
+        self.rights: list[list[tuple[int, float]]] = [[] for _ in range(self.count)]
+        self.lefts: list[list[tuple[int, float]]] = [[] for _ in range(self.count)]
+        for (a, b), gap in gaps.items():
+            self.rights[a].append((b, gap))
+            self.lefts[b].append((a, gap))
+        self.order = from_above(self.count, gaps)
+
+    def _link_blocks(self) -> None:
+        """Collect the links that leave each block.
+
+        With each go how far right of the block the other would stand for the link to be straight,
+        and the weight of that.
+        """
+        self.links: list[list[tuple[int, float, float]]] = [[] for _ in range(self.count)]
+        for s in self.rows.segments:
+            a, b = self.block[s.above], self.block[s.below]
+            if a != b:
+                apart = self.offset[s.above] + s.port_above - self.offset[s.below] - s.port_below
+                weight = pull(self.rows, s)
+                self.links[a].append((b, apart, weight))
+                self.links[b].append((a, -apart, weight))
+
+    def mean(self, block: int, xs: Sequence[float]) -> float:
+        """Where a block would have to stand for its items to be where they are, on average."""
+        members = self.members[block]
+        return sum(xs[i] - self.offset[i] for i in members) / len(members)
+
+    def adjust(self, places: list[float], order: Iterable[int]) -> None:
+        """Move each block in turn to the mean of what its links lead to, as far as there is room.
+
+        Moving a block never makes the links longer, in the mean of squares.
+        """
+        for block in order:
+            total = strength = 0.0
+            for other, apart, weight in self.links[block]:
+                total += weight * (places[other] - apart)
+                strength += weight
+            if strength:
+                wish = total / strength
+                least = max((places[a] + gap for a, gap in self.lefts[block]), default=-inf)
+                most = min((places[b] - gap for b, gap in self.rights[block]), default=inf)
+                places[block] = max(least, min(wish, most))
+
+    def settle(self, wishes: Sequence[float]) -> list[float]:
+        """Places near the wishes that keep the distances.
+
+        Pushing to the right where there is no room keeps them, and so does pushing to the left;
+        then the mean of the two does as well.
+        """
+        pushed_right, pushed_left = list(wishes), list(wishes)
+        for a in self.order:
+            for b, gap in self.rights[a]:
+                pushed_right[b] = max(pushed_right[b], pushed_right[a] + gap)
+        for b in reversed(self.order):
+            for a, gap in self.lefts[b]:
+                pushed_left[a] = min(pushed_left[a], pushed_left[b] - gap)
+        return [(a + b) / 2 for a, b in zip(pushed_right, pushed_left, strict=True)]
+
+
+# Where the boxes of a layered drawing stand, and the ways of the links between them.
+#
+# In its own row a link runs straight down beside the boxes; it bends only between rows, where no
+# boxes are. So no link passes through a box.
+
 
 PORT = 18.0  # distance of the points where links meet a box
 GAP, WIDEST_GAP = 30.0, 84.0  # height of the space between two rows

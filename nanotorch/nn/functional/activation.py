@@ -1,18 +1,31 @@
-"""Activations."""
+"""Activations and dropout."""
 
 from typing import Any
 
 from nanotorch import ops
+from nanotorch._core import dtypes
+from nanotorch._core.batched import under_vmap
+from nanotorch._core.call_site import warn
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.out import of_one_type
-from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops import activation
 from nanotorch.ops import activation as kernels
-from nanotorch.ops import units
-from nanotorch.ops.gelu import gelu_exact
-from nanotorch.ops.given import tensor_given
-from nanotorch.ops.overwriting import elu_ as elu_
-from nanotorch.ops.overwriting import leaky_relu_ as leaky_relu_
-from nanotorch.ops.units import hardtanh_ as hardtanh_
+from nanotorch.ops.activation import celu_ as celu_
+from nanotorch.ops.activation import elu_ as elu_
+from nanotorch.ops.activation import hardshrink as hardshrink
+from nanotorch.ops.activation import hardtanh_ as hardtanh_
+from nanotorch.ops.activation import leaky_relu_ as leaky_relu_
+from nanotorch.ops.activation import prelu as prelu
+from nanotorch.ops.activation import softshrink as softshrink
+from nanotorch.ops.activation import threshold_ as threshold_
+from nanotorch.ops.arguments import tensor_given
+from nanotorch.ops.attention import gelu_exact
+from nanotorch.ops.generator import default_generator
+from nanotorch.ops.random import alike, each, empty_layout
+
+# Activations.
+
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
@@ -47,7 +60,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         Linear Units, ICLR 2016.
     """
     tensor_given("elu", input)
-    result: Tensor = (elu_ if inplace else units.elu)(input, alpha)
+    result: Tensor = (elu_ if inplace else activation.elu)(input, alpha)
     return result
 
 
@@ -66,7 +79,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     if inplace:
         return selu_(input)
     tensor_given("selu", input)
-    result: Tensor = units.elu(input, SELU_ALPHA, SELU_SCALE)
+    result: Tensor = activation.elu(input, SELU_ALPHA, SELU_SCALE)
     return result
 
 
@@ -88,20 +101,20 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Any:
     tensor_given("gelu", input)
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return units.gelu_tanh(input) if approximate == "tanh" else gelu_exact(input)[0]
+    return activation.gelu_tanh(input) if approximate == "tanh" else gelu_exact(input)[0]
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``, also known as swish."""
     tensor_given("silu", input)
-    result: Tensor = (units.silu_ if inplace else units.silu)(input)
+    result: Tensor = (activation.silu_ if inplace else activation.silu)(input)
     return result
 
 
 def logsigmoid(input: Tensor, *, out: Any = None) -> Tensor:
     """``log(sigmoid(input))``, without overflow."""
     tensor_given("log_sigmoid", input)
-    result: Tensor = units.log_sigmoid(input, out=out)
+    result: Tensor = activation.log_sigmoid(input, out=out)
     return result
 
 
@@ -135,7 +148,7 @@ def hardtanh(
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     tensor_given("hardtanh", input)
-    result: Tensor = (hardtanh_ if inplace else units.hardtanh)(input, min_val, max_val)
+    result: Tensor = (hardtanh_ if inplace else activation.hardtanh)(input, min_val, max_val)
     return result
 
 
@@ -192,3 +205,275 @@ def log_softmax(
         dim = usual_dim("log_softmax", input.dim())
     result: Tensor = input.log_softmax(dim, dtype)
     return result
+
+
+# Further activations: gates, soft and hard shrinkage, slopes that are learned or drawn.
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``input`` where positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
+
+    Raises:
+        RuntimeError: if ``alpha`` is 0.
+
+    Reference:
+        Barron, Continuously Differentiable Exponential Linear Units, 2017.
+    """
+    result: Tensor = (celu_ if inplace else activation.celu)(input, alpha)
+    return result
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * tanh(softplus(input))``.
+
+    Reference:
+        Misra, Mish: A Self Regularized Non-Monotonic Activation Function, BMVC 2020.
+    """
+    tensor_given("mish", input)
+    result: Tensor = (activation.mish_ if inplace else activation.mish)(input)
+    return result
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along ``dim`` times the sigmoid of the second half.
+
+    Raises:
+        RuntimeError: for an odd size, or no dimension.
+
+    Reference:
+        Dauphin et al., Language Modeling with Gated Convolutional Networks, ICML 2017.
+    """
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    at = normal_dim(dim, input.ndim)
+    if input.size(at) % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {at} is size {input.size(at)}"
+        )
+    result: Tensor = activation.glu_along(input, at)
+    return result
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input + 3`` held between 0 and 6, divided by 6.
+
+    Reference:
+        Courbariaux, Bengio and David, BinaryConnect, NeurIPS 2015.
+    """
+    tensor_given("hardsigmoid", input)
+    result: Tensor = (activation.hardsigmoid_ if inplace else activation.hardsigmoid)(input)
+    return result
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * hardsigmoid(input)``.
+
+    Reference:
+        Howard et al., Searching for MobileNetV3, ICCV 2019, section 5.2.
+    """
+    tensor_given("hardswish", input)
+    result: Tensor = (activation.hardswish_ if inplace else activation.hardswish)(input)
+    return result
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """``input`` where it is greater than ``threshold``, else ``value``."""
+    tensor_given("threshold", input)
+    result: Tensor = (threshold_ if inplace else activation.threshold)(input, threshold, value)
+    return result
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """A random sample of a relaxed choice of one class: ``softmax((logits + noise) / tau)``.
+
+    Args:
+        logits: unnormalized log-probabilities.
+        tau: the temperature, positive. Default: 1.
+        hard: choose one class with 1, the others 0; the gradient is that of the relaxed choice.
+        eps: without effect.
+        dim: of the classes. Default: the last.
+
+    Warns:
+        UserWarning: if ``eps`` is given.
+
+    Reference:
+        Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax, ICLR 2017;
+        Maddison, Mnih and Teh, The Concrete Distribution, ICLR 2017.
+    """
+    if eps != 1e-10:
+        warn("`eps` parameter is deprecated and has no effect.")
+    noise = -ops.empty_like(logits).exponential_().log()
+    soft: Tensor = ops.softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    chosen: Tensor = ops.zeros_like(logits).scatter_(dim, index, 1.0)
+    return chosen - soft.detach() + soft
+
+
+# Dropout, of elements and of whole channels.
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Set each element to zero with probability ``p`` and divide the others by ``1 - p``.
+
+    Args:
+        p: in [0, 1]. Default: 0.5.
+        training: otherwise ``input`` is returned as it is. Default: True.
+        inplace: change ``input`` itself. Default: False.
+
+    Raises:
+        ValueError: for a ``p`` out of range.
+
+    Reference:
+        Hinton et al., Improving neural networks by preventing co-adaptation of feature detectors,
+        2012.
+    """
+    check_probability(p)
+    tensor_given("dropout", input)
+    if p == 0.0 or not training or not input._array.size:
+        return input
+    mask = kept(input, p)
+    dropped: Tensor = input.mul_(mask) if inplace else input * mask
+    return dropped
+
+
+@under_vmap(alike, random=True)
+def kept(input: Tensor, p: float) -> Tensor:
+    """The factor of each element: 0 or ``1 / (1 - p)``, drawn as PyTorch draws it."""
+    array, target = empty_layout(input, None)
+    if p == 1.0:
+        array.fill(0)
+        return wrap(array)
+    if array.dtype.kind != "f":
+        kind = dtypes.of_array(array).char
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
+    target[...] = default_generator.bernoulli(1 - p, target.shape, array.dtype)
+    target /= array.dtype.type(1 - p)
+    return wrap(array)
+
+
+def check_probability(p: float) -> None:
+    """Refuse what is no probability."""
+    if p < 0 or p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+# Whole channels
+
+
+@under_vmap(each, random=True)
+def of_channels(input: Tensor, p: float) -> Tensor:
+    """Ones and zeros for the channels of (N, C, ...), in a shape that broadcasts with it.
+
+    Raises:
+        RuntimeError: for fewer than two dimensions.
+    """
+    if input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    shape = (*input._array.shape[:2], *(1,) * (input.ndim - 2))
+    return wrap(default_generator.bernoulli(1 - p, shape, input._array.dtype))
+
+
+def channels_dropped(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """`dropout` of whole channels of (N, C, ...)."""
+    if p == 0.0 or not training or not input._array.size:
+        return input
+    if p == 1.0:
+        mask = wrap(input._array.dtype.type(0))
+    else:
+        mask = of_channels(input, p).div_(1 - p)
+    dropped: Tensor = input.mul_(mask) if inplace else input * mask
+    return dropped
+
+
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """`dropout` of whole channels.
+
+    Shape:
+        ``input`` (N, C, L) or (C, L); the result the same.
+
+    Raises:
+        ValueError: for a ``p`` out of range.
+        RuntimeError: for inputs of other numbers of dimensions.
+    """
+    check_probability(p)
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that "
+            "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, "
+            "a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
+        )
+    return unbatched(input, p, training, inplace, input.dim() == 2)
+
+
+def unbatched(input: Tensor, p: float, training: bool, inplace: bool, single: bool) -> Tensor:
+    """`channels_dropped`, of an input without the first dimension if ``single``."""
+    if not single:
+        return channels_dropped(input, p, training, inplace)
+    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    dropped = channels_dropped(batch, p, training, inplace)
+    result: Tensor = dropped.squeeze_(0) if inplace else dropped.squeeze(0)
+    return result
+
+
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """`dropout` of whole channels of pictures.
+
+    Shape:
+        ``input`` (N, C, H, W), or (N, C, L), with a warning; the result the same.
+
+    Raises:
+        ValueError: for a ``p`` out of range.
+
+    Warns:
+        UserWarning: for inputs of other numbers of dimensions.
+
+    Reference:
+        Tompson et al., Efficient Object Localization Using Convolutional Networks, CVPR 2015.
+    """
+    check_probability(p)
+    if input.dim() not in (3, 4):
+        warn_of_dimensions("dropout2d", input.dim(), "2 spatial", "3D or 4D")
+    if input.dim() == 3:
+        warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+            "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
+            "dim. This behavior will change in a future release to interpret the input as one "
+            "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
+            "dropout behavior, please switch to using dropout1d instead."
+        )
+    return channels_dropped(input, p, training, inplace)
+
+
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """`dropout` of whole channels of volumes.
+
+    Shape:
+        ``input`` (N, C, D, H, W) or (C, D, H, W); the result the same.
+
+    Raises, Warns, Reference: see `dropout2d`.
+    """
+    check_probability(p)
+    if input.dim() not in (4, 5):
+        warn_of_dimensions("dropout3d", input.dim(), "3 spatial", "4D or 5D")
+    return unbatched(input, p, training, inplace, input.dim() != 5)
+
+
+def warn_of_dimensions(name: str, ndim: int, spatial: str, wanted: str) -> None:
+    """PyTorch's warning for inputs of unusual numbers of dimensions."""
+    warn(
+        f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an "
+        "error in a future release. To retain the behavior and silence this warning, please use "
+        f"dropout instead. Note that {name} exists to provide channel-wise dropout on inputs with "
+        f"{spatial} dimensions, a channel dimension, and an optional batch dimension (i.e. "
+        f"{wanted} inputs)."
+    )

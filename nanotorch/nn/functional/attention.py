@@ -7,13 +7,14 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core import dtypes
-from nanotorch._core.batch_functions import looped, under_vmap
+from nanotorch._core.batched import looped, under_vmap
+from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.warned import warn
-from nanotorch.nn.functional.dropout import dropout
+from nanotorch.nn.functional.activation import dropout
+from nanotorch.ops.arguments import tensors_given
 from nanotorch.ops.attention import attention, future, safe_softmax
-from nanotorch.ops.expanding import common_shape
-from nanotorch.ops.given import tensors_given
+from nanotorch.ops.joining import common_shape
+from nanotorch.ops.matrix import linear
 
 MASK_AND_CAUSAL = (
     "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
@@ -205,3 +206,344 @@ def canonical_mask(
         return mask
     added: Tensor = ops.zeros(mask.shape, dtype=target_type).masked_fill_(mask, -math.inf)
     return added
+
+
+# Several heads of attention with their projections, as one function.
+
+
+NEED_MASK = (
+    "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+    "`generate_square_subsequent_mask` to create this mask."
+)
+
+
+Masks = tuple[Tensor | None, Tensor | None]
+
+
+def need(condition: bool, told: str) -> None:
+    """Refuse what does not fit."""
+    if not condition:
+        raise AssertionError(told)
+
+
+def check_shapes(
+    query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None,
+    num_heads: int,
+) -> bool:  # fmt: skip
+    """Whether there is a dimension of the batch, after a check of all numbers of dimensions."""
+    if query.dim() not in (2, 3):
+        raise AssertionError(
+            "query should be unbatched 2D or batched 3D tensor but received "
+            f"{query.dim()}-D query tensor"
+        )
+    batched = query.dim() == 3
+    kind = "batched (3-D)" if batched else "unbatched (2-D)"
+    count = query.dim()
+    need(
+        key.dim() == count and value.dim() == count,
+        f"For {kind} `query`, expected `key` and `value` to be {count}-D but found {key.dim()}-D "
+        f"and {value.dim()}-D tensors respectively",
+    )
+    if padding is not None:
+        need(
+            padding.dim() == count - 1,
+            f"For {kind} `query`, expected `key_padding_mask` to be `None` or {count - 1}-D but "
+            f"found {padding.dim()}-D tensor instead",
+        )
+    if mask is not None:
+        need(
+            mask.dim() in (2, 3),
+            f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
+            f"{mask.dim()}-D tensor instead",
+        )
+        if not batched and mask.dim() == 3:
+            expected = (num_heads, query.size(0), key.size(0))
+            need(
+                tuple(mask.shape) == expected,
+                f"Expected `attn_mask` shape to be {expected} but got {mask.shape}",
+            )
+    return batched
+
+
+def projected(
+    query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values by one weight for all; one product where they come from one."""
+    size = query.size(-1)
+    if key is value:
+        if query is key:
+            q, k, v = linear(query, weight, bias).chunk(3, -1)
+            return q, k, v
+        parts = [None, None] if bias is None else bias.split([size, 2 * size])
+        w_q, w_kv = weight.split([size, 2 * size])
+        k, v = linear(key, w_kv, parts[1]).chunk(2, -1)
+        return linear(query, w_q, parts[0]), k, v
+    weights = weight.chunk(3)
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    q, k, v = (linear(*each) for each in zip((query, key, value), weights, biases, strict=True))
+    return q, k, v
+
+
+def projected_apart(
+    inputs: tuple[Tensor, Tensor, Tensor],
+    weights: tuple[Tensor | None, Tensor | None, Tensor | None],
+    bias: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values by a weight for each."""
+    size = inputs[0].size(-1)
+    for letter, weight in zip("qkv", weights, strict=True):
+        need(
+            weight is not None,
+            f"use_separate_proj_weight is True but {letter}_proj_weight is None",
+        )
+    for name, weight, x in zip(("query", "key", "value"), weights, inputs, strict=True):
+        assert weight is not None
+        expected = (size, x.size(-1))
+        need(
+            tuple(weight.shape) == expected,
+            f"expecting {name} weights shape of {expected}, but got {weight.shape}",
+        )
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    q, k, v = (linear(*each) for each in zip(inputs, weights, biases, strict=True))
+    return q, k, v
+
+
+def projections(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    weight: Tensor | None,
+    apart: tuple[Tensor | None, Tensor | None, Tensor | None] | None,
+    bias: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values, by one weight for all or one for each."""
+    if apart is not None:
+        need(
+            key.shape[:2] == value.shape[:2],
+            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
+        )
+        return projected_apart((query, key, value), apart, bias)
+    need(
+        key.shape == value.shape, f"key shape {key.shape} does not match value shape {value.shape}"
+    )
+    if weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    return projected(query, key, value, weight, bias)
+
+
+def check_sizes(size: int, expected: int, num_heads: int) -> None:
+    """Refuse a size that is not the layer's, or that the heads do not divide."""
+    need(size == expected, f"was expecting embedding dimension of {expected}, but got {size}")
+    need(size % num_heads == 0, f"embed_dim {size} not divisible by num_heads {num_heads}")
+
+
+def with_batch(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """With a dimension of the batch; what is one tensor stays one."""
+    q = query.unsqueeze(1)
+    k = q if key is query else key.unsqueeze(1)
+    return q, k, k if value is key else value.unsqueeze(1)
+
+
+# Masks: one for pairs of query and key, (1 or N H, L, S), and one for keys, (N, S)
+
+
+def ready_masks(
+    query: Tensor, key: Tensor, padding: Tensor | None, mask: Tensor | None, is_causal: bool,
+    need_weights: bool, num_heads: int,
+) -> tuple[Masks, bool]:  # fmt: skip
+    """Both masks as what is added to the scores; a causal one may be left to the operation."""
+    (queries, batch, _), keys = query.shape, key.size(0)
+    for position, expected in enumerate((batch, keys)):
+        if padding is not None and padding.size(position) != expected:
+            raise AssertionError(
+                f"Expected key_padded_mask.shape[{position}] to be {expected}, but got "
+                f"{padding.size(position)}"
+            )
+    kind = None if mask is None else mask.dtype
+    padding = canonical_mask(padding, "key_padding_mask", kind, "attn_mask", query.dtype)
+    if is_causal and mask is None:
+        raise RuntimeError(NEED_MASK)
+    if is_causal and padding is None and not need_weights:
+        return (None, None), True
+    mask = canonical_mask(mask, "attn_mask", None, "", query.dtype, False)
+    if mask is not None:
+        mask = checked_mask(mask, batch * num_heads, queries, keys)
+    return (mask, padding), False
+
+
+def checked_mask(mask: Tensor, count: int, queries: int, keys: int) -> Tensor:
+    """A mask (1 or N H, L, S)."""
+    expected = (queries, keys) if mask.dim() == 2 else (count, queries, keys)
+    if tuple(mask.shape) != expected:
+        raise RuntimeError(
+            f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {expected}."
+        )
+    return mask.unsqueeze(0) if mask.dim() == 2 else mask
+
+
+def longer(masks: Masks) -> Masks:
+    """Masks for one more key, which counts."""
+    mask, padding = (
+        None if m is None else ops.cat([m, ops.zeros(*m.shape[:-1], 1, dtype=m.dtype)], -1)
+        for m in masks
+    )
+    return mask, padding
+
+
+def merged(masks: Masks, num_heads: int) -> Tensor | None:
+    """One mask (1 or N, 1 or H, 1 or L, S)."""
+    mask, padding = masks
+    if mask is not None:
+        mask = mask.view(-1, 1 if mask.size(0) == 1 else num_heads, *mask.shape[1:])
+    if padding is None:
+        return mask
+    padding = padding.view(padding.size(0), 1, 1, padding.size(1))
+    return padding if mask is None else mask + padding
+
+
+# Heads
+
+
+def in_heads(x: Tensor, num_heads: int) -> Tensor:
+    """(L, N, E) as (N, H, L, E/H)."""
+    length, batch, size = x.shape
+    return x.reshape(length, batch, num_heads, size // num_heads).permute(1, 2, 0, 3)
+
+
+def with_bias(
+    k: Tensor, v: Tensor, bias_k: Tensor | None, bias_v: Tensor | None, masks: Masks,
+    static: tuple[Tensor | None, Tensor | None],
+) -> tuple[Tensor, Tensor, Masks]:  # fmt: skip
+    """Keys, values and masks with a further key and value that is learned."""
+    if bias_k is None or bias_v is None:
+        need(bias_k is None, "bias_k is set but bias_v is None")
+        need(bias_v is None, "bias_v is set but bias_k is None")
+        return k, v, masks
+    need(static[0] is None, "bias cannot be added to static key.")
+    need(static[1] is None, "bias cannot be added to static value.")
+    k, v = (ops.cat([x, b.repeat(1, x.size(1), 1)]) for x, b in ((k, bias_k), (v, bias_v)))
+    return k, v, longer(masks)
+
+
+def given_heads(x: Tensor, given: Tensor | None, name: str, num_heads: int, batch: int) -> Tensor:
+    """Keys or values (N, H, S, E/H): projected ones, or those that are given (N H, S, E/H)."""
+    size = x.size(2) // num_heads
+    if given is None:
+        if x.size(1) != batch:
+            raise RuntimeError(
+                f"shape '{[x.size(0), batch * num_heads, size]}' is invalid for input of size "
+                f"{x.numel()}"
+            )
+        return in_heads(x, num_heads)
+    for position, expected in ((0, batch * num_heads), (2, size)):
+        need(
+            given.size(position) == expected,
+            f"expecting {name}.size({position}) of {expected}, but got {given.size(position)}",
+        )
+    return given.view(batch, num_heads, given.size(1), size)
+
+
+def with_zeros(x: Tensor) -> Tensor:
+    """Keys or values with a further one of zeros."""
+    batch, heads, _, size = x.shape
+    more: Tensor = ops.cat([x, ops.zeros(batch, heads, 1, size, dtype=x.dtype)], 2)
+    return more
+
+
+def attended(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool,
+    need_weights: bool,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    """The means (L N, E), and the weights (N, H, L, S) where they are wanted."""
+    batch, heads, queries, size = q.shape
+    weights = None
+    if not need_weights:
+        out = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+    else:
+        scores = ops.matmul(q * math.sqrt(1.0 / size), k.transpose(-2, -1))
+        weights = ops.softmax(scores if mask is None else scores + mask, -1)
+        if dropout_p > 0.0:
+            weights = dropout(weights, dropout_p)
+        out = ops.matmul(weights, v)
+    return out.permute(2, 0, 1, 3).reshape(queries * batch, heads * size), weights
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of several heads, as `nn.MultiheadAttention` computes it.
+
+    Args:
+        query: (L, N, E), or (L, E).
+        key: (S, N, K), or (S, K).
+        value: (S, N, V), or (S, V).
+        embed_dim_to_check: E.
+        num_heads: H, which divides E.
+        in_proj_weight: (3E, E) for queries, keys and values.
+        in_proj_bias: (3E,).
+        bias_k, bias_v: (1, 1, E), a further key and value.
+        add_zero_attn: a further key and value of zeros.
+        dropout_p: the probability with which weights are zeroed in training.
+        out_proj_weight: (E, E), and out_proj_bias: (E,).
+        key_padding_mask: (N, S), True for keys that do not count, or what is added to the scores.
+        need_weights: return the weights as well. Default: True.
+        attn_mask: (L, S) or (N H, L, S), likewise.
+        use_separate_proj_weight: q_proj_weight (E, E), k_proj_weight (E, K) and v_proj_weight
+            (E, V) in place of ``in_proj_weight``.
+        static_k, static_v: (N H, S, E/H) in place of the projected keys and values.
+        average_attn_weights: over the heads. Default: True.
+        is_causal: ``attn_mask`` is the causal one.
+
+    Returns:
+        (L, N, E), and the weights (N, L, S), or (N, H, L, S) of single heads, or None.
+
+    Raises:
+        AssertionError, RuntimeError: for what does not fit.
+    """
+    batched = check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if not batched:
+        query, key, value = with_batch(query, key, value)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    masks, is_causal = ready_masks(
+        query, key, key_padding_mask, attn_mask, is_causal, need_weights, num_heads
+    )
+    check_sizes(query.size(-1), embed_dim_to_check, num_heads)
+    apart = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    q, k, v = projections(query, key, value, in_proj_weight, apart, in_proj_bias)
+    k, v, masks = with_bias(k, v, bias_k, bias_v, masks, (static_k, static_v))
+    k = given_heads(k, static_k, "static_k", num_heads, q.size(1))
+    v = given_heads(v, static_v, "static_v", num_heads, q.size(1))
+    if add_zero_attn:
+        k, v, masks = with_zeros(k), with_zeros(v), longer(masks)
+    q, mask, p = in_heads(q, num_heads), merged(masks, num_heads), dropout_p if training else 0.0
+    out, weights = attended(q, k, v, mask, p, is_causal, need_weights)
+    out = linear(out, out_proj_weight, out_proj_bias).view(query.shape)
+    if weights is not None:
+        weights = weights.mean(1) if average_attn_weights else weights.view(weights.shape)
+    if batched:
+        return out, weights
+    return out.squeeze(1), None if weights is None else weights.squeeze(0)

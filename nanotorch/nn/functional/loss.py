@@ -1,27 +1,122 @@
-"""Losses of predictions against targets.
+"""Losses of predictions against targets."""
 
-``reduction`` is "mean" (the default), "sum" or "none", which gives the loss of every element.
-``size_average`` and ``reduce`` are PyTorch's former way to say that; they warn.
-"""
+import math
+from typing import Any
+
+import numpy as np
 
 from nanotorch import ops
-from nanotorch._core.origins import about_operands
-from nanotorch._core.tensor import Tensor
-from nanotorch.nn.functional.reduction import (
-    checked_reduction,
-    matched,
-    same_sizes,
-    uncastable,
-    weighted,
-)
-from nanotorch.nn.functional.reduction import (
-    reduce as reduced,
-)
+from nanotorch._core.arguments import refused
+from nanotorch._core.batched import looped, under_vmap
+from nanotorch._core.call_site import about_operands, warn
+from nanotorch._core.grad_mode import no_grad
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import loss as kernels
 from nanotorch.ops.activation import float_only
-from nanotorch.ops.expanding import common_shape
-from nanotorch.ops.given import constants_given
-from nanotorch.ops.robust_loss import huber, smooth_l1
+from nanotorch.ops.arguments import constants_given, tensors_given
+from nanotorch.ops.elementwise import over_number, plus_number, times_number
+from nanotorch.ops.joining import broadcast_tensors, common_shape
+from nanotorch.ops.loss import huber, picture_nll, smooth_l1
+
+# What all losses share: how their elements are reduced, and sizes that must be equal.
+
+
+REDUCTIONS = {"none", "mean", "sum"}
+
+
+def checked_reduction(
+    reduction: str, size_average: bool | None = None, reduce: bool | None = None
+) -> str:
+    """The reduction asked for: "none", "mean" or "sum".
+
+    Args:
+        size_average, reduce: PyTorch's former way to ask, which wins over ``reduction``.
+
+    Raises:
+        ValueError: for another one.
+
+    Warns:
+        UserWarning: if ``size_average`` or ``reduce`` is given.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = former_reduction(size_average, reduce)
+        warn(
+            "size_average and reduce args will be deprecated, please use "
+            f"reduction='{reduction}' instead."
+        )
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def former_reduction(size_average: bool | None, reduce: bool | None) -> str:
+    """PyTorch's former two flags as one reduction."""
+    if reduce is not None and not reduce:
+        return "none"
+    return "mean" if size_average is None or size_average else "sum"
+
+
+def reduced(values: Tensor, reduction: str) -> Tensor:
+    """The elements of a loss, their mean or their sum."""
+    if reduction == "none":
+        return values
+    reduced: Tensor = values.mean() if reduction == "mean" else values.sum()
+    return reduced
+
+
+def uncastable(result: Tensor, out: Tensor) -> RuntimeError:
+    """The error for a result that would have to be written as a lesser kind of numbers."""
+    return RuntimeError(
+        f"result type {result.dtype.char} can't be cast to the desired output type {out.dtype.char}"
+    )
+
+
+def same_sizes(input: Any, target: Any) -> bool:
+    """Whether two tensors have one shape."""
+    try:
+        return bool(input._array.shape == target._array.shape)
+    except AttributeError:
+        other: Any = target
+        return bool(other.size() == input.size())  # the error is Python's own, as in PyTorch
+
+
+def matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Input and target of one shape, broadcast if need be, with PyTorch's warning then."""
+    if same_sizes(input, target):
+        return input, target
+    warn(
+        f"Using a target size ({target.size()}) that is different to the input size "
+        f"({input.size()}). This will likely lead to incorrect results due to broadcasting. "
+        "Please ensure they have the same size."
+    )
+    try:
+        input, target = broadcast_tensors(input, target)
+    except RuntimeError as error:
+        error.args = (str(error) + about_operands({"input": input, "target": target}),)
+        raise
+    return input, target
+
+
+def weighted(errors: Tensor, weight: Tensor, input: Tensor, reduction: str) -> Tensor:
+    """Errors times weights; their mean is over the weights.
+
+    Raises:
+        ValueError: if ``weight`` and ``input`` differ in shape.
+    """
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    products = errors * weight
+    if reduction == "mean":
+        mean: Tensor = products.sum() / weight.sum()
+        return mean
+    return reduced(products, reduction)
+
+
+# Losses of predictions against targets.
+#
+# ``reduction`` is "mean" (the default), "sum" or "none", which gives the loss of every element.
+# ``size_average`` and ``reduce`` are PyTorch's former way to say that; they warn.
+
 
 # Of numbers
 
@@ -227,3 +322,339 @@ def binary_cross_entropy_with_logits(
     constants_given("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     loss: Tensor = kernels.bce_with_logits(input, target, weight, pos_weight, reduction)
     return loss
+
+
+# Losses of class scores: negative log likelihood and cross entropy.
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``-weight[target] * input[target]`` of each sample; the mean is over the weights.
+
+    Args:
+        input: log-probabilities.
+        target: class numbers in [0, C), ``int64`` or ``uint8``.
+        weight: of each class, (C,).
+        ignore_index: samples of this class number count for nothing. Default: -100.
+
+    Shape:
+        ``input`` (C,), (N, C) or (N, C, d₁, ...); ``target`` the same without C.
+
+    Raises:
+        ValueError: if the numbers of samples differ.
+        RuntimeError: for targets of other shapes or dtypes, or not as many weights as classes.
+        IndexError: for a class number out of range.
+    """
+    reduction = checked_reduction(reduction, size_average, reduce)
+    check_shapes(input, target, weight)
+    if input.ndim > 2:
+        return of_pictures(input, target, weight, reduction, ignore_index)
+    if input.ndim == 1:
+        input, target = input.unsqueeze(0), target.reshape(1)
+        reduction = "sum" if reduction == "none" else reduction
+    constants_given("nll_loss_forward", weight=weight)
+    loss: Tensor = kernels.nll(input, target, weight, reduction, ignore_index)
+    return loss
+
+
+def of_pictures(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
+) -> Tensor:
+    """`nll_loss` of (N, C, d₁, ...), which PyTorch computes as (N, C, H, W)."""
+    shape = target.shape
+    if input.ndim != 4:
+        input = input.reshape((*input.shape[:2], 1, -1))
+        target = target.reshape((shape[0], 1, -1))
+    constants_given("nll_loss2d_forward", weight=weight)
+    loss: Tensor = picture_nll(input, target, weight, reduction, ignore_index)
+    return loss.reshape(shape) if reduction == "none" and loss.ndim != len(shape) else loss
+
+
+def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
+    """Refuse scores, class numbers and weights that do not fit together."""
+    tensors_given("nll_loss_nd", input=input, target=target)
+    scores, classes = input._array.shape, target._array.shape
+    if not scores:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    samples = classes[0] if classes else 0
+    if len(scores) == 1 and len(classes) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if len(scores) != 1 and scores[0] != samples:
+        raise ValueError(
+            f"Expected input batch_size ({scores[0]}) to match target batch_size ({samples})."
+            + about_operands({"input": input, "target": target})
+        )
+    if len(scores) == 2 and len(classes) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    misfit = len(scores) > 2 and classes[1:] != scores[2:]
+    if len(scores) == 4 or not misfit:  # PyTorch takes other classes of places for pictures
+        kernels.check_kind(target._array)
+    if len(scores) == 1 and classes and samples != 1:
+        raise ValueError(
+            f"For 1D input, 1D target must have size 1, but got target size: {samples}"
+        )
+    if misfit:
+        expected = [scores[0], *scores[2:]]
+        raise RuntimeError(
+            f"Expected target size {expected}, got {list(classes)}"
+            + about_operands({"input": input, "target": target})
+        )
+    if input._array.dtype.kind != "f":
+        raise float_only(f"nll_loss{'2d_forward' * (len(scores) > 2)}_out_frame", input._array)
+    check_weights(weight, scores[0] if len(scores) == 1 else scores[1])
+    if weight is not None and weight._array.dtype != input._array.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.char} but found {weight.dtype.char}")
+    if len(scores) > 2 and target._array.dtype == np.uint8:
+        raise RuntimeError("expected scalar type Long but found Byte")
+
+
+def check_weights(weight: Tensor | None, classes: int, prefix: str = "") -> None:
+    """Refuse weights that are not one per class."""
+    if weight is not None and not isinstance(weight, Tensor):
+        raise refused(weight, "Tensor", ("cross_entropy_loss", "weight", 3))
+    if weight is not None and weight._array.shape != (classes,):
+        raise RuntimeError(
+            f"{prefix}weight tensor should be defined either for all {classes} classes or no "
+            f"classes but got weight tensor of shape: {list(weight._array.shape)}"
+        )
+
+
+@under_vmap(looped)
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """`nll_loss` of ``log_softmax(input)``; or with class probabilities p as the target,
+    ``-Σ weight p log_softmax(input)`` over the classes, whose mean is over the samples.
+
+    Args:
+        input: logits.
+        target: class numbers, or probabilities of the shape of ``input``.
+        weight: of each class, (C,).
+        ignore_index: samples of this class number count for nothing. Default: -100.
+        label_smoothing: the share, in [0, 1], of the target that is spread evenly over the
+            classes. Default: 0.
+
+    Shape:
+        ``input`` (C,), (N, C) or (N, C, d₁, ...); ``target`` the same, or without C.
+
+    Raises:
+        RuntimeError, ValueError, IndexError: as `nll_loss`; for ``label_smoothing`` out of range.
+
+    Reference:
+        Szegedy et al., Rethinking the Inception Architecture for Computer Vision, CVPR 2016,
+        section 7 (label smoothing).
+    """
+    reduction = checked_reduction(reduction, size_average, reduce)
+    tensors_given("cross_entropy_loss", input=input, target=target)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+    if input._array.shape == target._array.shape:
+        return of_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
+    logs = ops.log_softmax(input, 0 if input.ndim == 1 else 1)
+    loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if label_smoothing == 0.0:
+        return loss
+    even = spread_evenly(logs, target, weight, ignore_index, reduction)
+    classes = logs.size(0 if logs.ndim == 1 else 1)
+    shares = 1 - label_smoothing, label_smoothing / classes
+    return times_number(loss, shares[0]) + times_number(even, shares[1])
+
+
+def spread_evenly(
+    logs: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    """The part of a smoothed cross entropy that asks for all classes alike."""
+    dim = 0 if logs.ndim == 1 else 1
+    ignored = wrap(target._array == ignore_index)
+    values = logs if weight is None else logs * per_class(weight, logs.ndim)
+    losses: Tensor = ops.masked_fill(-values.sum(dim), ignored, 0.0)
+    if reduction != "mean":
+        return reduced(losses, reduction)
+    counted = ~ignored
+    if weight is None:
+        mean: Tensor = ops.masked_select(losses, counted).mean()
+        return mean
+    chosen = weight._array.take(target._array[counted._array])
+    return losses.sum() / float(np.add.reduce(chosen, None))
+
+
+def per_class(weight: Tensor, ndim: int) -> Tensor:
+    """Weights (C,) in a shape that broadcasts with scores (N, C, ...)."""
+    shaped: Tensor = weight if ndim == 1 else weight.reshape((1, -1) + (1,) * (ndim - 2))
+    return shaped
+
+
+def of_probabilities(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+) -> Tensor:
+    """`cross_entropy` with class probabilities as the target."""
+    if not target.is_floating_point():
+        raise RuntimeError(
+            "Expected floating point type for target with class probabilities, got "
+            f"{target.dtype.char}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    dim = 0 if input.ndim == 1 else 1
+    classes = input.size(dim)
+    check_weights(weight, classes, "cross_entropy: ")
+    logs = ops.log_softmax(input, dim)
+    if label_smoothing > 0.0:
+        target = target * (1 - label_smoothing) + label_smoothing / (classes or 1)
+    products = logs * target
+    if weight is not None:
+        products = products * per_class(weight, input.ndim)
+    if reduction == "none":
+        return -products.sum(dim)
+    total = -products.sum()
+    samples = input.numel() // (classes or 1)
+    return over_number(total, samples) if reduction == "mean" else total
+
+
+# Negative log likelihoods of distributions, and the divergence between two.
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """``target * (log(target) - input)``, where ``input`` are log-probabilities.
+
+    Args:
+        reduction: also "batchmean", for the sum divided by the number of samples, which is the
+            divergence. Default: "mean", over all elements.
+        log_target: ``target`` are log-probabilities too. Default: False.
+
+    Raises:
+        ValueError: for an unknown ``reduction``.
+
+    Warns:
+        UserWarning: for "mean".
+
+    Reference:
+        Kullback and Leibler, On Information and Sufficiency, 1951.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = checked_reduction(reduction, size_average, reduce)
+    elif reduction == "mean":
+        warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math "
+            "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
+            "release."
+        )
+    tensors_given("kl_div", input=input, target=target)
+    if not (input.is_floating_point() and target.is_floating_point()):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
+    how = checked_reduction("sum" if reduction == "batchmean" else reduction)
+    if log_target:
+        values = ops.exp(target) * (target - input)
+    else:
+        values = ops.xlogy(target, target) - target * input
+    loss = reduced(values, how)
+    return loss / input.size(0) if reduction == "batchmean" and input.dim() else loss
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``exp(input) - target * input``: of counts whose logarithm of the mean is ``input``.
+
+    Args:
+        log_input: otherwise ``input`` is the mean: ``input - target * log(input + eps)``.
+        full: add Stirling's approximation of ``log(target!)`` where ``target > 1``.
+            Default: False.
+        eps: Default: 1e-8.
+
+    Raises:
+        ValueError: for an unknown ``reduction``.
+    """
+    reduction = checked_reduction(reduction, size_average, reduce)
+    tensors_given("poisson_nll_loss", input=input, target=target)
+    if log_input:
+        loss = ops.exp(input) - target * input
+    else:
+        loss = input - target * ops.log(plus_number(input, eps))
+    if full:
+        factorial = target * ops.log(target) - target + 0.5 * ops.log(2 * math.pi * target)
+        loss = loss + factorial.masked_fill(target <= 1, 0)
+    return reduced(loss, reduction)
+
+
+@under_vmap(looped)
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Any,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """``(log(var) + (input - target)² / var) / 2``: of targets around ``input``.
+
+    Args:
+        var: the variances, or one number for all; of the shape of ``input``, or with 1 in place of
+            one size, or without the last.
+        full: add ``log(2π) / 2``. Default: False.
+        eps: variances are held above it. Default: 1e-6.
+
+    Raises:
+        ValueError: for negative variances, another shape, an unknown ``reduction``.
+
+    Reference:
+        Nix and Weigend, Estimating the mean and variance of the target probability distribution,
+        1994.
+    """
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = ops.full_like(input, var)
+    elif (var._array < 0).any():
+        raise ValueError("var has negative entry/entries")
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = var.unsqueeze(-1)
+        elif (
+            input.dim() != var.dim()
+            or sum(n for n, m in zip(var.shape, input.shape, strict=True) if n != m) != 1
+        ):
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    var = var.clone()
+    with no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (ops.log(var) + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)

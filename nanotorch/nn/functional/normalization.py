@@ -1,5 +1,6 @@
 """Batch, instance, group, layer and root mean square normalization."""
 
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -7,17 +8,111 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
-from nanotorch._core.batch_functions import under_vmap
-from nanotorch._core.op_runtime import widened
-from nanotorch._core.origins import wrote
+from nanotorch._core.batched import Batch, Batched, batched, separately, under_vmap, whole_of
+from nanotorch._core.call_site import wrote
+from nanotorch._core.op import widened
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
-from nanotorch.nn.functional.norms_of_samples import by_channels, by_groups, refuse_single
-from nanotorch.ops.given import constants_given, tensor_given
-from nanotorch.ops.layer_norm import last_dimensions, normalize_last
-from nanotorch.ops.normalization import channels, groups, normalize_batch, normalize_groups
-from nanotorch.ops.scalar import plus_number
-from nanotorch.ops.standardizing import Kept, Plan, moments, reciprocal_root
+from nanotorch.ops.arguments import constants_given, tensor_given
+from nanotorch.ops.elementwise import plus_number
+from nanotorch.ops.normalization import (
+    Kept,
+    Plan,
+    channels,
+    groups,
+    last_dimensions,
+    mean_of_neighbours,
+    moments,
+    normalize_batch,
+    normalize_groups,
+    normalize_last,
+    reciprocal_root,
+)
+from nanotorch.ops.reduction import Dims
+
+# Normalizations for the samples of a batch under `vmap`.
+
+
+NOT_BATCHED = (
+    "Batch norm got a batched tensor as input while the running_mean or running_var, which will be "
+    "updated in place, were not batched.\nIf you are using a module and do not need eval mode, "
+    "please set `track_running_stats` to be False.If you are using a prebuilt module and do not "
+    "need eval mode, please see the functorch website for resources on how to patch your module to "
+    "work with vmap"
+)
+
+
+def arguments(function: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    """A call's arguments by name, and weight and bias apart from them."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    given = bound.arguments
+    return bound, {name: given[name] for name in ("weight", "bias")}
+
+
+def scaled(out: Any, affine: dict[str, Any]) -> Any:
+    """A result ``(N, C, ...)`` times the weight and plus the bias of its channels."""
+    for name, value in affine.items():
+        if value is not None:
+            shape = (-1,) + (1,) * (out.ndim - 2)
+            out = out * value.view(shape) if name == "weight" else out + value.view(shape)
+    return out
+
+
+def by_groups(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
+    """`group_norm`, and `instance_norm` without running values: the samples join the first
+    dimension."""
+    bound, affine = arguments(function, args, kwargs)
+    given = bound.arguments
+    if given.get("running_mean") is not None:
+        refuse_update(given, given["use_input_stats"])
+        return separately(function, batch, args, kwargs)
+    input = whole_of(given["input"], batch)
+    apart = any(isinstance(value, Batched) for value in affine.values())
+    if apart:
+        given |= dict.fromkeys(affine)
+    given["input"] = input.flatten(0, 1)
+    out = batched(function(*bound.args, **bound.kwargs).reshape(input.shape), batch)
+    return scaled(out, affine) if apart else out
+
+
+def by_channels(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
+    """`batch_norm`: the samples join the channels, each with running values of its own."""
+    bound, affine = arguments(function, args, kwargs)
+    given = bound.arguments
+    if given["training"]:
+        refuse_single(given["input"])
+    refuse_update(given, given["training"])
+    input = whole_of(given["input"], batch)
+    for name in ("running_mean", "running_var"):
+        if given[name] is not None:
+            given[name] = whole_of(given[name], batch).reshape(-1)
+    given |= dict.fromkeys(affine)
+    joined = input.movedim(0, 1)
+    given["input"] = joined.flatten(1, 2)
+    out = function(*bound.args, **bound.kwargs).reshape(joined.shape).movedim(1, 0)
+    return scaled(batched(out, batch), affine)
+
+
+def refuse_single(input: Tensor) -> None:
+    """Refuse (N, C, ...) with one value for each channel, which has no variance."""
+    shape = input.shape
+    if shape[0] * math.prod(shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {input.size()}"
+        )
+
+
+def refuse_update(given: dict[str, Any], training: Any) -> None:
+    """Refuse to update running values that are the same for all samples.
+
+    Raises:
+        RuntimeError: in PyTorch's words.
+    """
+    running = [given[name] for name in ("running_mean", "running_var")]
+    if training and any(isinstance(r, Tensor) and not isinstance(r, Batched) for r in running):
+        raise RuntimeError(NOT_BATCHED)
+
 
 MIXED = "mixed dtype (CPU): "
 
@@ -403,3 +498,60 @@ def checked_shape(
             f"{expected}, but got input of size{list(input._array.shape)}"
         )
     return shape
+
+
+# Normalization by the norm of vectors, and by the activity of neighbouring channels.
+
+
+def normalize(
+    input: Tensor,
+    p: float = 2.0,
+    dim: Dims = 1,
+    eps: float = 1e-12,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Vectors divided by their norms.
+
+    Args:
+        p: the order of the norm. Default: 2.
+        dim: along which the vectors lie; or several dimensions. Default: 1.
+        eps: norms are held above it. Default: 1e-12.
+        out: where to write the result.
+
+    Raises:
+        IndexError: for a ``dim`` out of range.
+    """
+    norms = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    result: Tensor = ops.div(input, norms) if out is None else ops.div(input, norms, out=out)
+    return result
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """``input / (k + alpha * s) ** beta``, where s is the mean square of neighbouring channels.
+
+    Args:
+        size: the number of these, the channel itself in their middle.
+        alpha, beta, k: Default: 1e-4, 0.75 and 1.
+
+    Shape:
+        ``input`` (N, C, ...) with one or more further dimensions; the result the same.
+
+    Raises:
+        ValueError: for fewer dimensions.
+
+    Reference:
+        Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep Convolutional Neural
+        Networks, NeurIPS 2012, section 3.3.
+    """
+    if input.dim() < 3:
+        raise ValueError(
+            "Expected 3D or higher dimensionality                          input (got "
+            f"{input.dim()} dimensions)"
+        )
+    if not input.numel():
+        return input
+    squares = mean_of_neighbours(input.mul(input), size, size // 2)
+    result: Tensor = input / squares.mul(alpha).add(k).pow(beta)
+    return result

@@ -55,31 +55,31 @@ FILES = {
 # Further names of the files, by where they are here.
 FURTHER = {
     "activation": {"nanotorch.nn.attention": "NonDynamicallyQuantizableLinear"},
-    "batchnorm": {"nanotorch.nn.batchnorm": "_BatchNorm"},
+    "batchnorm": {"nanotorch.nn.normalization": "_BatchNorm"},
     "conv": {"nanotorch.nn.conv": "_ConvNd _ConvTransposeNd"},
-    "dropout": {"nanotorch.nn.dropout": "_DropoutNd"},
-    "instancenorm": {"nanotorch.nn.instancenorm": "_InstanceNorm"},
+    "dropout": {"nanotorch.nn.linear": "_DropoutNd"},
+    "instancenorm": {"nanotorch.nn.normalization": "_InstanceNorm"},
     "linear": {"nanotorch.nn.attention": "NonDynamicallyQuantizableLinear"},
     "loss": {"nanotorch.nn.loss": "_Loss _WeightedLoss"},
     "module": {
-        "nanotorch.nn.every_module": (
+        "nanotorch.nn.module_call": (
             "register_module_backward_hook register_module_buffer_registration_hook "
             "register_module_forward_hook register_module_forward_pre_hook "
             "register_module_full_backward_hook register_module_full_backward_pre_hook "
             "register_module_module_registration_hook "
             "register_module_parameter_registration_hook"
         ),
-        "nanotorch.nn.module_state": "_IncompatibleKeys",
+        "nanotorch.nn.module": "_IncompatibleKeys",
     },
     "padding": {
-        "nanotorch.nn.padding": ("_CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd")
+        "nanotorch.nn.conv": ("_CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd")
     },
     "pooling": {
         "nanotorch.nn.pooling": ("_AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd _MaxPoolNd")
     },
     "utils": {
-        "nanotorch.nn.module_state": "consume_prefix_in_state_dict_if_present",
-        "nanotorch.nn.tuples": "_ntuple _pair _quadruple _reverse_repeat_tuple _single _triple",
+        "nanotorch.nn.module": "consume_prefix_in_state_dict_if_present",
+        "nanotorch.nn.container": "_ntuple _pair _quadruple _reverse_repeat_tuple _single _triple",
     },
 }
 

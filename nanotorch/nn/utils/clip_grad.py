@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from nanotorch import ops
+from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn
 from nanotorch.ops.linalg import vector_norm
 
 Tensors = Tensor | Iterable[Tensor]

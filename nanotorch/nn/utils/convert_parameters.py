@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from nanotorch import ops
-from nanotorch._core.tensor import Tensor
-from nanotorch._core.typename import typename
+from nanotorch._core.tensor import Tensor, typename
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

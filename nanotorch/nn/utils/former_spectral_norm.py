@@ -5,7 +5,7 @@ from typing import Any
 from nanotorch import ops
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
-from nanotorch.nn.functional.response import normalize
+from nanotorch.nn.functional.normalization import normalize
 from nanotorch.nn.parameter import Parameter
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.weight_norm import lengths, stretched
+from nanotorch.ops.normalization import lengths, stretched
 
 
 class WeightNorm:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 from nanotorch import ops
 from nanotorch._core import dtypes
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.packing import pack_rows, pad_rows
+from nanotorch.ops.recurrent import pack_rows, pad_rows
 
 __all__ = [
     "PackedSequence",

@@ -1,15 +1,21 @@
-"""`LRScheduler`, the base class: when rates change, and what is kept of them.
+"""Schedules of the learning rate as functions of the step: factors, cosines, plateaus."""
 
-A learning rate may be a number or a tensor; a tensor is changed in place, so that it stays the
-one that the optimizer was given.
-"""
+import math
+import types
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
-from typing import Any
-
+from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn
-from nanotorch.optim.optimizer import Group, Optimizer
-from nanotorch.optim.step_order import watch_steps
+from nanotorch.optim.optimizer import Group, Optimizer, watch_steps
+
+# `LRScheduler`, the base class: when rates change, and what is kept of them.
+#
+# A learning rate may be a number or a tensor; a tensor is changed in place, so that it stays the
+# one that the optimizer was given.
+
 
 Rate = Any  # a float or a tensor
 
@@ -208,3 +214,561 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
             f"{name} has {len(value)} values, param_groups has {groups}."
         )
     return [copied(entry) for entry in value]
+
+
+# Schedulers that multiply the rates by a factor.
+
+
+Factor = Callable[[int], float]
+
+
+class _Functions(Formula):
+    """A scheduler with a function of the epoch for each group."""
+
+    def __init__(
+        self, optimizer: Optimizer, lr_lambda: Factor | list[Factor], last_epoch: int = -1
+    ) -> None:
+        self.optimizer = optimizer
+        groups = len(optimizer.param_groups)
+        if not isinstance(lr_lambda, (list, tuple)):
+            self.lr_lambdas: list[Any] = [lr_lambda] * groups
+        elif len(lr_lambda) != groups:
+            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(lr_lambda)}")
+        else:
+            self.lr_lambdas = list(lr_lambda)
+        self._check()
+        super().__init__(optimizer, last_epoch)
+
+    def _check(self) -> None:
+        """Refuse functions."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """All attributes but the optimizer and functions; of callable objects, theirs."""
+        state = {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
+        state["lr_lambdas"] = [attributes(function) for function in self.lr_lambdas]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over the attributes of a `state_dict`, and those of callable objects."""
+        state = dict(state_dict)
+        for function, held in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
+            if held is not None:
+                vars(function).update(held)
+        super().load_state_dict(state)
+
+
+def attributes(function: Any) -> dict[str, Any] | None:
+    """A copy of a callable object's attributes; None for a function."""
+    return None if isinstance(function, types.FunctionType) else vars(function).copy()
+
+
+class LambdaLR(_Functions):
+    """Rates are the initial ones times a function of the epoch.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        lr_lambda: the function, or a list of one for each group.
+
+    Raises:
+        ValueError: if there are not as many functions as groups.
+    """
+
+    def _rates(self) -> list[Rate]:
+        return [
+            base * factor(self.last_epoch)
+            for factor, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
+        ]
+
+
+class MultiplicativeLR(_Functions):
+    """Each step multiplies the rates by a function of the epoch.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        lr_lambda: the function, or a list of one for each group.
+
+    Raises:
+        ValueError: if there are not as many functions as groups.
+        TypeError: if one cannot be called.
+    """
+
+    def _check(self) -> None:
+        for function in self.lr_lambdas:
+            if not callable(function):
+                raise TypeError(
+                    f"lr_lambda should be a function, but got {type(function).__name__}"
+                )
+
+    def _rates(self) -> list[Rate]:
+        if self._is_initial:
+            return self._current()
+        return [
+            group["lr"] * factor(self.last_epoch)
+            for factor, group in zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)
+        ]
+
+
+class StepLR(Formula):
+    """Rates fall by a factor every ``step_size`` steps.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        step_size: how many steps a rate stays.
+        gamma: the factor. Default: 0.1.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.step_size = step_size
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _rates(self) -> list[Rate]:
+        stays = self.last_epoch == 0 or self.last_epoch % self.step_size != 0
+        return self._current(None if stays else self.gamma)
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        factor = self.gamma ** (self.last_epoch // self.step_size)
+        return [base * factor for base in self.base_lrs]
+
+
+class MultiStepLR(Formula):
+    """Rates fall by a factor at some epochs.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        milestones: the epochs; one may occur several times.
+        gamma: the factor. Default: 0.1.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        milestones: Iterable[int],
+        gamma: float = 0.1,
+        last_epoch: int = -1,
+    ) -> None:
+        self.milestones = Counter(milestones)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _rates(self) -> list[Rate]:
+        if self.last_epoch not in self.milestones:
+            return self._current()
+        return self._current(self.gamma ** self.milestones[self.last_epoch])
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
+
+
+class ConstantLR(Formula):
+    """Rates are multiplied by a factor for the first ``total_iters`` epochs.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        factor: in [0, 1]. Default: 1/3.
+        total_iters: how long. Default: 5.
+
+    Raises:
+        ValueError: for a factor out of its range.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        factor: float = 1.0 / 3,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if factor > 1.0 or factor < 0:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor = factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _rates(self) -> list[Rate]:
+        if self.last_epoch == 0:
+            return self._current(self.factor)
+        return self._current(1.0 / self.factor if self.last_epoch == self.total_iters else None)
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        over = self.last_epoch >= self.total_iters
+        return [base * (self.factor + over * (1 - self.factor)) for base in self.base_lrs]
+
+
+class LinearLR(Formula):
+    """The factor of the rates goes linearly from one value to another in ``total_iters`` epochs.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        start_factor: in (0, 1]. Default: 1/3.
+        end_factor: in [0, 1]. Default: 1.
+        total_iters: how long. Default: 5.
+
+    Raises:
+        ValueError: for a factor out of its range.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if start_factor > 1.0 or start_factor <= 0:
+            raise ValueError(
+                "Starting multiplicative factor expected to be greater than 0 and less or equal "
+                "to 1."
+            )
+        if end_factor > 1.0 or end_factor < 0:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor = start_factor
+        self.end_factor = end_factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _rates(self) -> list[Rate]:
+        if self.last_epoch == 0:
+            return self._current(self.start_factor)
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._current()
+        rise = self.end_factor - self.start_factor
+        before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
+        return self._current(1.0 + rise / before)
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        passed = min(self.total_iters, self.last_epoch)
+        rise = self.end_factor - self.start_factor
+        return [
+            base * (self.start_factor + rise * passed / self.total_iters) for base in self.base_lrs
+        ]
+
+
+class ExponentialLR(Formula):
+    """Each step multiplies the rates by a factor.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        gamma: the factor.
+    """
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _rates(self) -> list[Rate]:
+        return self._current(None if self._is_initial else self.gamma)
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class PolynomialLR(Formula):
+    """Rates fall to 0 as ``(1 - epoch / total_iters) ** power``.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        total_iters: how long. Default: 5.
+        power: Default: 1.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        total_iters: int = 5,
+        power: float = 1.0,
+        last_epoch: int = -1,
+    ) -> None:
+        self.total_iters = total_iters
+        self.power = power
+        super().__init__(optimizer, last_epoch)
+
+    def _rates(self) -> list[Rate]:
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._current()
+        now = 1.0 - self.last_epoch / self.total_iters
+        before = 1.0 - (self.last_epoch - 1) / self.total_iters
+        return self._current((now / before) ** self.power)
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
+        return [base * left**self.power for base in self.base_lrs]
+
+
+# Schedulers along a cosine.
+
+
+class CosineAnnealingLR(Formula):
+    """Rates go along half a cosine wave to ``eta_min``, and back if there are more steps.
+
+        lr = eta_min + (initial lr - eta_min) (1 + cos(π epoch / T_max)) / 2
+
+    Each step changes the rate that it finds by the ratio of neighbouring values.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        T_max: how many steps half a wave takes.
+        eta_min: the least rate. Default: 0.
+
+    Reference:
+        Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, ICLR 2017,
+        equation 5, without restarts.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
+        self.T_max = T_max
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def _rates(self) -> list[Rate]:
+        epoch, T_max, low = self.last_epoch, self.T_max, self.eta_min
+        groups = self.optimizer.param_groups
+        if self._is_initial:
+            return self._current()
+        if self._step_count == 1 and epoch > 0:  # a subclass has skipped the initial step
+            height = 1 + math.cos(epoch * math.pi / T_max)
+            return [low + (base - low) * height / 2 for base in self.base_lrs]
+        if (epoch - 1 - T_max) % (2 * T_max) == 0:  # from the least rate no ratio leads away
+            height = 1 - math.cos(math.pi / T_max)
+            return [
+                group["lr"] + (base - low) * height / 2
+                for base, group in zip(self.base_lrs, groups, strict=True)
+            ]
+        height = 1 + math.cos(math.pi * epoch / T_max)
+        ratio = height / (1 + math.cos(math.pi * (epoch - 1) / T_max))
+        return [ratio * (group["lr"] - low) + low for group in groups]
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        height = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
+        return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
+
+
+class CosineAnnealingWarmRestarts(Formula):
+    """Rates go along half a cosine wave to ``eta_min``, then begin anew.
+
+        lr = eta_min + (initial lr - eta_min) (1 + cos(π T_cur / T_i)) / 2
+
+    `step` may be given a fraction of an epoch: ``scheduler.step(epoch + batch / batches)``.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        T_0: how many steps the first wave takes.
+        T_mult: by how much every further wave is longer. Default: 1.
+        eta_min: the least rate. Default: 0.
+
+    Raises:
+        ValueError: for an argument out of its range or of another type.
+
+    Reference:
+        Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, ICLR 2017,
+        equation 5.
+    """
+
+    T_cur: float
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        T_0: int,
+        T_mult: int = 1,
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        if not isinstance(eta_min, (float, int)):
+            raise ValueError(
+                f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}"
+            )
+        self.T_0 = T_0
+        self.T_i = T_0
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        self.T_cur = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def _rates(self) -> list[Rate]:
+        height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
+        return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
+
+    def step(self, epoch: Any = None) -> None:
+        """Give the groups their next rates.
+
+        Args:
+            epoch: go there, at least 0; it may be between two epochs. Default: to the next one.
+
+        Raises:
+            ValueError: for a negative epoch.
+        """
+        if epoch is None and self.last_epoch >= 0:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur %= self.T_i
+                self.T_i *= self.T_mult
+        else:
+            self._go(0 if epoch is None else epoch)
+            epoch = epoch or 0
+        self.last_epoch = math.floor(epoch)
+        self._set(self.get_lr)
+
+    def _go(self, epoch: float) -> None:
+        """Find the wave that an epoch is in."""
+        if epoch < 0:
+            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        if epoch < self.T_0:
+            self.T_i, self.T_cur = self.T_0, epoch
+        elif self.T_mult == 1:
+            self.T_cur = epoch % self.T_0
+        else:  # n waves end at T_0 (T_multⁿ - 1) / (T_mult - 1)
+            n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+            self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+            self.T_i = self.T_0 * self.T_mult**n
+
+
+# A scheduler that waits for a metric to stop improving.
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Reduces the rates when a metric has stopped improving.
+
+    After ``patience`` steps without a new best value, the next such step multiplies the rates.
+
+    Args:
+        optimizer: whose rates to change.
+        mode: "min" if less is better, or "max". Default: "min".
+        factor: what to multiply by, less than 1. Default: 0.1.
+        patience: how many bad steps to wait for. Default: 10.
+        threshold: by how much a value must be better. Default: 1e-4.
+        threshold_mode: "rel", as a share of the best value, or "abs". Default: "rel".
+        cooldown: how many steps after a reduction do not count. Default: 0.
+        min_lr: the least rate; a list for one in each group. Default: 0.
+        eps: a rate is not reduced by less. Default: 1e-8.
+
+    Raises:
+        ValueError: for an argument out of its range.
+        TypeError: if ``optimizer`` is none.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: Literal["min", "max"] = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: Literal["rel", "abs"] = "rel",
+        cooldown: int = 0,
+        min_lr: list[float] | float = 0,
+        eps: float = 1e-8,
+    ) -> None:
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        self.factor = factor
+        self.optimizer = checked(optimizer)
+        groups = len(optimizer.param_groups)
+        self.default_min_lr: float | None = None
+        if not isinstance(min_lr, (list, tuple)):
+            self.default_min_lr = min_lr
+            self.min_lrs = [min_lr] * groups
+        elif len(min_lr) != groups:
+            raise ValueError(f"expected {groups} min_lrs, got {len(min_lr)}")
+        else:
+            self.min_lrs = list(min_lr)
+        self.patience = patience
+        self.cooldown = cooldown
+        self.eps = eps
+        self.last_epoch = 0
+        self._last_lr = values(optimizer, "lr")
+        self._set_mode(mode, threshold, threshold_mode)
+        self._reset()
+
+    def _set_mode(self, mode: str, threshold: float, threshold_mode: str) -> None:
+        """Refuse other modes; decide what is worse than anything."""
+        if mode not in {"min", "max"}:
+            raise ValueError("mode " + mode + " is unknown!")
+        if threshold_mode not in {"rel", "abs"}:
+            raise ValueError("threshold mode " + threshold_mode + " is unknown!")
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode = mode
+        self.threshold = threshold
+        self.threshold_mode = threshold_mode
+
+    def _reset(self) -> None:
+        """Forget what was seen."""
+        self.best = self.mode_worse
+        self.cooldown_counter = 0
+        self.num_bad_epochs = 0
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Look at the metric, and reduce the rates if it is time.
+
+        Args:
+            metrics: a number or a tensor of one.
+            epoch: deprecated; which epoch this is.
+
+        Raises:
+            RuntimeError: if groups have joined for which ``min_lr`` has no entry.
+        """
+        current = float(metrics)
+        if epoch is not None:
+            warn(EPOCH)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self._is_better(current, self.best):
+            self.best = current
+            self.num_bad_epochs = 0
+        else:
+            self.num_bad_epochs += 1
+        if self.in_cooldown:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce_lr()
+            self.cooldown_counter = self.cooldown
+            self.num_bad_epochs = 0
+        self._last_lr = values(self.optimizer, "lr")
+
+    def _reduce_lr(self) -> None:
+        """Multiply the rates, but not below the least ones."""
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from "
+                    f"when `ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due "
+                    "to a new param group being added to the optimizer. Please modify the "
+                    "`min_lrs` field to match the length of the `optimizer` param groups."
+                )
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, least in zip(groups, self.min_lrs, strict=True):
+            before = float(group["lr"])
+            after = max(before * self.factor, least)
+            if before - after > self.eps:
+                put(group, "lr", after)
+
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether steps do not count yet."""
+        return self.cooldown_counter > 0
+
+    def _is_better(self, value: float, best: float) -> bool:
+        """Whether a value is better than the best one by more than the threshold."""
+        sign = -1 if self.mode == "min" else 1
+        if self.threshold_mode == "rel":
+            best *= 1.0 + sign * self.threshold
+        else:
+            best += sign * self.threshold
+        return value < best if self.mode == "min" else value > best
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over the attributes of a `state_dict`."""
+        super().load_state_dict(state_dict)
+        self._set_mode(self.mode, self.threshold, self.threshold_mode)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.warned import warn
 from nanotorch.ops.generator import Generator, default_generator
 
 T_co = TypeVar("T_co", covariant=True)

@@ -1,30 +1,116 @@
-"""What runs in a worker process: it reads the samples that the loader asks for."""
+"""Worker processes that read batches ahead."""
 
 import contextlib
 import functools
+import itertools
 import os
 import pickle
 import queue
 import random
 import signal
 import socket
+import struct
 import threading
 import time
 import traceback
-from collections.abc import Callable
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import parent_process
+from multiprocessing import parent_process, resource_tracker
 from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from typing import Any, NoReturn
 
 import numpy as np
 
+from nanotorch._core.call_site import warn
 from nanotorch._core.threads import pools
 from nanotorch.ops.generator import manual_seed
-from nanotorch.utils.data.channel import Parts, encode, ends, receive, send
-from nanotorch.utils.data.position import Position, dataset_state, raw_states, set_random_states
-from nanotorch.utils.data.reading import Plan, Reader
-from nanotorch.utils.data.worker_info import WorkerInfo, current
+from nanotorch.utils.data.reading import (
+    Plan,
+    Position,
+    Reader,
+    WorkerInfo,
+    current,
+    dataset_state,
+    portable,
+    raw_states,
+    set_random_states,
+)
+
+# Messages between a loader and its workers: pickles with large arrays beside them.
+
+
+# Smaller arrays are copied with the pickle: that costs less than another call of the system.
+LARGE = 1 << 16
+# The loaders' ends of all channels of this process. A forked worker closes its copies of them,
+# lest the other workers never hear that this process is gone.
+ends: "weakref.WeakSet[socket.socket]" = weakref.WeakSet()
+
+Parts = list[Any]
+
+
+def channel() -> tuple[socket.socket, socket.socket]:
+    """A loader's end and a worker's end of a new channel."""
+    own, other = socket.socketpair()
+    ends.add(own)
+    return own, other
+
+
+def encode(message: Any) -> Parts:
+    """A message as bytes: the sizes of its parts, the pickle, the large arrays."""
+    large: Parts = []
+
+    def inside(buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes < LARGE:
+            return True
+        large.append(raw)
+        return False
+
+    body = pickle.dumps(message, 5, buffer_callback=inside)
+    sizes = [len(body), *(raw.nbytes for raw in large)]
+    return [struct.pack(f"<{1 + len(sizes)}Q", len(sizes), *sizes) + body, *large]
+
+
+def send(end: socket.socket, parts: Parts) -> None:
+    """Send what `encode` gave.
+
+    Raises:
+        OSError: if nobody is at the other end.
+    """
+    for part in parts:
+        end.sendall(part)
+
+
+def receive(end: socket.socket) -> Any:
+    """The next message.
+
+    Raises:
+        EOFError, OSError: if nobody is at the other end.
+    """
+    (count,) = struct.unpack("<Q", read(end, 8))
+    first, *others = struct.unpack(f"<{count}Q", read(end, 8 * count))
+    body = read(end, first)
+    return pickle.loads(body, buffers=[read(end, size) for size in others])
+
+
+def read(end: socket.socket, size: int) -> memoryview:
+    """The next `size` bytes, in memory of their own."""
+    content = memoryview(np.empty(size, np.uint8))  # type: ignore[arg-type]
+    rest = content
+    while rest:
+        got = end.recv_into(rest)
+        if not got:
+            raise EOFError
+        rest = rest[got:]
+    return content
+
+
+# What runs in a worker process: it reads the samples that the loader asks for.
+
 
 # Seconds after which a worker that hears nothing looks whether the loader's process still is.
 WATCH = 5.0
@@ -271,3 +357,368 @@ def encoded(job: Job, run: int, number: int, value: Any, state: bytes) -> Parts:
         else:
             value = job.failure(error)
         return encode((run, number, value, state))
+
+
+# The worker processes of a loader: starting them, hearing from them, stopping them.
+
+
+# Seconds that a worker gets to finish its batch before it is terminated.
+PATIENCE = 5.0
+HOLDS_BACK = hasattr(signal, "pthread_sigmask")
+NOT_PICKLED = (
+    "Got pickle error when attempting to start a worker Process. This might be because the worker "
+    "Process arguments are not picklable. Python 3.14+ changed the multiprocessing start method in "
+    "non-Mac POSIX platforms to 'forkserver', which requires the worker Process arguments to be "
+    "picklable. You can also try multiprocessing.set_start_method('fork')."
+)
+
+
+@contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """A block in which Ctrl-C waits; a process that is started in it lets it in when it is ready.
+
+    Else a worker that is still on its way to `set_up_process`, or that has been told only half of
+    its job, would end with a traceback.
+    """
+    if not HOLDS_BACK:
+        yield
+        return
+    held: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if main else None
+    # The new process inherits the mask. Here it is not enough: the system hands the signal to a
+    # thread without a mask, such as those of BLAS, and Python runs the handler in the main thread.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    if handler is not None:
+        signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
+    try:
+        yield
+    finally:
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if held:
+            signal.raise_signal(signal.SIGINT)
+
+
+class Crew:
+    """Worker processes, and the channels to them.
+
+    They are stopped when the crew is dropped, at the latest when the program ends.
+
+    Args:
+        jobs: of the workers.
+        context: of `multiprocessing`, which starts them.
+    """
+
+    def __init__(self, jobs: list[Job], context: Any) -> None:
+        self.processes: list[BaseProcess] = []
+        self.ends: list[socket.socket] = []
+        self.stop = weakref.finalize(self, stop, self.processes, self.ends, os.getpid())
+        blas()
+        if HOLDS_BACK and context.get_start_method() != "fork":
+            # When it is first needed, it lets in the interrupts that are held back.
+            resource_tracker.ensure_running()
+        for job in jobs:
+            own, other = channel()
+            self.ends.append(own)
+            process = context.Process(target=work, args=(job, other), daemon=True)
+            try:
+                with interrupts_held_back():
+                    process.start()
+                    self.processes.append(process)
+            except (TypeError, AttributeError, pickle.PicklingError):
+                warn(NOT_PICKLED)
+                raise
+            finally:
+                other.close()
+
+    def send(self, worker: int, message: Any) -> None:
+        """Send a message to a worker; that one has died is told when its answer is waited for."""
+        try:
+            send(self.ends[worker], encode(message))
+        except OSError:
+            return
+
+    def receive(self, workers: list[int], timeout: float = 0) -> tuple[int, Any]:
+        """The next answer of one of some workers, and which one gave it.
+
+        Raises:
+            RuntimeError: if one of them has died, or none answers for `timeout` seconds, where 0
+                is for ever.
+        """
+        asked = {self.ends[worker]: worker for worker in workers}
+        due = time.monotonic() + timeout if timeout else float("inf")
+        while True:
+            ready: list[Any] = wait(list(asked), max(0, min(PATIENCE, due - time.monotonic())))
+            if ready:
+                worker = asked[ready[0]]
+                try:
+                    return worker, receive(ready[0])
+                except (EOFError, OSError):
+                    self._mourn(worker)
+            if time.monotonic() >= due:
+                raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
+            for worker in workers:
+                # Its end may be open still: in a process that it has forked.
+                if not self.processes[worker].is_alive():
+                    self._mourn(worker)
+
+    def _mourn(self, worker: int) -> NoReturn:
+        process = self.processes[worker]
+        process.join(PATIENCE)
+        code = process.exitcode or 0
+        if code < 0:
+            how = f"is killed by signal: {signal.strsignal(-code)}. "
+        else:
+            how = (
+                f"exited unexpectedly with exit code {code}. Details are lost due to "
+                "multiprocessing. Rerunning with num_workers=0 may give better error trace."
+            )
+        reason = RuntimeError(f"DataLoader worker (pid {process.pid}) {how}")
+        raise RuntimeError(
+            f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly"
+        ) from reason
+
+
+def stop(processes: list[BaseProcess], ends: list[socket.socket], owner: int) -> None:
+    """Let workers finish the batch they are at, and see to it that they are gone."""
+    if os.getpid() != owner:  # a copy in a forked process
+        return
+    for end in ends:
+        with contextlib.suppress(OSError):  # the worker has gone first
+            end.shutdown(socket.SHUT_RDWR)
+        end.close()
+    for ask in (None, "terminate", "kill"):
+        left = [process for process in processes if process.is_alive()]
+        due = time.monotonic() + PATIENCE
+        for process in left:
+            if ask:
+                getattr(process, ask)()
+        for process in left:
+            process.join(max(0, due - time.monotonic()))
+
+
+# Which worker reads which batch.
+
+
+@dataclass
+class Member:
+    """What is known of a worker.
+
+    Attributes:
+        resumed: where it stood when it began, as `state` gave it in another process.
+        begun: its random numbers at the beginning of the pass; None before it told them.
+        told: its random numbers, the state of its dataset and whether that has ended; None before.
+        active: whether its stream may have more in this pass.
+        tasks: how many batches it has tried to read in this pass.
+    """
+
+    resumed: dict[str, Any] | None = None
+    begun: bytes | None = None
+    told: bytes | None = None
+    active: bool = True
+    tasks: int = 0
+
+    def state(self) -> dict[str, Any]:
+        """Where the worker stands, in a form that any kind of file can hold."""
+        state = self.resumed or {"begun": None, "random": None, "dataset": None, "ended": False}
+        if self.begun is not None:
+            state = {**state, "begun": portable(pickle.loads(self.begun))}
+        if self.told is not None:
+            raw, dataset, ended = pickle.loads(self.told)
+            state = {**state, "random": portable(raw), "dataset": dataset, "ended": ended}
+        return {**state, "active": self.active, "tasks": self.tasks}
+
+
+class Roster:
+    """Hands the batches of a pass to workers in turn.
+
+    Args:
+        count: how many workers there are.
+        prefetch: for how many batches each is asked in advance.
+        in_order: whether batches are given in the order in which they were asked for.
+    """
+
+    def __init__(self, count: int, prefetch: int, in_order: bool) -> None:
+        self.members = [Member() for _ in range(count)]
+        self.room = prefetch * count
+        self.in_order = in_order
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin a new pass."""
+        for member in self.members:
+            member.active, member.tasks = True, 0
+        self._turn = 0
+        self._numbers = itertools.count()
+        # The batches that are asked for: their numbers, and whose they are.
+        self._asked: deque[tuple[int, int]] = deque()
+
+    def next_worker(self) -> int | None:
+        """The next worker in turn that has more to read; None if there is none.
+
+        If the order does not matter, it must have room for another batch too.
+        """
+        count = len(self.members)
+        active = sum(member.active for member in self.members)
+        for _ in range(count):
+            worker, self._turn = self._turn, (self._turn + 1) % count
+            if self.members[worker].active:
+                busy = sum(owner == worker for _, owner in self._asked)
+                if self.in_order or busy < self.room // active:
+                    return worker
+        return None
+
+    def add(self, worker: int) -> int:
+        """Note that a worker is asked for a batch; returns the batch's number."""
+        number = next(self._numbers)
+        self._asked.append((number, worker))
+        return number
+
+    def waited_for(self) -> list[int]:
+        """The workers of which one has to give the next batch; none if all is read."""
+        owners = [worker for _, worker in self._asked]
+        return owners[:1] if self.in_order else sorted(set(owners))
+
+    def done(self, number: int, worker: int) -> None:
+        """Note that a worker has given a batch."""
+        self._asked.remove((number, worker))
+        self.members[worker].tasks += 1
+
+    def retire(self, worker: int) -> None:
+        """Note that the stream of a worker has no more."""
+        self.members[worker].active = False
+        self._asked = deque(task for task in self._asked if task[1] != worker)
+
+    def state(self) -> dict[str, Any]:
+        """Where the workers stand.
+
+        Raises:
+            RuntimeError: if the order does not matter.
+        """
+        if not self.in_order:
+            raise RuntimeError("a DataLoader with in_order=False has no position to be saved")
+        return {
+            "members": [member.state() for member in self.members],
+            "asked": [worker for _, worker in self._asked],
+            "turn": self._turn,
+        }
+
+    def resume(self, state: dict[str, Any], mid_pass: bool) -> list[int]:
+        """Go on from a state; returns who is to be asked for the next batches, in order.
+
+        Args:
+            state: what `state` gave, of as many workers.
+            mid_pass: whether within a pass; else only the workers' own states count.
+        """
+        for member, told in zip(self.members, state["members"], strict=True):
+            member.resumed = told
+            if mid_pass:
+                member.active, member.tasks = told["active"], told["tasks"]
+        if not mid_pass:
+            return []
+        self._turn = state["turn"]
+        return list(state["asked"])
+
+
+# Batches that worker processes read in advance.
+
+
+class WorkerBatches(Iterator[Any]):
+    """Goes through the batches of a loader whose workers read them.
+
+    Args:
+        crew: the workers.
+        roster: says which of them reads which batch.
+        timeout: how long to wait for a batch, in seconds; 0 is for ever.
+        keeps: whether the workers wait for another pass when one is over.
+    """
+
+    def __init__(self, crew: Crew, roster: Roster, timeout: float, keeps: bool) -> None:
+        self.crew, self.roster = crew, roster
+        self._timeout, self._keeps = timeout, keeps
+        self._run = 0
+
+    def begin(self, indices: Iterator[Any], position: Position, asked: list[int]) -> None:
+        """Begin a pass, or go on with one.
+
+        Args:
+            indices: of the batches that are to come.
+            position: which batches are counted in.
+            asked: the workers that are to read the first ones; in turn if there are none.
+        """
+        self._indices, self.position = indices, position
+        self._run += 1
+        for worker in range(len(self.roster.members)):
+            self.crew.send(worker, self._run)
+        if self._run > 1:
+            for worker in range(len(self.roster.members)):
+                self._await_begin(worker)
+        for worker in asked:
+            self._ask(worker)
+        for _ in range(0 if asked else self.roster.room):
+            self._ask()
+
+    def _await_begin(self, worker: int) -> None:
+        """Wait until a worker has done what was asked of it in the pass before."""
+        begun = False
+        while not begun:
+            _, (run, number, value, state) = self.crew.receive([worker])
+            begun = run == self._run and number is None
+        member = self.roster.members[worker]
+        member.begun, member.told = value, state
+
+    @property
+    def usable(self) -> bool:
+        """Whether the workers are there for another pass."""
+        return self.crew.stop.alive
+
+    def __next__(self) -> Any:
+        try:
+            value = self._next_value()
+        except BaseException:
+            # A channel that was left in the middle of a message cannot be used any more.
+            self.crew.stop()
+            raise
+        if isinstance(value, Failure):
+            value.reraise()
+        if isinstance(value, Ended):
+            raise StopIteration
+        return value
+
+    def _next_value(self) -> Any:
+        """The next batch, or what a worker has in its place; `Ended` if all have ended."""
+        while self.usable and (workers := self.roster.waited_for()):
+            worker, answer = self.crew.receive(workers, self._timeout)
+            run, number, value, state = answer
+            if run != self._run:  # asked for in a pass that was left
+                continue
+            member = self.roster.members[worker]
+            member.told = state
+            if number is None:
+                member.begun = value
+                continue
+            if isinstance(value, Ended):
+                self.roster.retire(worker)
+                self._ask()
+                continue
+            self.roster.done(number, worker)
+            self._ask()
+            self.position.batches += 1
+            return value
+        self.position.finished = True
+        if not self._keeps:
+            self.crew.stop()
+        return Ended()
+
+    def _ask(self, worker: int | None = None) -> None:
+        """Ask for the next batch, if there is one, a worker or the one whose turn it is."""
+        try:
+            indices = next(self._indices)
+        except StopIteration:
+            return
+        if worker is None:
+            worker = self.roster.next_worker()
+        if worker is not None:
+            self.crew.send(worker, (self._run, self.roster.add(worker), indices))

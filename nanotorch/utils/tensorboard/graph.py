@@ -1,18 +1,531 @@
-"""A traced model as the graphs that TensorBoard draws: a box per module, a node per operation.
+"""The graph of a model for TensorBoard, traced and measured."""
 
-Edges carry the real shapes. Parameters stand in the box of the module that owns them. Besides each
-graph there is a profile, by which TensorBoard colours it: the time and memory of each operation.
-"""
+import inspect
+import math
+import os
+import re
+import sys
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
 
-from collections.abc import Iterator
+import numpy as np
 
-from nanotorch._core.graph import AccumulateGrad, Node
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.grad_mode import enable_grad
+from nanotorch._core.graph import AccumulateGrad, Edge, Node, next_sequence
+from nanotorch._core.op import one_node_each
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of
+from nanotorch.autograd.backward import grad
 from nanotorch.nn.module import Module
-from nanotorch.utils.tensorboard.nodes import Nodes, label, operation, visible
-from nanotorch.utils.tensorboard.scopes import safe
-from nanotorch.utils.tensorboard.trace import Trace, meta
+from nanotorch.utils.tensorboard.files import OpStats, protos, run_metadata
+
+# How long operations take, forward and backward, and which lines called them.
+#
+# Python's profiling hook sees the functions of operations and the methods of nodes without any
+# provision, and cost, in them. A profiler that is at work goes on; beside one that Python code
+# cannot call, nothing is measured.
+
+
+PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
+GENERATED = "<nanotorch op "
+FORMULAS = ("apply_bare", "apply_recorded")
+# Of a node, `apply` and its kin; of a leaf without hooks, the function that adds to its gradient.
+LEAF = "accumulate_into"
+BACKWARD = ("apply", "accumulate", "accumulate_tensor", LEAF, *FORMULAS)
+
+
+@dataclass
+class Measured:
+    """What was seen of the operation that made a node.
+
+    Attributes:
+        nanoseconds: how long it took.
+        source: the line of the caller's code, as `file:line`; empty if all is in this package.
+        kept: the tensors that it keeps for its formulas.
+    """
+
+    nanoseconds: int
+    source: str
+    kept: tuple[Tensor, ...]
+
+
+@dataclass
+class Measurements:
+    """What was measured.
+
+    Attributes:
+        forward: by node, of the operation that made it.
+        backward: by node, how many nanoseconds its formulas took.
+        leaves: by identity of the leaf, how many it took to add to its gradient.
+    """
+
+    forward: dict[Node, Measured] = field(default_factory=dict)
+    backward: dict[Node, int] = field(default_factory=dict)
+    leaves: dict[int, int] = field(default_factory=dict)
+
+
+def role(code: CodeType) -> str:
+    """What a function is here: "forward", "backward", or nothing."""
+    if code.co_filename.startswith(GENERATED):
+        return "backward" if code.co_name in FORMULAS else "forward"
+    if not code.co_filename.startswith(PACKAGE) or code.co_name not in BACKWARD:
+        return ""
+    # A user's function is applied by a method of its class, a node by one of its own.
+    first = code.co_varnames[:1]
+    return "forward" if first == ("cls",) else "backward"
+
+
+@contextmanager
+def measuring(into: Measurements, outermost: CodeType | None) -> Iterator[None]:
+    """Measure the operations of the block.
+
+    Args:
+        outermost: lines are looked for between it and the operations; None if it does not matter.
+    """
+    before: Any = sys.getprofile()
+    if before is not None and not callable(before):  # `cProfile` until Python 3.11
+        yield
+        return
+    roles: dict[CodeType, str] = {}
+    starts: list[tuple[FrameType, int]] = []
+    lost = 0  # what the hook itself has taken, of which no operation is to blame
+
+    def profile(frame: FrameType, event: str, result: Any) -> None:
+        nonlocal lost
+        if before is not None:
+            before(frame, event, result)
+        if event not in ("call", "return"):
+            return
+        now = time.perf_counter_ns()
+        code = frame.f_code
+        what = roles.get(code)
+        if what is None:
+            what = roles[code] = role(code)
+        if what and event == "return" and starts and starts[-1][0] is frame:
+            elapsed = now - lost - starts.pop()[1]
+            note = note_forward if what == "forward" else note_backward
+            note(into, frame, result, elapsed, outermost)
+        end = time.perf_counter_ns()
+        lost += end - now
+        if what and event == "call":
+            starts.append((frame, end - lost))
+
+    sys.setprofile(profile)
+    try:
+        with one_node_each():
+            yield
+    finally:
+        sys.setprofile(before)
+
+
+def note_forward(
+    into: Measurements, frame: FrameType, result: Any, nanoseconds: int, outermost: CodeType | None
+) -> None:
+    """Note an operation under the node that it has made, if it has made one."""
+    first = result[0] if isinstance(result, list | tuple) and result else result
+    node = edge_of(first)[0] if isinstance(first, Tensor) and first.requires_grad else None
+    if node is not None:
+        kept = tuple(saved_tensors(node))
+        into.forward[node] = Measured(nanoseconds, caller(frame, outermost), kept)
+
+
+def note_backward(
+    into: Measurements, frame: FrameType, result: Any, nanoseconds: int, outermost: CodeType | None
+) -> None:
+    """Note the formulas of a node, or what is added to the gradient of a leaf."""
+    owner = frame.f_locals[frame.f_code.co_varnames[0]]
+    if isinstance(owner, Node):
+        into.backward[owner] = nanoseconds  # of calls within each other, the outer one comes last
+    elif frame.f_code.co_name == LEAF:
+        into.leaves[id(owner)] = into.leaves.get(id(owner), 0) + nanoseconds
+
+
+def saved_tensors(node: Node) -> Iterator[Tensor]:
+    """The inputs that an operation keeps for its formulas."""
+    saved: Any = node._saved
+    for kept in saved if isinstance(saved, tuple) else ():
+        if isinstance(kept, tuple) and kept and isinstance(kept[0], Tensor):
+            yield kept[0]
+
+
+def caller(frame: FrameType, outermost: CodeType | None) -> str:
+    """The innermost line outside this package, between an operation and the outermost code."""
+    place = frame.f_back
+    while place is not None and place.f_code is not outermost:
+        path = place.f_code.co_filename
+        if not path.startswith((PACKAGE, "<")):
+            return f"{Path(path).name}:{place.f_lineno}"
+        place = place.f_back
+    return ""
+
+
+# Which module was running when, and the names of modules in the graph.
+
+
+OUTSIDE = "step"  # the box of operations outside the model: losses, penalties, metrics
+
+
+class Scopes:
+    """Which module was running when: a path like `Net/features_Sequential/0_Linear`.
+
+    Args:
+        model: the outermost module.
+        around: the path of what is outside of it; the model's own if not given.
+        complete: whether a module that only hands on its input gets a node of its own.
+    """
+
+    def __init__(self, model: Module, around: str = "", complete: bool = True) -> None:
+        self.paths = module_paths(model)
+        self.root = around or self.paths[model]
+        self.identities: set[Node] = set()
+        self._complete = complete
+        self._stack = [self.root]
+        self._starts, self._scopes = [0], [self.root]
+
+    def at(self, sequence: int) -> str:
+        """Return the path of the innermost module that was running at a sequence number."""
+        return self._scopes[bisect_right(self._starts, sequence) - 1]
+
+    @contextmanager
+    def following(self, model: Module) -> Iterator[None]:
+        """Note in the block's course where each call of a submodule begins and ends."""
+        handles = []
+        for module in model.modules():
+            handles.append(module.register_forward_pre_hook(self._enter, prepend=True))
+            handles.append(module.register_forward_hook(self._leave))
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _enter(self, module: Module, args: tuple[Any, ...]) -> None:
+        self._stack.append(self.paths[module])
+        self._mark()
+
+    def _leave(self, module: Module, args: tuple[Any, ...], output: Any) -> Any:
+        passed_on = isinstance(output, Tensor) and any(output is arg for arg in args)
+        if self._complete and passed_on and output.requires_grad:
+            # A module that only hands on its input (dropout in evaluation) would have no node.
+            output = output.clone()
+            self.identities.add(output.grad_fn)
+        self._stack.pop()
+        self._mark()
+        return output
+
+    def _mark(self) -> None:
+        self._starts.append(next_sequence())
+        self._scopes.append(self._stack[-1])
+
+
+def module_paths(model: Module) -> dict[Module, str]:
+    """Name each module by the attributes that lead to it, each with its class."""
+    paths: dict[str, str] = {}
+    result: dict[Module, str] = {}
+    for dotted, module in model.named_modules():
+        parent, _, attribute = dotted.rpartition(".")
+        kind = type(module).__name__
+        own = safe(f"{attribute}_{kind}" if dotted else kind)
+        paths[dotted] = f"{paths[parent]}/{own}" if dotted else own
+        result[module] = paths[dotted]
+    return result
+
+
+def safe(name: str) -> str:
+    """Replace what has a meaning in the names of TensorBoard's nodes."""
+    return re.sub(r"[^A-Za-z0-9_.\-]", "_", name)
+
+
+# Nodes of a graph as TensorBoard draws it, with the time and memory of each.
+
+
+TYPES = {"float16": "DT_HALF", "float32": "DT_FLOAT", "float64": "DT_DOUBLE"}
+
+
+# TensorBoard stacks nodes of one box and kind whose names differ in the number at their end, from 5
+# on, and takes them out of the flow: good for an unrolled loop, bad for five views of an attention.
+STACKED = 5
+LOOP = 12
+
+
+class Nodes:
+    """A graph to which nodes are added."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.stats: list[OpStats] = []
+        self._taken: set[str] = set()
+        # By name: the numbers of those that have got one, as the name was taken.
+        self._numbers: dict[str, list[int]] = {}
+
+    def graph_def(self) -> Any:
+        """Return the graph."""
+        p, names = protos(), self._apart()
+
+        def settled(node: Any) -> Any:
+            inputs = []
+            for source in node.input:
+                name, colon, number = source.partition(":")
+                inputs.append(names.get(name, name) + colon + number)
+            name = names.get(node.name, node.name)
+            return p.NodeDef(name=name, op=node.op, input=inputs, attr=node.attr)
+
+        nodes = [settled(node) for node in self.nodes] if names else self.nodes
+        return p.GraphDef(node=nodes, versions=p.VersionDef(producer=22))
+
+    def profile(self) -> bytes:
+        """Return the graph with the time and memory of its nodes, as a serialised `RunMetadata`."""
+        names = self._apart()
+        stats = [replace(one, name=names.get(one.name, one.name)) for one in self.stats]
+        return run_metadata(stats, self.graph_def().SerializeToString())
+
+    def _apart(self) -> dict[str, str]:
+        """Names of nodes that are not to be stacked, by those they were added under."""
+        return {
+            f"{name}_{number}": f"{name}[{number}]"
+            for name, numbers in self._numbers.items()
+            if STACKED <= len(numbers) < LOOP
+            for number in numbers
+        }
+
+    def add(
+        self,
+        name: str,
+        op: str,
+        inputs: list[str],
+        outputs: Any,
+        nanoseconds: int = 0,
+        shared: bool = False,
+        **attributes: str,
+    ) -> str:
+        """Append a node under a name like `name`, which is returned.
+
+        Args:
+            outputs: shape and dtype of each.
+            shared: whether the outputs are views and take no memory of their own.
+            attributes: shown beside the graph when the node is selected.
+        """
+        p = protos()
+        unique = name
+        while unique in self._taken:
+            numbers = self._numbers.setdefault(name, [])
+            numbers.append(numbers[-1] + 1 if numbers else 1)
+            unique = f"{name}_{numbers[-1]}"
+        self._taken.add(unique)
+        shapes = [p.TensorShapeProto(dim=[_dim(size) for size in shape]) for shape, _ in outputs]
+        attr = {"_output_shapes": p.AttrValue(list=p.AttrValue.ListValue(shape=shapes))}
+        if outputs:
+            attr["T"] = p.AttrValue(type=data_type(outputs[0][1]))
+        attr |= {key: p.AttrValue(s=value.encode()) for key, value in attributes.items()}
+        self.nodes.append(p.NodeDef(name=unique, op=op, input=inputs, attr=attr))
+        size = 0 if shared else sum(math.prod(shape) * dtype.itemsize for shape, dtype in outputs)
+        self.stats.append(OpStats(unique, nanoseconds, size))
+        return unique
+
+
+def operation(node: Node) -> str:
+    """Return the name of the operation that made a node: `AddmmBackward0` is from `Addmm`."""
+    return visible(re.sub(r"Backward\d*$", "", node.name()))
+
+
+def visible(op: str) -> str:
+    """The name of an operation without what TensorBoard would draw as a dot without inputs.
+
+    It does so with whatever has `Const` in its name, padding with a constant among it.
+    """
+    return re.sub(r"Const(ant)?", "", op.rpartition("::")[2]) or "Op"
+
+
+def label(op: str) -> str:
+    """`LogSoftmax` -> `log_softmax`, `MaxPool2DWithIndices` -> `max_pool2d_with_indices`."""
+    return safe(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", op).lower())
+
+
+def _dim(size: int) -> Any:
+    return protos().TensorShapeProto.Dim(size=int(size))
+
+
+def data_type(dtype: Any) -> int:
+    """TensorFlow's number of a NumPy dtype."""
+    name = TYPES.get(dtype.name, f"DT_{dtype.name.upper()}")
+    return int(protos().DataType.Value(name))
+
+
+# Run a model, or watch a training step, and note what happens where and how fast.
+
+
+Meta = tuple[tuple[int, ...], Any]
+"""A shape and a NumPy dtype."""
+
+
+@dataclass
+class Trace:
+    """A model's forward pass, and the backward pass that followed.
+
+    Attributes:
+        scopes: which module was running when.
+        inputs: the tensors the model was given, by argument name, each with the node that stands
+            for it; an integer tensor has none.
+        outputs: what came out, by name: where in the graph, of what shape and dtype.
+        measured: time and place of the operations.
+        trouble: why there was no backward pass, if it failed.
+    """
+
+    scopes: Scopes
+    inputs: dict[str, tuple[Tensor, Node | None]]
+    outputs: dict[str, tuple[Edge, Meta]] = field(default_factory=dict)
+    measured: Measurements = field(default_factory=Measurements)
+    trouble: Exception | None = None
+
+
+def trace(model: Module, arguments: Sequence[Any]) -> Trace:
+    """Run `model(*arguments)` and its derivative in evaluation mode, twice.
+
+    The model is left as it was. Everything is recorded, whatever requires grad and whatever the
+    grad mode is: frozen parameters and the arguments themselves take part for as long as it lasts.
+    """
+    scopes = Scopes(model)
+    with ExitStack() as stack:
+        stack.enter_context(enable_grad())
+        stack.enter_context(_evaluation(model))
+        stack.enter_context(_unfrozen(model))
+        bound, _ = _bind(model, arguments)
+        model(*bound.args, **bound.kwargs)  # so that what is timed is not the first of its kind
+        bound, inputs = _bind(model, arguments)
+        result = Trace(scopes, inputs)
+        with scopes.following(model), measuring(result.measured, trace.__code__):
+            output = model(*bound.args, **bound.kwargs)
+        found: dict[str, Tensor] = {}
+        map_tensors(found.setdefault, output, "output")
+        result.outputs = {name: (edge_of(t), meta(t)) for name, t in found.items()}
+        leaves = [*model.parameters(), *(tensor for tensor, _ in inputs.values())]
+        try:
+            with measuring(result.measured, trace.__code__):
+                _differentiate(list(found.values()), leaves)
+        except Exception as error:  # of a function of the user's, which may have no derivative
+            result.trouble = error
+            result.measured.backward.clear()
+    return result
+
+
+def _differentiate(outputs: list[Tensor], leaves: list[Tensor]) -> None:
+    """Compute the gradient of the outputs' sum, and forget it."""
+    roots = [tensor for tensor in outputs if tensor.requires_grad]
+    wanted = [tensor for tensor in leaves if tensor.requires_grad]
+    if roots and wanted:
+        ones = [wrap(np.ones(tensor.shape, tensor.dtype._numpy)) for tensor in roots]
+        grad(roots, wanted, ones, allow_unused=True)
+
+
+@contextmanager
+def watched_step(model: Module) -> Iterator[Trace]:
+    """Watch a training step, which is the block: its results are the same as without.
+
+    The trace is complete after the block. What was given to the model is found where operations
+    keep it.
+    """
+    result = Trace(Scopes(model, OUTSIDE, complete=False), {})
+
+    def enter(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        given: dict[str, Tensor] = {}
+        named = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+        map_tensors(given.setdefault, named, "")
+        for name, tensor in given.items():
+            result.inputs.setdefault(name.removeprefix("_"), (tensor, None))
+
+    handle = model.register_forward_pre_hook(enter, prepend=True, with_kwargs=True)
+    try:
+        with result.scopes.following(model), measuring(result.measured, None):
+            yield result
+    finally:
+        handle.remove()
+    roots = _last(result.measured)
+    for number, node in enumerate(roots):
+        name = "loss" if len(roots) == 1 else f"loss_{number}"
+        result.outputs[name] = (node, 0), node._outputs[0]
+
+
+def _last(measured: Measurements) -> list[Node]:
+    """Where backward passes began; without one, the operations of which nothing was computed."""
+    nodes = [n for n in measured.forward if n in measured.backward] or list(measured.forward)
+    used = {target for node in nodes for target, _ in node.next_functions}
+    return [node for node in nodes if node not in used]
+
+
+def meta(tensor: Tensor) -> Meta:
+    """The shape and the dtype of a tensor."""
+    return tuple(tensor.shape), tensor.dtype._numpy
+
+
+def _bind(
+    model: Module, arguments: Sequence[Any]
+) -> tuple[inspect.BoundArguments, dict[str, tuple[Tensor, Node | None]]]:
+    """Return the arguments of `forward`, and their tensors by name, each with its node."""
+    inputs: dict[str, tuple[Tensor, Node | None]] = {}
+
+    def enter(name: str, tensor: Tensor) -> Tensor:
+        # A copy, since the model may write to its input, which a leaf would refuse.
+        tensor = tensor.detach().requires_grad_(tensor.is_floating_point()).clone()
+        inputs[name] = tensor, tensor.grad_fn
+        return tensor
+
+    bound = inspect.signature(model.forward).bind(*arguments)
+    for name, value in bound.arguments.items():
+        bound.arguments[name] = map_tensors(enter, value, name)
+    return bound, inputs
+
+
+def map_tensors(function: Callable[[str, Tensor], Any], value: Any, name: str) -> Any:
+    """Replace each tensor in nested containers by `function(name, tensor)`."""
+    if isinstance(value, Tensor):
+        return function(name, value)
+    if isinstance(value, dict):
+        return {
+            key: map_tensors(function, item, f"{name}_{safe(str(key))}")
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        items = [map_tensors(function, item, f"{name}_{i}") for i, item in enumerate(value)]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
+
+
+@contextmanager
+def _evaluation(model: Module) -> Iterator[None]:
+    """Keep the pass from moving running statistics and from drawing random numbers."""
+    before = [(module, module.training) for module in model.modules()]
+    try:
+        for module, _ in before:
+            module.training = False
+        yield
+    finally:
+        for module, training in before:
+            module.training = training
+
+
+@contextmanager
+def _unfrozen(model: Module) -> Iterator[None]:
+    frozen = [p for p in model.parameters() if not p.requires_grad and p.is_floating_point()]
+    try:
+        for parameter in frozen:
+            parameter.requires_grad_(True)
+        yield
+    finally:
+        for parameter in frozen:
+            parameter.requires_grad_(False)
+
+
+# A traced model as the graphs that TensorBoard draws: a box per module, a node per operation.
+#
+# Edges carry the real shapes. Parameters stand in the box of the module that owns them. Besides
+# each graph there is a profile, by which TensorBoard colours it: the time and memory of each
+# operation.
 
 
 class ForwardGraph(Nodes):

@@ -84,7 +84,7 @@ def test_large_batches_nobody_wants_do_not_keep_a_worker_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It ends by itself; one that waited would have to be terminated."""
-    monkeypatch.setattr("nanotorch.utils.data.crew.PATIENCE", LONG)
+    monkeypatch.setattr("nanotorch.utils.data.worker.PATIENCE", LONG)
     batches = iter(loader(lambda i: np.zeros(2**22), None))
     next(batches)
     processes = batches.crew.processes  # type: ignore[attr-defined]
@@ -146,7 +146,7 @@ def test_a_worker_killed_from_outside_between_passes() -> None:
 
 
 def test_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nanotorch.utils.data.crew.PATIENCE", 0.2)
+    monkeypatch.setattr("nanotorch.utils.data.worker.PATIENCE", 0.2)
     slow = loader(lambda i: time.sleep(LONG if i == 3 else 0), collate_fn=str, timeout=0.2)
     with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0\.2 seconds"):
         list(slow)

@@ -13,9 +13,8 @@ from tensorboard.compat.proto.node_def_pb2 import NodeDef
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.utils.tensorboard import SummaryWriter
-from nanotorch.utils.tensorboard.nodes import operation
-from nanotorch.utils.tensorboard.run_metadata import OpStats, run_metadata, varint
-from nanotorch.utils.tensorboard.scopes import module_paths
+from nanotorch.utils.tensorboard.files import OpStats, run_metadata, varint
+from nanotorch.utils.tensorboard.graph import module_paths, operation
 from tests.utils.tensorboard.records import costs_of, events, graph_of, nodes_of, profiles_of
 
 

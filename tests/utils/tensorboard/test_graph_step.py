@@ -9,7 +9,7 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.utils.tensorboard import SummaryWriter
-from nanotorch.utils.tensorboard.scopes import module_paths
+from nanotorch.utils.tensorboard.graph import module_paths
 from tests.utils.tensorboard.records import costs_of, nodes_of, profiles_of
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 
-from nanotorch.utils.tensorboard.record_file import BLOCK, RecordFile, crc32c
+from nanotorch.utils.tensorboard.files import BLOCK, RecordFile, crc32c
 
 
 @pytest.mark.parametrize(

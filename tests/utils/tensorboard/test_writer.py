@@ -293,7 +293,7 @@ def test_an_installed_torch_is_not_imported() -> None:
             def exec_module(self, module):
                 raise SystemExit("torch was imported")
         sys.meta_path.insert(0, Torch())
-        from nanotorch.utils.tensorboard.protos import protos
+        from nanotorch.utils.tensorboard.files import protos
         protos()
         assert "torch" not in sys.modules
         import torch

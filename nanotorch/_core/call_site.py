@@ -1,0 +1,332 @@
+"""Where in the user's source something was done, and warnings that point there."""
+
+import itertools
+import linecache
+import os
+import sys
+import warnings
+from collections.abc import Mapping
+from inspect import Parameter, Signature
+from types import CodeType, FrameType, MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nanotorch._core.grad_mode import mode
+
+if TYPE_CHECKING:
+    from nanotorch._core.graph import Node
+    from nanotorch._core.tensor import Tensor
+
+
+# Where in the user's source something was done.
+#
+# A place is a code object and the offset of an instruction, which cost next to nothing to keep.
+# They are read only for a message that tells of them, after PyTorch's text.
+
+
+Site = tuple[CodeType, int]
+PACKAGE = __file__.rpartition("_core")[0]  # with the separator
+USERS = PACKAGE + "train" + os.sep  # the training loop calls as a user does
+WHERE = "\n\nWhere:"
+
+
+class _Ours(dict[str, bool]):
+    """Whether a source file is the framework's own; generated functions name themselves so."""
+
+    def __missing__(self, filename: str) -> bool:
+        own = filename.startswith((PACKAGE, "<nanotorch")) and not filename.startswith(USERS)
+        self[filename] = own
+        return own
+
+
+ours = _Ours()
+
+
+def climb(frame: FrameType | None) -> Site | None:
+    """The innermost call that is not the framework's own, from a frame outwards."""
+    while frame is not None and ours[frame.f_code.co_filename]:
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+def here() -> Site | None:
+    """The place in the user's source that is being executed, or the call of one of our modules."""
+    site: Site | bool | None = mode.enabled
+    return site if isinstance(site, tuple) else climb(sys._getframe(1))
+
+
+def wrote(cell: list[Any], name: str) -> None:
+    """Count a write by the operation ``name`` to the memory that ``cell`` stands for."""
+    cell[0] = (cell[0] if cell.__class__ is list else cell.version) + 1  # type: ignore[attr-defined]
+    cell[1] = (name, here())
+
+
+def told(site: Site | None) -> str:
+    """` at file:line`, and below it the line itself if it can be read."""
+    if site is None:
+        return ""
+    path, line = site[0].co_filename, line_of(site)
+    text = linecache.getline(path, line).strip()
+    return f" at {shown(path)}:{line}" + (f"\n      {text}" if text else "")
+
+
+def line_of(site: Site) -> int:
+    """The number of the line in its file."""
+    code, offset = site
+    lines = [line for start, end, line in code.co_lines() if start <= offset < end and line]
+    return lines[0] if lines else code.co_firstlineno
+
+
+def shown(path: str) -> str:
+    """A file's path as messages have it: from where the program runs, if it is below there."""
+    return path.removeprefix(os.getcwd() + os.sep)  # noqa: PTH109 - pathlib imports for 3 ms
+
+
+def paragraph(*parts: str) -> str:
+    """What follows PyTorch's text: one indented line for each party."""
+    return WHERE + "".join(f"\n  {part}" for part in parts)
+
+
+def maker(tensor: "Tensor") -> str:
+    """Which operation made a tensor, and where."""
+    node = tensor.grad_fn
+    if node is None:
+        return "a leaf" if tensor._requires_grad else "not made by a recorded operation"
+    return f"made by {operation(node)}{told(node._site)}"
+
+
+def operation(node: "Node") -> str:
+    """How a message calls the operation of a node."""
+    op = getattr(type(node), "op", None)
+    return node.name() if op is None else op.known_as
+
+
+def about_change(node: "Node | None", kept: str, cell: list[Any]) -> str:
+    """Who saved a value, under which name, and who has written to it since."""
+    parts = [] if node is None else [f"{operation(node)} saved it as {kept}{told(node._site)}"]
+    if cell[1] is not None:
+        name, site = cell[1]
+        parts.append(f"{name} changed it{told(site)}")
+    return paragraph(*parts) if parts else ""
+
+
+def about_second_pass(node: "Node", site: Site | None) -> str:
+    """What was freed, and by which pass."""
+    return paragraph(
+        f"{operation(node)} saved values{told(node._site)}",
+        f"a backward pass used and freed them{told(site)}",
+    )
+
+
+def about_operands(operands: dict[str, Any]) -> str:
+    """The shapes of operands that do not fit, and where they come from.
+
+    Args:
+        operands: tensors by the names of the parameters.
+    """
+    return paragraph(
+        *(f"{name} has shape {list(t._array.shape)}, {maker(t)}" for name, t in operands.items())
+    )
+
+
+# Where in the user's program something is computed: the line of source, the module of a model.
+
+
+ENGINE, CALLS = "nanotorch._core.engine", "nanotorch.nn.module_call"
+
+
+class Place(NamedTuple):
+    """A line of the user's source, and in which call of a module it ran.
+
+    Attributes:
+        module: as ``MLP.net.0 (Linear)``: the class of the outermost module, the path from there
+            as in `named_modules`, the class of the innermost; None outside of modules.
+        backward: whether a backward pass was going on: the line is in a hook or a user's function.
+    """
+
+    file: str
+    line: int
+    function: str
+    module: str | None
+    backward: bool
+
+    def __str__(self) -> str:
+        source = linecache.getline(self.file, self.line).strip()
+        where = f"{shown(self.file)}:{self.line}"
+        if not self.function.startswith("<"):
+            where += f", in {self.function}"
+        return f"{where}: {source}" if source else where
+
+
+def place_of(frame: FrameType | None) -> tuple[Place | None, FrameType | None]:
+    """Where the computation in ``frame`` was asked for, and the user's frame there.
+
+    Neither, if it is the backward pass itself that computes, by a formula of an operation.
+    """
+    user: FrameType | None = None
+    modules: list[Any] = []  # the innermost first
+    backward = False
+    while frame is not None and not backward:
+        owner = frame.f_globals.get("__name__")
+        if owner == ENGINE:
+            if user is None:
+                return None, None
+            backward = True
+        elif owner == CALLS:
+            # No other frame is asked for its locals: as long as it runs, it would keep them.
+            called = frame.f_locals.get("self")
+            if hasattr(called, "named_modules") and not (modules and modules[-1] is called):
+                modules.append(called)
+        elif user is None and not ours[frame.f_code.co_filename]:
+            user = frame
+        frame = frame.f_back
+    if user is None:
+        return None, None
+    code = user.f_code
+    path = path_of(modules[::-1]) if modules else None
+    return Place(code.co_filename, user.f_lineno, code.co_name, path, backward), user
+
+
+def place_at(site: Site) -> Place:
+    """What is known of a place that every node keeps."""
+    return Place(site[0].co_filename, line_of(site), site[0].co_name, None, False)
+
+
+def path_of(modules: list[Any]) -> str:
+    """The names by which one leads to the next; what is not registered stands behind a ``>``."""
+    text, named = type(modules[0]).__name__, False
+    for parent, child in itertools.pairwise(modules):
+        # Its own children first: to look through them all takes long in a large model.
+        known = itertools.chain(parent._modules.items(), parent.named_modules())
+        name = next((name for name, module in known if module is child), "")
+        named = bool(name)
+        text += f".{name}" if named else f" > {type(child).__name__}"
+    return f"{text} ({type(modules[-1]).__name__})" if named else text
+
+
+# Warnings, which point at the user's line, so that each line that causes one gets its own.
+
+
+BETWEEN = ("contextlib", "copy", "pickle")  # Python's modules that call us for the user
+said: set[str] = set()  # by `warn_once`
+always = [False]  # whether that says it again, after `set_warn_always`
+
+
+def users_frame(frame: FrameType) -> FrameType:
+    """The innermost call that is the user's, from a frame outwards."""
+    while frame.f_back is not None and (
+        ours[frame.f_code.co_filename] or frame.f_globals.get("__name__") in BETWEEN
+    ):
+        frame = frame.f_back
+    return frame
+
+
+def warn(
+    text: str | Warning, category: type[Warning] = UserWarning, frame: FrameType | None = None
+) -> None:
+    """Give a warning as if the user's line had given it.
+
+    Args:
+        frame: the user's; default: the innermost.
+    """
+    user = users_frame(sys._getframe(1)) if frame is None else frame
+    warnings.warn_explicit(
+        text,
+        category,
+        user.f_code.co_filename,
+        user.f_lineno,
+        module=user.f_globals.get("__name__") or "<string>",  # as Python itself does
+        registry=user.f_globals.setdefault("__warningregistry__", {}),
+    )
+
+
+def warn_once(text: str, key: str = "") -> None:
+    """Warn, if this has not been said yet: PyTorch says some things but once.
+
+    Args:
+        key: what stands for all texts of one kind; default: the text.
+    """
+    if always[0] or (key or text) not in said:
+        said.add(key or text)
+        warn(text)
+
+
+# What is read off the code of kernels and formulas.
+
+
+EMPTY: Any = Parameter.empty
+
+
+def one(a: Any) -> Any:
+    return np.function(a)  # type: ignore[attr-defined]
+
+
+def two(a: Any, b: Any) -> Any:
+    return np.function(a, b)  # type: ignore[attr-defined]
+
+
+WRAPPERS = {f.__code__.co_code for f in (one, two)}
+
+
+def without_wrapper(kernel: Any) -> Any:
+    """The function of NumPy to which a kernel hands its arguments and does no more, or itself."""
+    code = kernel.__code__
+    wraps = code.co_code in WRAPPERS and code.co_names[0] == "np" and not code.co_kwonlyargcount
+    return getattr(np, code.co_names[1]) if wraps else kernel
+
+
+def parameters(formula: Any) -> list[str]:
+    """The names of a formula's parameters; `inspect` would take a tenth of the import for it."""
+    code = formula.__code__
+    return list(code.co_varnames[: code.co_argcount])
+
+
+class Argument(NamedTuple):
+    """One argument of a kernel."""
+
+    annotation: Any
+    default: Any  # EMPTY if it has none
+    keyword_only: bool
+
+
+NO_ARGUMENTS: Mapping[str, Argument] = {}
+
+
+def arguments_of(kernel: Any) -> dict[str, Argument]:
+    """The arguments of a kernel, by name."""
+    code, annotations = kernel.__code__, kernel.__annotations__
+    count, total = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    names, by_name = code.co_varnames[:total], kernel.__kwdefaults__ or {}
+    by_place = kernel.__defaults__ or ()
+    defaults = dict(zip(names[count - len(by_place) : count], by_place, strict=True)) | by_name
+    return {
+        name: Argument(annotations.get(name, EMPTY), defaults.get(name, EMPTY), place >= count)
+        for place, name in enumerate(names)
+    }
+
+
+class LazySignature(Signature):
+    """The signature of an operation, put together when it is asked for.
+
+    Args:
+        kernel: what has it.
+        further: arguments beside those of the kernel.
+    """
+
+    __slots__ = ("further", "kernel")
+    _return_annotation = EMPTY
+
+    def __init__(self, kernel: Any, further: Mapping[str, Argument] = NO_ARGUMENTS) -> None:
+        self.kernel, self.further = kernel, further
+
+    @property
+    def _parameters(self) -> MappingProxyType[str, Parameter]:
+        kinds = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+        arguments = {**arguments_of(self.kernel), **self.further}
+        return MappingProxyType(
+            {
+                name: Parameter(name, kinds[a.keyword_only], default=a.default)
+                for name, a in arguments.items()
+            }
+        )

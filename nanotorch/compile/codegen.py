@@ -1,0 +1,869 @@
+"""The source of a replay's calls: joined, made faster, and put back after an error."""
+
+import operator
+from bisect import bisect
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.random import Twister
+from nanotorch.compile.tape import (
+    CONSTANT,
+    OPERATORS,
+    OUTSIDE,
+    PRODUCTS,
+    SLOT,
+    TEMPORARY,
+    Entry,
+    Gradient,
+    Layout,
+    Ref,
+    Storage,
+    Tape,
+    Uses,
+    moved,
+    owned,
+    replaced,
+    substitute,
+)
+from nanotorch.optim.flat_buffer import aligned, place_of
+
+# One call for all parameters: equal updates of neighbours in memory become one on the whole.
+#
+# What an optimizer does to a parameter is a run of elementwise calls on the parameter, its gradient
+# and its state. Where the next run does the same to what lies next to it (see `home`), both are
+# one. Long ones are made in pieces that fit the processor's cache.
+
+
+Array = np.ndarray
+CHUNK = 1 << 18  # bytes of each operand
+LONG = 1 << 22  # bytes from which on pieces pay
+Place = tuple[int, int]  # offset and size of a member
+
+
+class Run:
+    """The update of one parameter.
+
+    Attributes:
+        key: equal for runs that do the same.
+        place: the offset of the member in its part of the block, and its size.
+        aside: calls between those of the run that have nothing to do with it.
+    """
+
+    def __init__(self, block: Array, span: int, place: Place, dtype: np.dtype) -> None:
+        self.block, self.span, self.place, self.dtype = block, span, place, dtype
+        self.entries: list[Entry] = []
+        self.key: list[Any] = []
+        self.aside: list[Entry] = []
+        self.temporaries: dict[int, int] = {}
+
+
+class Bundler:
+    """Finds and joins the runs of a tape."""
+
+    def __init__(self, tape: Tape, gradients: list[Gradient]) -> None:
+        self.tape, self.gradients = tape, gradients
+        self.uses = Uses(tape.entries)
+        self.grads = {g.ref.storage.number: g for g in gradients if g.ref is not None}
+        self.members: dict[int, tuple[Array, int, int, int]] = {}
+        for storage in tape.storages:
+            found = place_of(storage.base) if storage.kind == OUTSIDE else None
+            if found is not None:
+                self.members[storage.number] = found
+
+    def join(self) -> None:
+        """Replace runs of equal updates by one."""
+        out: list[Entry] = []
+        waiting: list[Run] = []
+        position, entries = 0, self.tape.entries
+        while position < len(entries):
+            run, after = self.run_at(position)
+            if run is None:
+                if not self.is_aside(entries[position]) and waiting:
+                    out += self.joined(waiting)
+                    waiting = []
+                (out if not waiting else waiting[-1].aside).append(entries[position])
+                position += 1
+                continue
+            if waiting and not follows(waiting[-1], run):
+                out += self.joined(waiting)
+                waiting = []
+            waiting.append(run)
+            position = after
+        self.tape.entries = out + self.joined(waiting)
+
+    def is_aside(self, entry: Entry) -> bool:
+        """Whether an entry only deals with single numbers."""
+        return entry.kind == "number" or (
+            entry.kind in ("effect", "ufunc")
+            and all(ref.array.ndim == 0 for ref in (*entry.inputs(), *entry.outs))
+            and not any(ref.storage.number in self.members for ref in entry.outs)
+        )
+
+    def run_at(self, position: int) -> tuple[Run | None, int]:
+        """The run that begins at an entry, and where it ends."""
+        entries = self.tape.entries
+        run: Run | None = None
+        start = position
+        while position < len(entries):
+            entry = entries[position]
+            if run is not None and self.is_aside(entry):
+                run.aside.append(entry)
+                position += 1
+                continue
+            member = self.member_of(entry, run)
+            if member is None:
+                break
+            if run is None:
+                block, span, _, at = member
+                size = entry.outs[0].array.nbytes
+                run = Run(block, span, (at, size), entry.outs[0].array.dtype)
+            elif member[0] is not run.block or member[3] != run.place[0]:
+                break
+            description = self.describe(entry, run)
+            if description is None:
+                break
+            run.entries.append(entry)
+            run.key.append(description)
+            position += 1
+        if run is None or not run.entries or not self.closed(run, start, position):
+            return None, start
+        return run, position
+
+    def member_of(self, entry: Entry, run: Run | None) -> tuple[Array, int, int, int] | None:
+        """The member that an elementwise call works on."""
+        if entry.kind != "ufunc" or entry.kwargs or entry.fn in PRODUCTS or len(entry.outs) != 1:
+            return None
+        refs = [*entry.inputs(), *entry.outs]
+        for ref in refs:
+            if ref.storage.number in self.members:
+                return self.members[ref.storage.number]
+        for ref in refs:
+            if run is not None and ref.storage.number in run.temporaries:
+                return (run.block, run.span, 0, run.place[0])
+        grads = [self.grads[r.storage.number] for r in refs if r.storage.number in self.grads]
+        if grads and not any(r.storage.number in self.grads for r in entry.outs):
+            return place_of(grads[0].leaf._array)
+        return None
+
+    def describe(self, entry: Entry, run: Run) -> Any:
+        """What a call does, in terms that are the same for other members; None if it has others."""
+        names = []
+        for part in (*entry.args, *entry.outs):
+            name = self.name(part, run, part is entry.outs[0] and entry.fresh)
+            if name is None:
+                return None
+            names.append(name)
+        return (entry.fn, tuple(names))
+
+    def name(self, part: Any, run: Run, fresh: bool) -> Any:
+        """An operand in terms of its role."""
+        if not isinstance(part, Ref):
+            return None
+        number, array = part.storage.number, part.array
+        if part.storage.kind == CONSTANT and array.ndim == 0:
+            return ("constant", array.tobytes(), array.dtype.str)
+        if part.storage.kind == TEMPORARY and array.ndim == 0 and array.dtype == run.dtype:
+            writers = self.uses.writers[number]
+            if len(writers) == 1 and self.tape.entries[writers[0]].kind == "number":
+                return ("number", number)
+        if array.nbytes != run.place[1] or array.dtype != run.dtype:
+            return None
+        if not array.flags.c_contiguous or not array.ndim:
+            return None
+        if number in self.members:
+            block, _, role, at = self.members[number]
+            return ("role", role) if block is run.block and at == run.place[0] else None
+        if number in self.grads:
+            place = place_of(self.grads[number].leaf._array)
+            good = place is not None and place[0] is run.block and place[3] == run.place[0]
+            return ("gradient",) if good and not fresh and part.whole and owned(part) else None
+        if fresh and part.whole and number not in run.temporaries:
+            run.temporaries[number] = len(run.temporaries)
+        if number in run.temporaries:
+            return ("temporary", run.temporaries[number])
+        return None
+
+    def closed(self, run: Run, start: int, stop: int) -> bool:
+        """Whether nothing outside the run uses its temporaries."""
+        return all(
+            start <= position < stop
+            for number in run.temporaries
+            for position in (*self.uses.writers[number], *self.uses.readers[number])
+        )
+
+    def joined(self, runs: list[Run]) -> list[Entry]:
+        """One run for all."""
+        if not runs:
+            return []
+        aside = [entry for run in runs for entry in run.aside]
+        total = runs[-1].place[0] + runs[-1].place[1] - runs[0].place[0]
+        if len(runs) == 1 and total < LONG:
+            return [*aside, *runs[0].entries]
+        start = runs[0].place[0]
+        count = -(-total // runs[0].dtype.itemsize)
+        gradient = self.gradients_together(runs, count)
+        first = runs[0]
+        flats: dict[Any, Ref] = {}
+
+        def flat(ref: Ref) -> Ref:
+            number = ref.storage.number
+            if number in self.members:
+                role = self.members[number][2]
+                if role not in flats:
+                    at = first.span * role + start
+                    whole = np.frombuffer(first.block, first.dtype, count, at)
+                    whole.flags.writeable = True
+                    flats[role] = Ref(self.tape.add_storage(whole, OUTSIDE), whole)
+                return flats[role]
+            if gradient is not None and ref.storage is gradient.storage:
+                return gradient
+            if number in first.temporaries:
+                key = ("temporary", number)
+                if key not in flats:
+                    whole = np.empty(count, first.dtype)
+                    flats[key] = Ref(self.tape.add_storage(whole, TEMPORARY), whole)
+                return flats[key]
+            return ref
+
+        entries = []
+        for entry in first.entries:
+            args = replaced(entry.args, flat)
+            outs = [flat(out) for out in entry.outs]
+            entries.append(Entry("ufunc", entry.fn, args, {}, outs, entry.fresh))
+        if total >= LONG:
+            entries = [in_pieces(entries, self.tape)]
+        return [*aside, *entries]
+
+    def gradients_together(self, runs: list[Run], count: int) -> Ref | None:
+        """The gradients of all members as one array, in the places of the members."""
+        used = [self.gradient_of(run) for run in runs]
+        if used[0] is None:
+            return None
+        whole = np.zeros(count, runs[0].dtype)
+        storage = self.tape.add_storage(whole, TEMPORARY)
+        for run, gradient in zip(runs, used, strict=True):
+            assert gradient is not None
+            assert gradient.ref is not None
+            before = Ref(gradient.ref.storage, gradient.ref.storage.base)
+            at = (run.place[0] - runs[0].place[0]) // run.dtype.itemsize
+            part = whole[at : at + before.array.size].reshape(before.array.shape)
+            after = Ref(storage, part)
+            for other in self.tape.entries:
+                other.outs = tuple(
+                    [moved(r, before, after) if r.storage is before.storage else r
+                     for r in other.outs]
+                )  # fmt: skip
+            substitute(self.tape.entries, before, after)
+            gradient.ref.storage, gradient.ref.array = storage, part
+        return Ref(storage, whole)
+
+    def gradient_of(self, run: Run) -> Gradient | None:
+        """The gradient that a run reads."""
+        for entry in run.entries:
+            for ref in entry.inputs():
+                if ref.storage.number in self.grads:
+                    return self.grads[ref.storage.number]
+        return None
+
+
+def follows(before: Run, run: Run) -> bool:
+    """Whether a run does the same to the next member."""
+    end = before.place[0] + aligned(before.place[1])
+    return run.block is before.block and run.place[0] == end and run.key == before.key
+
+
+def in_pieces(entries: list[Entry], tape: Tape) -> Entry:
+    """Elementwise calls one after the other on a piece that the cache holds, then on the next."""
+    size = max(out.array.size for entry in entries for out in entry.outs)
+    step = CHUNK // entries[0].outs[0].array.itemsize
+    scratch: dict[int, Ref] = {}
+    outs: list[Ref] = []
+    for entry in entries:
+        for out in entry.outs:
+            if out.storage.kind == TEMPORARY and entry.fresh:
+                small = np.empty(step, out.array.dtype)
+                scratch[out.storage.number] = Ref(tape.add_storage(small, TEMPORARY), small)
+                outs.append(scratch[out.storage.number])
+            elif out.storage.kind != TEMPORARY:
+                outs.append(out)
+    inputs = [
+        ref for entry in entries for ref in entry.inputs() if ref.storage.number not in scratch
+    ]
+    pieces = Pieces(entries, scratch, size, step)
+    return Entry("pieces", pieces, inputs, {}, outs, False)
+
+
+class Pieces:
+    """Calls to be made piece by piece.
+
+    Attributes:
+        scratch: by number of the storage: what stands for a temporary in every piece.
+    """
+
+    __name__ = "pieces"
+
+    def __init__(self, entries: list[Entry], scratch: dict[int, Ref], size: int, step: int) -> None:
+        self.entries, self.scratch, self.size, self.step = entries, scratch, size, step
+
+    def __call__(self) -> None:
+        """Only a name for a tape's entry."""
+
+
+def bundle(tape: Tape, gradients: list[Gradient]) -> None:
+    """Join what can be joined."""
+    bundler = Bundler(tape, gradients)
+    if bundler.members:
+        bundler.join()
+
+
+# Faster calls for the same bits.
+
+
+INTEGERS: dict[int, np.dtype[Any]] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+# Where a row pays to be copied to all rows: how many there are, how long, and bytes of all.
+ROWS, COLUMNS, SMALL = 16, 256, 1 << 16
+LARGEST = 1 << 23  # bytes of a constant that is repeated for every element
+
+
+def lower(tape: Tape) -> None:
+    """Replace calls by faster ones."""
+    entries: list[Entry] = []
+    for entry in tape.entries:
+        if entry.kind == "call" and entry.fn is np.where:
+            entries += masked(entry, tape) or [entry]
+        else:
+            if entry.kind == "ufunc" and entry.fn in (np.maximum, np.minimum):
+                repeat_constant(entry, tape)
+            if is_elementwise(entry):
+                one_as_scalar(entry)
+                entries += row_spread(entry)
+            entries.append(entry)
+    tape.entries = entries
+
+
+def new(tape: Tape, shape: tuple[int, ...], kind: Any) -> Ref:
+    """A temporary."""
+    array = np.empty(shape, kind)
+    return Ref(tape.add_storage(array, TEMPORARY), array)
+
+
+def masked(entry: Entry, tape: Tape) -> list[Entry]:
+    """``where(mask, a, 0)``: the bits of ``a``, and those of a mask of ones and zeros.
+
+    NumPy's `where` decides for every element, which a processor cannot foresee.
+    """
+    if len(entry.args) != 3 or entry.kwargs or len(entry.outs) != 1:
+        return []
+    mask, a, other = entry.args
+    (out,) = entry.outs
+    if not (isinstance(mask, Ref) and isinstance(a, Ref) and is_zero(other)):
+        return []
+    integer = INTEGERS.get(a.array.itemsize)
+    shape = out.array.shape
+    plain = all(
+        x.array.shape == shape and x.array.flags.c_contiguous and x.array.ndim
+        for x in (mask, a, out)
+    )
+    if not plain or integer is None or a.array.dtype.kind != "f" or mask.array.dtype != np.bool_:
+        return []
+    if a.array.dtype != out.array.dtype:
+        return []
+    signs, wide = new(tape, shape, np.int8), new(tape, shape, integer)
+    return [
+        Entry("ufunc", np.negative, (seen_as(mask, np.dtype(np.int8)),), {}, [signs], True),
+        Entry("ufunc", np.positive, (signs,), {"dtype": integer}, [wide], True),
+        Entry(
+            "ufunc", np.bitwise_and, (seen_as(a, integer), wide), {},
+            [seen_as(out, integer)], True,
+        ),
+    ]  # fmt: skip
+
+
+def is_zero(part: Any) -> bool:
+    """Whether an operand is a positive zero."""
+    if isinstance(part, Ref):
+        if part.storage.kind != CONSTANT or part.array.ndim:
+            return False
+        part = part.array[()]
+    return bool(part == 0) and not np.signbit(part)
+
+
+def seen_as(ref: Ref, kind: Any) -> Ref:
+    """The same bits as another dtype."""
+    return Ref(ref.storage, ref.array.view(kind))
+
+
+def is_elementwise(entry: Entry) -> bool:
+    """Whether an entry computes a new array element by element from two, one of its own shape."""
+    if entry.kind != "ufunc" or entry.kwargs or not entry.fresh or len(entry.args) != 2:
+        return False
+    (out,) = entry.outs
+    arrays = [part.array for part in entry.args if isinstance(part, Ref)]
+    return (
+        len(arrays) == 2
+        and entry.fn not in PRODUCTS
+        and out.storage.kind == TEMPORARY
+        and out.array.ndim > 0
+        and any(array.shape == out.array.shape for array in arrays)
+    )
+
+
+def one_as_scalar(entry: Entry) -> None:
+    """An operand of one element as a 0-d array, with which NumPy needs half the time."""
+    if entry.outs[0].array.size > 1:
+        entry.args = tuple(
+            [
+                Ref(part.storage, part.array.reshape(()))
+                if part.array.size == 1 and part.array.ndim and part.storage.kind != SLOT
+                else part
+                for part in entry.args
+            ]
+        )
+
+
+def row_spread(entry: Entry) -> list[Entry]:
+    """A small row that is added to all rows is first copied to all: the same bits, faster.
+
+    NumPy would make a call of the inner loop for each row.
+    """
+    (out,) = entry.outs
+    array = out.array
+    for position, part in enumerate(entry.args):
+        other = entry.args[1 - position]
+        if (
+            array.ndim == 2
+            and part.array.shape in (array.shape[1:], (1, *array.shape[1:]))
+            and array.shape[0] >= ROWS
+            and 1 < array.shape[1] <= COLUMNS
+            and array.nbytes <= SMALL
+            and array.dtype == part.array.dtype == other.array.dtype
+            and array.flags.c_contiguous
+            and other.array.shape == array.shape
+        ):
+            args = list(entry.args)
+            args[position] = out
+            entry.args, entry.fresh = tuple(args), False
+            return [Entry("effect", np.copyto, (out, part), {}, [out], False)]
+    return []
+
+
+def repeat_constant(entry: Entry, tape: Tape) -> None:
+    """NumPy vectorizes the maximum of two arrays, but not of an array and a number."""
+    shape = entry.outs[0].array.shape
+    if not shape or entry.kwargs or entry.outs[0].array.nbytes > LARGEST:
+        return
+    for position, part in enumerate(entry.args[:2]):
+        other = entry.args[1 - position]
+        if (
+            isinstance(part, Ref)
+            and isinstance(other, Ref)
+            and part.storage.kind == CONSTANT
+            and part.array.ndim == 0
+            and other.array.shape == shape
+            and other.array.flags.c_contiguous
+            and other.array.dtype == part.array.dtype
+        ):
+            whole = np.full(shape, part.array)
+            args = list(entry.args)
+            args[position] = Ref(tape.add_storage(whole, CONSTANT), whole)
+            entry.args = tuple(args)
+            return
+
+
+# The source of a replay: guards, the calls in a straight line, and the step's effects.
+#
+# def replay(args, kwargs):
+#     if d1["weight"] is not o2 or o2._array is not a3 ...: return MISS
+#     if not acquire(False): return MISS
+#     try:
+#         matmul(a4, a3, b5)
+#         add(b5, a6, b5)
+#         ...
+#         o2._cell[0] += 1
+#         o2._grad = g7
+#         return ...
+#     finally: release()
+
+
+COPY_CALLS = (np.ndarray.astype, np.ndarray.copy, np.array)
+BY_NAME = (np.maximum, np.minimum)  # whose third argument may become an operand
+SIMPLE = (int, bool, type(None), str)
+
+
+class Reshaped(Exception):  # noqa: N818 - not an error: the step then runs as it is
+    """A kernel gives an array of another shape than in the trace."""
+
+
+def of_any_shape(entry: Entry) -> bool:
+    """Whether the shapes that a call gives may depend on values."""
+    return entry.opaque or (
+        entry.fn in (np.repeat, np.ndarray.repeat)
+        and any(isinstance(part, Ref) for part in (*entry.args[1:], *entry.kwargs.values()))
+    )
+
+
+class Names:
+    """The objects that a source refers to, by the names it has for them."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Any] = {}
+        self.by_id: dict[int, str] = {}
+
+    def of(self, value: Any, hint: str = "o") -> str:
+        """A name for an object."""
+        found = self.by_id.get(id(value))
+        if found is None:
+            found = self.by_id[id(value)] = f"{hint}{len(self.objects)}"
+            self.objects[found] = value
+        return found
+
+
+class Calls:
+    """The lines that make the calls of a tape.
+
+    Args:
+        array_of: the array for a temporary that is not a local variable.
+        numbers: the expressions of "number" entries, by storage.
+    """
+
+    def __init__(
+        self, layout: Layout, names: Names, array_of: Callable[[Ref], np.ndarray],
+        numbers: dict[int, str],
+    ) -> None:  # fmt: skip
+        self.layout, self.names, self.array_of, self.numbers = layout, names, array_of, numbers
+        self.arrays: dict[Any, np.ndarray] = {}
+        self.windows: dict[Any, str] = {}  # local names of parts of slots
+        self.slot_lines: list[str] = []
+        self.reads: list[str] = []  # of 0-d arrays, to be put before the next call
+        self.known: dict[Any, str] = {}  # which 0-d arrays have been read into local variables
+        self.slot_names: dict[int, str] = {}
+        self.copies: dict[int, np.ndarray] = {}
+
+    # Operands
+
+    def is_local(self, ref: Ref) -> bool:
+        """Whether an array is a local variable."""
+        number = ref.storage.number
+        return number in self.layout.scalars or number in self.layout.rebound
+
+    def array(self, ref: Ref) -> np.ndarray:
+        """The array that stands for ``ref`` in every replay."""
+        found = self.arrays.get(ref.key)
+        if found is None:
+            if ref.storage.kind == CONSTANT:
+                found = self.constant(ref)
+            elif ref.storage.kind == OUTSIDE:
+                found = ref.array
+            else:
+                found = self.array_of(ref)
+            self.arrays[ref.key] = found
+        return found
+
+    def constant(self, ref: Ref) -> np.ndarray:
+        """A copy of a constant, which nobody else can write to."""
+        number, base = ref.storage.number, ref.storage.base
+        if ref.array.nbytes <= base.nbytes // 2 or not base.flags.forc:
+            return ref.array.copy("K")
+        if number not in self.copies:
+            self.copies[number] = base.copy("K")
+        copy = self.copies[number]
+        a = ref.array
+        return np.ndarray(a.shape, a.dtype, copy.ravel("K").view(np.uint8), ref.offset, a.strides)
+
+    def operand(self, ref: Ref) -> str:
+        """An array as the source names it."""
+        if ref.storage.kind == SLOT:
+            return self.window(ref)
+        if self.is_local(ref):
+            return f"v{ref.storage.number}"
+        return self.names.of(self.array(ref), "a")
+
+    def scalar(self, ref: Ref) -> str:
+        """A 0-d array as a NumPy scalar."""
+        if self.is_local(ref):
+            return f"v{ref.storage.number}"
+        if ref.storage.kind == CONSTANT:
+            return self.names.of(self.scalar_of(ref), "s")
+        name = self.known.get(ref.key)
+        if name is None:
+            name = f"u{len(self.reads)}_{len(self.known)}_{ref.storage.number}"
+            self.known[ref.key] = name
+            self.reads.append(f"{name} = {self.operand(ref)}[()]")
+        return name
+
+    def scalar_of(self, ref: Ref) -> Any:
+        key = ("scalar", *ref.key)
+        if key not in self.arrays:
+            self.arrays[key] = ref.array[()]
+        return self.arrays[key]
+
+    def window(self, ref: Ref) -> str:
+        """A part of a slot's array, as a local variable."""
+        name = self.windows.get(ref.key)
+        if name is not None:
+            return name
+        base, a = self.slot_names[ref.storage.number], ref.array
+        whole = ref.storage.base
+        if ref.whole:
+            self.windows[ref.key] = base
+            return base
+        name = self.windows[ref.key] = f"w{len(self.windows)}_{ref.storage.number}"
+        same = ref.offset == 0 and a.dtype == whole.dtype
+        if same and a.shape == whole.shape[::-1] and a.strides == whole.strides[::-1]:
+            made = f"{base}.T"
+        else:
+            kind = self.names.of(a.dtype, "t")
+            made = f"ndarray({a.shape}, {kind}, {base}, {ref.offset}, {a.strides})"
+        self.slot_lines.append(f"{name} = {made}")
+        return name
+
+    def value(self, part: Any) -> str:
+        """Any argument as source."""
+        if isinstance(part, Ref):
+            return self.operand(part)
+        if type(part) in SIMPLE:
+            return repr(part)
+        if type(part) is tuple:
+            return "(" + "".join(self.value(p) + ", " for p in part) + ")"
+        if type(part) is list:
+            return "[" + ", ".join(self.value(p) for p in part) + "]"
+        return self.names.of(part)
+
+    # Entries
+
+    def all_lines(self, entry: Entry) -> list[str]:
+        """The source of one entry, after what it reads as scalars for the first time."""
+        lines = self.pieces(entry) if isinstance(entry.fn, Pieces) else self.lines(entry)
+        lines = self.reads + lines
+        self.reads = []
+        written = {out.storage.number for out in entry.outs}
+        self.known = {key: name for key, name in self.known.items() if key[0] not in written}
+        return lines
+
+    def pieces(self, entry: Entry) -> list[str]:
+        """A loop over pieces of flat arrays."""
+        work: Any = entry.fn
+        names: dict[int, str] = {}
+        columns: list[Any] = []
+
+        def name(ref: Ref) -> str:
+            number = ref.storage.number
+            if ref.array.ndim == 0:
+                return self.operand(ref)
+            if number not in names:
+                names[number] = f"p{len(names)}"
+                small = work.scratch.get(number)
+                whole = self.array(ref if small is None else small)
+                starts = range(0, work.size, work.step)
+                columns.append(
+                    [whole[at : at + work.step] for at in starts] if small is None
+                    else [whole[: min(work.step, work.size - at)] for at in starts]
+                )  # fmt: skip
+            return names[number]
+
+        calls = []
+        for part in work.entries:
+            args = ", ".join([name(a) for a in part.args] + [name(out) for out in part.outs])
+            calls.append(f"    {self.names.of(part.fn, 'f')}({args})")
+        rows = self.names.of(tuple(zip(*columns, strict=True)), "p")
+        return [f"for {', '.join(names.values())}, in {rows}:", *calls]
+
+    def lines(self, entry: Entry) -> list[str]:
+        """The source of one entry."""
+        if entry.kind == "number":
+            number = entry.outs[0].storage.number
+            expression = self.numbers.get(number)
+            if expression is None:
+                return []
+            return [f"{self.operand(entry.outs[0])}[()] = {expression}"]
+        if entry.kind == "ufunc":
+            return [self.ufunc(entry)]
+        if entry.kind == "reduce":
+            return [self.reduction(entry)]
+        if entry.kind == "effect":
+            return [self.effect(entry)]
+        return self.call(entry)
+
+    def ufunc(self, entry: Entry) -> str:
+        (out,) = entry.outs
+        if self.is_local(out):
+            small = all(isinstance(a, Ref) and a.array.ndim == 0 for a in entry.args)
+            form = self.scalar if small else self.operand
+            args = [form(a) if isinstance(a, Ref) else self.value(a) for a in entry.args]
+            pattern = OPERATORS.get(entry.fn) if small else None
+            if pattern is not None:
+                return f"v{out.storage.number} = {pattern.format(*args)}"
+            return f"v{out.storage.number} = {self.names.of(entry.fn, 'f')}({', '.join(args)})"
+        args = [self.value(a) for a in entry.args]
+        target = f"out={self.operand(out)}" if entry.fn in BY_NAME else self.operand(out)
+        named = [f"{name}={self.value(v)}" for name, v in entry.kwargs.items()]
+        return f"{self.names.of(entry.fn, 'f')}({', '.join([*args, target, *named])})"
+
+    def reduction(self, entry: Entry) -> str:
+        (out,) = entry.outs
+        function = self.names.of(entry.fn, "f")
+        args = [self.value(a) for a in entry.args]
+        given = dict(entry.kwargs)
+        local = self.is_local(out)
+        target = "None" if local else self.operand(out)
+        left = f"v{out.storage.number} = " if local else ""
+        if entry.fn.__name__ == "reduce" and set(given) <= {"axis", "dtype", "keepdims"}:
+            rest = [self.value(given.get(n, d)) for n, d in (("axis", 0), ("dtype", None))]
+            keep = [self.value(given["keepdims"])] if given.get("keepdims") else []
+            tail = [] if local and not keep else [target]
+            return f"{left}{function}({', '.join([*args, *rest, *tail, *keep])})"
+        named = [f"{name}={self.value(v)}" for name, v in given.items()]
+        named += [] if local else [f"out={target}"]
+        return f"{left}{function}({', '.join([*args, *named])})"
+
+    def effect(self, entry: Entry) -> str:
+        args = entry.args
+        if entry.fn is operator.setitem:
+            index = args[1]
+            if type(index) is tuple and len(index) == 1:
+                index = index[0]
+            plain = "..." if index is ... else self.value(index)
+            return f"{self.operand(args[0])}[{plain}] = {self.value(args[2])}"
+        if entry.fn is np.copyto and len(args) == 2 and set(entry.kwargs) <= {"casting"}:
+            return f"{self.operand(args[0])}[...] = {self.value(args[1])}"
+        return self.plain_call(entry)
+
+    def plain_call(self, entry: Entry) -> str:
+        args = [self.value(a) for a in entry.args]
+        if getattr(entry.fn, "__objclass__", None) is np.ndarray:  # scalars have it too
+            first, *args = args
+            named = [f"{name}={self.value(v)}" for name, v in entry.kwargs.items()]
+            return f"{first}.{entry.fn.__name__}({', '.join([*args, *named])})"
+        named = [
+            f"{name}={self.value(v)}" if name.isidentifier() else "" for name, v in
+            entry.kwargs.items()
+        ]  # fmt: skip
+        return f"{self.names.of(entry.fn, 'f')}({', '.join([*args, *named])})"
+
+    def call(self, entry: Entry) -> list[str]:
+        outs = entry.outs
+        if len(outs) == 1 and of_any_shape(entry):
+            given = self.names.of(entry.outs[0].array.shape)
+            name = f"v{outs[0].storage.number}"
+            lines = [f"{name} = {self.plain_call(entry)}",
+                     f"if {name}.shape != {given}: raise {self.names.of(Reshaped)}"]  # fmt: skip
+            local = self.is_local(outs[0])
+            return lines if local else [*lines, f"{self.operand(outs[0])}[...] = {name}"]
+        if len(outs) == 1 and entry.fn in COPY_CALLS and not self.is_local(outs[0]):
+            return [f"{self.operand(outs[0])}[...] = {self.value(entry.args[0])}"]
+        if len(outs) == 1 and self.is_local(outs[0]):
+            if entry.fn is np.ndarray.__getitem__:
+                index = entry.args[1]
+                return [f"v{outs[0].storage.number} = "
+                        f"{self.operand(entry.args[0])}[{self.value(index)}]"]  # fmt: skip
+            return [f"v{outs[0].storage.number} = {self.plain_call(entry)}"]
+        if len(outs) == 1:
+            return [f"{self.operand(outs[0])}[...] = {self.plain_call(entry)}"]
+        lines = [f"parts = {self.plain_call(entry)}"]
+        if of_any_shape(entry):
+            shapes = self.names.of([out.array.shape for out in outs])
+            lines.append(
+                f"if [p.shape for p in parts] != {shapes}: raise {self.names.of(Reshaped)}"
+            )
+        for position, out in enumerate(outs):
+            if self.is_local(out):
+                lines.append(f"v{out.storage.number} = parts[{position}]")
+            elif out.storage.number in self.layout.storages:
+                lines.append(f"{self.operand(out)}[...] = parts[{position}]")
+        return lines
+
+
+# An error in the middle of a replay: what has been written is put back, and the step itself runs.
+#
+# The step raises the error once more, with its own type, text and place, and leaves behind what it
+# leaves behind. Most often nothing that lasts has been written before the last call that may raise:
+# targets and indices are looked at in the forward pass, parameters change at the end. What is
+# written before that, such as running means, is copied at the beginning of each replay.
+
+
+class Undo:
+    """What a replay can put back.
+
+    Attributes:
+        limit: the last entry before which everything that lasts can be put back.
+        saved: the memory to copy before a replay.
+        drawn: the generators to copy.
+    """
+
+    def __init__(self, entries: list[Entry]) -> None:
+        lasting = [n for n, entry in enumerate(entries) if entry.kind == "draw" or kept(entry)]
+        first = lasting[0] if lasting else len(entries)
+        last = max((n for n, entry in enumerate(entries) if may_raise(entry)), default=-1)
+        self.limit = max(first, last)
+        self.saved: dict[int, Storage] = {}
+        self.drawn: dict[int, Twister] = {}
+        for entry in entries[: last + 1] if first < last else []:
+            self.saved |= {storage.number: storage for storage in kept(entry)}
+            if entry.kind == "draw":
+                generator = entry.fn.__self__  # type: ignore[attr-defined]
+                self.drawn[id(generator)] = generator
+        self.copies: dict[int, np.ndarray] = {}
+
+    def lines(self, name_of: Any, operand: Any) -> list[str]:
+        """The copies as source.
+
+        Args:
+            name_of: gives a name for an object.
+            operand: gives the source of a storage's array.
+        """
+        lines = []
+        for number, storage in self.saved.items():
+            copy = self.copies[number] = np.empty_like(storage.base)
+            lines.append(f"s{number} = {operand(storage)}")
+            lines.append(f"{name_of(copy, 'b')}[...] = s{number}")
+        for number, generator in enumerate(self.drawn.values()):
+            lines.append(f"d{number} = {name_of(mark, 'f')}({name_of(generator)})")
+        return lines
+
+    def put_back(self, error: Exception, first: int, starts: list[int]) -> None:
+        """As it was before the replay.
+
+        Args:
+            first: the line of the source where the calls begin.
+            starts: for each entry, how many lines of calls there are before it.
+
+        Raises:
+            Exception: ``error``, if that is not possible.
+        """
+        trace: TracebackType | None = error.__traceback__
+        assert trace is not None
+        if bisect(starts, trace.tb_lineno - first) - 1 > self.limit:
+            raise error
+        found = trace.tb_frame.f_locals
+        for storage, copy in self.copies.items():
+            np.copyto(found[f"s{storage}"], copy)
+        for number, generator in enumerate(self.drawn.values()):
+            back(generator, found[f"d{number}"])
+
+
+def kept(entry: Entry) -> list[Storage]:
+    """The memory an entry writes to that is there after the step."""
+    return [out.storage for out in entry.outs if out.storage.kind in (OUTSIDE, SLOT)]
+
+
+def may_raise(entry: Entry) -> bool:
+    """Whether an entry looks at values that it may refuse."""
+    if entry.kind == "draw":
+        return any(True for _ in entry.inputs())
+    if of_any_shape(entry):
+        return True
+    integers = any(ref.array.dtype.kind in "iu" for ref in entry.inputs())
+    return integers and entry.kind in ("call", "effect")
+
+
+def mark(generator: Twister) -> Any:
+    """Where a generator is in its stream."""
+    return generator._bits.state, generator._spare, generator._fresh, generator._seed
+
+
+def back(generator: Twister, state: Any) -> None:
+    """Go on from there."""
+    generator._bits.state, generator._spare, generator._fresh, generator._seed = state

@@ -1,0 +1,471 @@
+"""`vmap`: a function for one sample, run once for all samples of a batch."""
+
+import functools
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from nanotorch import ops
+from nanotorch._core.batched import Batch, Batched, batched, running, switch, whole_of
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.generator import default_generator
+
+# Nested tuples, lists and dicts of values, taken apart into leaves and put together again.
+
+
+DICTS = (dict, OrderedDict, defaultdict)
+
+
+class Spec(NamedTuple):
+    """How leaves are nested.
+
+    Attributes:
+        kind: the container's type; None for a leaf.
+        keys: of a dict.
+        inner: the specs of what the container holds.
+    """
+
+    kind: Any = None
+    keys: tuple[Any, ...] = ()
+    inner: tuple["Spec", ...] = ()
+
+    def __repr__(self) -> str:
+        if self.kind is None:
+            return "*"
+        inner = [repr(spec) for spec in self.inner]
+        if issubclass(self.kind, dict):
+            pairs = zip(self.keys, inner, strict=True)
+            return "{" + ", ".join(f"{key!r}: {held}" for key, held in pairs) + "}"
+        if self.kind is list:
+            return "[" + ", ".join(inner) + "]"
+        return f"({inner[0]},)" if len(inner) == 1 else "(" + ", ".join(inner) + ")"
+
+    def in_full(self, indent: int = 2) -> str:
+        """As PyTorch prints a specification itself, each part on a line of its own."""
+        if self.kind is None:
+            return "*"
+        name, context = self.kind.__name__, str(list(self.keys) if self.kind in DICTS else None)
+        if hasattr(self.kind, "_fields"):
+            name, context = "namedtuple", str(self.kind)
+        inner = f",\n{' ' * indent}".join([spec.in_full(indent + 2) for spec in self.inner])
+        return f"TreeSpec({name}, {context}, [{inner}])"
+
+
+LEAF = Spec()
+
+
+def flatten(tree: Any) -> tuple[list[Any], Spec]:
+    """The leaves of a tree, in order, and how they are nested."""
+    kind = type(tree)
+    if kind in DICTS:
+        keys, values = tuple(tree), list(tree.values())
+    elif kind is list or isinstance(tree, tuple):
+        keys, values = (), list(tree)
+    else:
+        return [tree], LEAF
+    leaves: list[Any] = []
+    specs = []
+    for value in values:
+        found, spec = flatten(value)
+        leaves += found
+        specs.append(spec)
+    return leaves, Spec(kind, keys, tuple(specs))
+
+
+def unflatten(leaves: Iterable[Any], spec: Spec) -> Any:
+    """The tree of these leaves."""
+    return _built(iter(leaves), spec)
+
+
+def _built(leaves: Iterator[Any], spec: Spec) -> Any:
+    if spec.kind is None:
+        return next(leaves)
+    values = [_built(leaves, inner) for inner in spec.inner]
+    if spec.keys or issubclass(spec.kind, dict):
+        pairs = zip(spec.keys, values, strict=True)
+        return defaultdict(None, pairs) if spec.kind is defaultdict else spec.kind(pairs)
+    return spec.kind(*values) if hasattr(spec.kind, "_fields") else spec.kind(values)
+
+
+def mapped(function: Callable[..., Any], tree: Any, *rests: Any) -> Any:
+    """The tree with ``function`` of each leaf, and of its counterparts in the rest, in its place.
+
+    Raises:
+        ValueError: if the trees are nested in different ways.
+    """
+    leaves, spec = flatten(tree)
+    others = [flatten(rest) for rest in rests]
+    if any(other != spec for _, other in others):
+        raise ValueError(f"Node type mismatch; expected {spec}, but got {others[0][1]}.")
+    return unflatten(map(function, leaves, *(found for found, _ in others)), spec)
+
+
+def broadcast(tree: Any, spec: Spec) -> list[Any] | None:
+    """A value for each leaf of ``spec``: a leaf of ``tree`` counts for all below it.
+
+    None if ``tree`` is nested in another way.
+    """
+    if not isinstance(tree, (tuple, list, dict)):
+        return [tree] * count(spec)
+    kind = type(tree)
+    if kind is not spec.kind and not (kind in DICTS and spec.kind in DICTS):
+        return None
+    if len(tree) != len(spec.inner) or (isinstance(tree, dict) and set(tree) != set(spec.keys)):
+        return None
+    values = [tree[key] for key in spec.keys] if isinstance(tree, dict) else list(tree)
+    parts = [broadcast(value, inner) for value, inner in zip(values, spec.inner, strict=True)]
+    return None if None in parts else [leaf for part in parts for leaf in part or []]
+
+
+def count(spec: Spec) -> int:
+    """How many leaves there are."""
+    return 1 if spec.kind is None else sum(map(count, spec.inner))
+
+
+# Which arguments of a function are differentiated, and what its results must be.
+
+
+Numbers = int | tuple[int, ...]
+
+
+def position(number: Any, count: int) -> int:
+    """The position of an argument, counted from the front.
+
+    Raises:
+        RuntimeError: if there is none.
+    """
+    if not isinstance(number, int):
+        raise RuntimeError(f"argnum must be int, got: {type(number)}")
+    if not -count <= number < count:
+        raise RuntimeError(f"Got argnum={number}, but only {count} positional inputs")
+    return number % count
+
+
+def positions(argnums: Any, count: int) -> tuple[int, ...]:
+    """The positions of the arguments to differentiate by.
+
+    Raises:
+        RuntimeError: if there is none, one twice, or one is missing.
+    """
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if isinstance(argnums, int):
+        return (position(argnums, count),)
+    found = tuple([position(n, count) for n in argnums])
+    if not found:
+        raise RuntimeError("argnums must be non-empty")
+    if len(set(found)) != len(found):
+        raise RuntimeError(f"argnums elements must be unique, got {found}")
+    return found
+
+
+def chosen(args: tuple[Any, ...], argnums: Numbers) -> Any:
+    """The argument, or the tuple of them."""
+    found = positions(argnums, len(args))
+    return args[found[0]] if isinstance(argnums, int) else tuple([args[n] for n in found])
+
+
+def replaced(args: tuple[Any, ...], argnums: Numbers, new: Any) -> tuple[Any, ...]:
+    """The arguments with others in the place of those that `chosen` gives."""
+    found = positions(argnums, len(args))
+    values = dict(zip(found, (new,) if isinstance(argnums, int) else new, strict=True))
+    return tuple([values.get(n, arg) for n, arg in enumerate(args)])
+
+
+def with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
+    """What a function returned, and what it returned besides; None where that is not asked for.
+
+    Raises:
+        RuntimeError: if it should have returned two things.
+    """
+    if not has_aux:
+        return result, None
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise RuntimeError(
+            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
+    return result
+
+
+def need_tensors(values: list[Any], error: Callable[[Any], str]) -> None:
+    """Refuse results that are not tensors.
+
+    Raises:
+        RuntimeError: with what ``error`` says of the first.
+    """
+    for value in values:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(error(value))
+
+
+def need_output(output: Any, leaves: list[Any], name: str) -> None:
+    """Refuse a function that returns nothing, or no tensors.
+
+    Raises:
+        RuntimeError: for such a one.
+    """
+    if not leaves or leaves == [None]:
+        raise RuntimeError(
+            f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})"
+        )
+    need_tensors(
+        leaves,
+        lambda v: (
+            f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(v)}"
+        ),
+    )
+
+
+def need_floats(outputs: list[Tensor]) -> None:
+    """Refuse results that have no gradient.
+
+    Raises:
+        RuntimeError: for one of integers.
+    """
+    for tensor in outputs:
+        if not tensor.is_floating_point():
+            raise RuntimeError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                f"Tensor with dtype {tensor.dtype}"
+            )
+
+
+def need_smooth(values: list[Any]) -> None:
+    """Refuse arguments that cannot be changed by a little.
+
+    Raises:
+        ValueError: for a tensor of integers.
+    """
+    for value in values:
+        if isinstance(value, Tensor) and not value.is_floating_point():
+            raise ValueError(
+                f"Expected primal to be floating point or complex, but got: {value.dtype}"
+            )
+
+
+# `vmap`: a function of single samples made one of whole batches.
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """A function that applies ``func`` to every sample of a batch and stacks the results.
+
+    ``func`` is called once, with tensors that stand for one sample; operations on them are done
+    for all samples at once. So it cannot look at values, nor branch by them.
+
+    Args:
+        func: takes and returns nested tensors, without the batch's dimension.
+        in_dims: which dimension of each argument counts the samples, nested as the arguments; None
+            for what is the same for all. Default: the first. Keyword arguments are the same for
+            all.
+        out_dims: where that dimension comes to lie in each result; None for what is no tensor or
+            the same for all.
+        randomness: whether the samples are to draw "different" random numbers, the "same", or none
+            ("error").
+        chunk_size: how many samples to take at once. Default: all.
+
+    Raises:
+        ValueError: if dimensions do not fit arguments or results, sizes differ, or a result is no
+            tensor.
+        RuntimeError: for random numbers where they are an error; where ``func`` asks for values.
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+            f"{randomness}"
+        )
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        name = name_of(func)
+        leaves, spec = flatten(args)
+        dims = input_dims(name, in_dims, leaves, spec)
+        size = batch_size(leaves, dims)
+        mapped = Mapped(func, name, out_dims, randomness)
+        if chunk_size is None or chunk_size >= size:
+            return mapped.at_once(leaves, spec, dims, size, kwargs)
+        return mapped.in_chunks(leaves, spec, dims, size, kwargs, chunk_size)
+
+    return wrapped
+
+
+def name_of(func: Callable[..., Any]) -> str:
+    """How errors name the function."""
+    return getattr(func, "__name__", None) or repr(func)
+
+
+def input_dims(name: str, in_dims: Any, leaves: list[Any], spec: Spec) -> list[int | None]:
+    """The dimension that counts the samples, of each tensor among the arguments.
+
+    Raises:
+        ValueError: if they do not fit.
+    """
+    call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"{call}expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            f"structure of inputs, got: {type(in_dims)}."
+        )
+    if not spec.inner:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
+            "trying to vmap over a function with no inputs. The latter is unsupported."
+        )
+    dims = broadcast(in_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"{call}in_dims is not compatible with the structure of `inputs`. in_dims has "
+            f"structure {flatten(in_dims)[1].in_full()} but inputs has structure {spec.in_full()}."
+        )
+    return [checked_dim(call, value, dim) for value, dim in zip(leaves, dims, strict=True)]
+
+
+def checked_dim(call: str, value: Any, dim: Any) -> int | None:
+    """The dimension of one argument, counted from the front.
+
+    Raises:
+        ValueError: if it has none such.
+    """
+    if dim is None:
+        return None
+    if not isinstance(dim, int):
+        raise ValueError(
+            f"{call}Got in_dim={dim} for an input but in_dim must be either an integer dimension "
+            "or None."
+        )
+    if not isinstance(value, Tensor):
+        raise ValueError(
+            f"{call}Got in_dim={dim} for an input but the input is of type {type(value)}. We "
+            "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+        )
+    if not -value.ndim <= dim < value.ndim:
+        raise ValueError(
+            f"{call}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
+            f"{value.ndim} so expected in_dim to satisfy -{value.ndim} <= in_dim < {value.ndim}."
+        )
+    return dim % value.ndim
+
+
+def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
+    """How many samples there are.
+
+    Raises:
+        ValueError: if there are no tensors, or they disagree.
+    """
+    sizes = [v.shape[dim] for v, dim in zip(leaves, dims, strict=True) if dim is not None]
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if any(size != sizes[0] for size in sizes):
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
+    return int(sizes[0])
+
+
+class Mapped:
+    """A function, and how it is applied to batches."""
+
+    def __init__(self, func: Callable[..., Any], name: str, out_dims: Any, randomness: str) -> None:
+        self.func, self.name = func, name
+        self.out_dims, self.randomness = out_dims, randomness
+
+    def at_once(
+        self, leaves: list[Any], spec: Spec, dims: list[int | None], size: int, kwargs: Any
+    ) -> Any:
+        """The results for all samples."""
+        batch = Batch(size, self.randomness)
+        samples = [
+            value if dim is None else batched(value.movedim(dim, 0) if dim else value, batch)
+            for value, dim in zip(leaves, dims, strict=True)
+        ]
+        with switch, running(batch):
+            result = self.func(*unflatten(samples, spec), **kwargs)
+            parts, nested = flatten(result)
+            dims_out = output_dims(self.name, self.out_dims, nested)
+            pairs = zip(parts, dims_out, strict=True)
+            return unflatten([self.left(part, dim, batch) for part, dim in pairs], nested)
+
+    def left(self, part: Any, dim: Any, batch: Batch) -> Any:
+        """One result, as it is outside.
+
+        Raises:
+            ValueError: if it is no tensor, or one that differs between the samples though
+                ``out_dims`` is None.
+        """
+        sample = isinstance(part, Batched) and part._batch is batch
+        if dim is None:
+            if sample:
+                raise ValueError(
+                    f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when "
+                    "out_dim is None"
+                )
+            return part
+        if not isinstance(part, Tensor):
+            raise ValueError(
+                f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type "
+                f"{type(part)}. Did you mean to set out_dims= to None for output?"
+            )
+        whole = whole_of(part, batch)
+        return whole.movedim(0, dim) if dim else whole
+
+    def in_chunks(
+        self,
+        leaves: list[Any],
+        spec: Spec,
+        dims: list[int | None],
+        size: int,
+        kwargs: Any,
+        chunk: int,
+    ) -> Any:
+        """The results for all samples, so many at a time."""
+        state = default_generator.get_state() if self.randomness == "same" else None
+        found = []
+        for start in range(0, size, chunk):
+            if state is not None:
+                default_generator.set_state(state)
+            count = min(chunk, size - start)
+            part = [
+                value if dim is None else value.narrow(dim, start, count)
+                for value, dim in zip(leaves, dims, strict=True)
+            ]
+            found.append(self.at_once(part, spec, dims, count, kwargs))
+        chunks = [flatten(result)[0] for result in found]
+        nested = flatten(found[0])[1]
+        dims_out = output_dims(self.name, self.out_dims, nested)
+        columns = zip(zip(*chunks, strict=True), dims_out, strict=True)
+        return unflatten(
+            [column[0] if dim is None else ops.cat(column, dim) for column, dim in columns], nested
+        )
+
+
+def output_dims(name: str, out_dims: Any, spec: Spec) -> list[Any]:
+    """Where the samples come to lie in each result.
+
+    Raises:
+        ValueError: if ``out_dims`` is nested in another way.
+    """
+    if out_dims is not None and any(not isinstance(d, int | None) for d in flatten(out_dims)[0]):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "
+            "collection of ints representing where in the outputs the vmapped dimension should "
+            "appear."
+        )
+    # One result may have its dimension in a tuple.
+    single = isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.kind is None
+    dims = broadcast(out_dims[0] if single else out_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
+            f"the structure of `outputs`. out_dims has structure {flatten(out_dims)[1].in_full()} "
+            f"but outputs has structure {spec.in_full()}."
+        )
+    return dims

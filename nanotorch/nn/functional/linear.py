@@ -1,0 +1,277 @@
+"""Linear maps, and rows of a table by index."""
+
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.arguments import refused
+from nanotorch._core.call_site import warn
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import tensors_given
+from nanotorch.ops.embedding import (
+    bag_maxima,
+    bag_sums,
+    check_indices,
+    embedding_rows,
+    one_hot_rows,
+    renormalize,
+)
+
+# Rows of a table by index.
+
+
+DENSE = "gradients are dense here: there are no sparse tensors; leave out sparse=True"
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of ``weight`` at the indices ``input``.
+
+    Args:
+        padding_idx: a row that gets no gradient; may be negative.
+        max_norm: rows that are used and whose norm is greater are scaled down to it, in place.
+        norm_type: which norm. Default: 2.
+        scale_grad_by_freq: divide a row's gradient by how often it is used. Default: False.
+        sparse: must be False.
+
+    Shape:
+        ``input`` (*), of int64 or int32; ``weight`` (K, D); the result (*, D).
+
+    Raises:
+        IndexError: for an index out of range.
+        RuntimeError: if ``weight`` is no matrix, or for indices of another dtype.
+        AssertionError: for a ``padding_idx`` out of range.
+        NotImplementedError: with ``sparse``.
+    """
+    if sparse:
+        raise NotImplementedError(DENSE)
+    tensors_given("embedding", weight=weight, indices=input)
+    padding = -1
+    if padding_idx is not None:
+        padding = within(padding_idx, weight.size(0))
+    if max_norm is not None:
+        renormalize(weight, input, max_norm, norm_type)
+    rows: Tensor = embedding_rows(weight, input, padding, scale_grad_by_freq)
+    return rows
+
+
+def within(padding_idx: int, count: int) -> int:
+    """The row that is padding, counted from the front."""
+    if not -count <= padding_idx < count:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % count
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of rows of ``weight``, one for each bag of indices.
+
+    Args:
+        input: the bags (B, N), or all of them in one vector.
+        offsets: where in that vector each bag begins; (B,).
+        max_norm, norm_type, scale_grad_by_freq: see `embedding`.
+        mode: "sum", "mean" or "max". Default: "mean".
+        sparse: must be False.
+        per_sample_weights: for sums, what each row is multiplied by; shaped as ``input``.
+        include_last_offset: ``offsets`` ends with the length of ``input``. Default: False.
+        padding_idx: a row that does not count.
+
+    Returns:
+        (B, D); zeros for empty bags.
+
+    Raises:
+        ValueError, RuntimeError, NotImplementedError: for arguments that do not go together.
+    """
+    if weight.dtype == dtypes.int64 and input.is_floating_point():
+        warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage "
+            "`embedding_bag(weight, input, ...)` is deprecated, and should now be "
+            "`embedding_bag(input, weight, ...)`."
+        )
+        weight, input = input, weight
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    if sparse:
+        if mode == "max":
+            raise ValueError("max mode does not support sparse weights")
+        raise NotImplementedError(DENSE)
+    starts = starts_of_bags(input, offsets, per_sample_weights)
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    factors = None
+    if per_sample_weights is not None:
+        check_factors(per_sample_weights, weight, mode)
+        factors = per_sample_weights.reshape(-1)
+    flat, bags, count, kept = samples_of_bags(
+        input._array, starts, include_last_offset, len(weight._array), padding_idx
+    )
+    if max_norm is not None:
+        renormalize(weight, input, max_norm, norm_type)
+    if kept is not None and factors is not None:
+        factors = factors[wrap(kept)]
+    sizes = np.bincount(bags, minlength=count)
+    if mode == "max":
+        maxima: Tensor = bag_maxima(weight, flat, bags, (sizes > 0)[:, None])[0]
+        return maxima
+    if mode == "mean":
+        kind = weight._array.dtype
+        factors = wrap((1 / np.maximum(sizes, 1)).astype(kind)[bags])
+    sums: Tensor = bag_sums(weight, factors, flat, bags, count, scale_grad_by_freq)
+    return sums
+
+
+def starts_of_bags(
+    input: Tensor, offsets: Tensor | None, per_sample_weights: Tensor | None
+) -> np.ndarray:
+    """Where in the vector of all indices each bag begins."""
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.size()}) is not None, then "
+            f"it must have the same shape as the input ({input.size()})"
+        )
+    if input.dim() == 2:
+        if offsets is not None:
+            kind = str(type(offsets)).replace("nanotorch._core.tensor", "torch")
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
+                f"of fixed length sequences. However, found offsets of type {kind}"
+            )
+        rows, width = input._array.shape
+        if not width:
+            raise RuntimeError("step must be nonzero")
+        return np.arange(rows) * width
+    if input.dim() != 1:
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
+        )
+    if not isinstance(offsets, Tensor):
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    return offsets._array
+
+
+def check_factors(factors: Tensor, weight: Tensor, mode: str) -> None:
+    """Refuse factors of another dtype, or where there is no sum."""
+    if mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+            f"for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    if factors.dtype != weight.dtype:
+        kinds = [f"torch.{tensor.dtype.char}Tensor" for tensor in (weight, factors)]
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument "
+            f"#1 'per_sample_weights'; but type {kinds[0]} does not equal {kinds[1]} (while "
+            "checking arguments for embedding_bag)"
+        )
+
+
+def bag_of_each(
+    starts: np.ndarray, total: int, include_last_offset: bool
+) -> tuple[np.ndarray, int]:
+    """The bag of each of ``total`` samples, and how many bags there are."""
+    check_indices("embedding_bag", starts)
+    if include_last_offset and not starts.size:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
+    count = starts.size - include_last_offset
+    if starts.size and starts[0]:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+            f"position 0. However, got {starts[0]}\n[ torch.LongTensor{{}} ]"
+        )
+    if starts.size and starts[-1] > total:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {total} but got offsets[-1] of "
+            f"{starts[-1]}"
+        )
+    if not count:
+        return np.zeros(0, np.int64), 0
+    ends = starts[1:] if include_last_offset else np.append(starts[1:], total)
+    if (ends < starts[:count]).any():
+        raise RuntimeError(f"offsets must not fall, but they are {starts.tolist()}")
+    return np.repeat(np.arange(count), ends - starts[:count]), count
+
+
+def samples_of_bags(
+    indices: np.ndarray, starts: np.ndarray, last: bool, rows: int, padding_idx: int | None
+) -> tuple[np.ndarray, np.ndarray, int, np.ndarray | None]:
+    """The indices that count, the bag of each, how many bags there are, and which were kept."""
+    check_indices("embedding_bag", indices)
+    flat = indices.reshape(-1)
+    bags, count = bag_of_each(starts, flat.size, last)
+    kept = kept_samples(flat, rows, padding_idx)
+    flat = flat[: len(bags)]
+    if kept is not None:
+        kept = kept[: len(bags)]
+        flat, bags = flat[kept], bags[kept]
+    return flat, bags, count, kept
+
+
+def kept_samples(flat: np.ndarray, count: int, padding_idx: int | None) -> np.ndarray | None:
+    """Which samples are no padding; None for all."""
+    if padding_idx is not None and not -count <= padding_idx < count:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {-count} through {count - 1}, "
+            f"but got {padding_idx}"
+        )
+    wrong = (flat < 0) | (flat >= count)
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise RuntimeError(
+            f"Index {first} of input takes value {flat[first]} which is not in the valid range "
+            f"[0, {count})"
+        )
+    return None if padding_idx is None else flat != padding_idx % count
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Classes as vectors with 1 at the place of the class, else 0.
+
+    Args:
+        tensor: classes from 0, of int64.
+        num_classes: the length of the vectors. Default: as many as are needed.
+
+    Raises:
+        RuntimeError: for a negative class or one that is too large, or another dtype.
+    """
+    if not isinstance(tensor, Tensor):
+        raise refused(tensor, "Tensor")
+    if isinstance(num_classes, bool) or not isinstance(num_classes, int):
+        raise TypeError(
+            "one_hot(): argument 'num_classes' (position 2) must be int, not "
+            f"{type(num_classes).__name__}"
+        )
+    if tensor.dtype != dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    array: Any = tensor._array
+    if not array.size:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    elif array.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(array.max()) + 1
+    rows: Tensor = one_hot_rows(tensor, num_classes)
+    return rows

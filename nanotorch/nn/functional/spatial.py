@@ -1,0 +1,767 @@
+"""Convolution, pooling, padding, and pictures made larger or smaller."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.arguments import as_int, as_ints, refused, within_memory
+from nanotorch._core.call_site import warn
+from nanotorch._core.out import SAME, Out, with_out
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops import pooling
+from nanotorch.ops import pooling as pools
+from nanotorch.ops import resampling as resample_kernels
+from nanotorch.ops import windows as pad_kernels
+from nanotorch.ops.activation import float_only
+from nanotorch.ops.arguments import as_number, refuse_half, tensor_given
+from nanotorch.ops.convolution import conv1d as conv1d
+from nanotorch.ops.convolution import conv2d as conv2d
+from nanotorch.ops.convolution import conv3d as conv3d
+from nanotorch.ops.convolution import conv_transpose1d as conv_transpose1d
+from nanotorch.ops.convolution import conv_transpose2d as conv_transpose2d
+from nanotorch.ops.convolution import conv_transpose3d as conv_transpose3d
+from nanotorch.ops.pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
+from nanotorch.ops.pooling import avg_pool1d as avg_pool1d
+from nanotorch.ops.pooling import max_pool1d_with_indices as max_pool1d_with_indices
+from nanotorch.ops.resampling import affine_grid_generator, grid_sampler_2d, grid_sampler_3d
+from nanotorch.ops.windows import col2im, im2col, positions
+from nanotorch.ops.windows import pixel_shuffle as pixel_shuffle
+from nanotorch.ops.windows import pixel_unshuffle as pixel_unshuffle
+
+# Padding.
+
+
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Tensor:
+    """``input`` with more elements around its last dimensions.
+
+    Args:
+        pad: how many before and after, the last dimension first; negative ones cut off.
+        mode: "constant", or with its own elements: "reflect" (mirrored at the borders), "replicate"
+            (the border repeated), "circular" (continued periodically), for the last one, two or
+            three dimensions of (C, ...) or (N, C, ...).
+        value: of the constant. Default: 0.
+
+    Raises:
+        RuntimeError: for an odd count of numbers, for more than there are dimensions, for more
+            than there are elements.
+        NotImplementedError: for another mode, or another count of dimensions than it takes.
+    """
+    if not isinstance(input, Tensor):
+        raise refused(input, "Tensor", ("pad", "input", 1))
+    if not isinstance(pad, (tuple, list)):
+        raise refused(pad, "tuple of ints", ("pad", "pad", 2))
+    numbers = as_ints(pad, ("pad", "pad", 2))
+    if len(numbers) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(numbers) > 2 * input._array.ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(numbers)} and input of dimension {input._array.ndim}"
+        )
+    if mode == "constant":
+        number = 0 if value is None else as_number(value, ("pad", "value", 4), "float")
+        return pad_kernels.constant_pad_nd(input, numbers, float(number))
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    return pad_kernels.pad_as(input, numbers, mode)
+
+
+# Windows as columns and back; channels exchanged with space.
+
+
+Number = int | Sequence[int]
+Ints = tuple[int, ...]
+
+
+def pair(name: str, value: Number) -> Ints:
+    """A number for both dimensions, or one for each."""
+    given = (value, value) if isinstance(value, int) else as_ints(value)
+    if len(given) == 1:
+        return given * 2
+    if len(given) != 2:
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
+    return given
+
+
+def check(numbers: dict[str, Ints]) -> None:
+    """Refuse numbers out of range."""
+    for name, given in numbers.items():
+        low = 0 if name == "padding" else 1
+        if min(given) < low:
+            bound = "greater than zero" if low else "non-negative"
+            short = {"kernel size": "kernel", "padding": "pad"}.get(name, name)
+            raise RuntimeError(
+                f"{name} should be {bound}, but got {short}_height: {given[0]} {short}_width: "
+                f"{given[1]}"
+            )
+
+
+def four(kernel: Number, dilation: Number, padding: Number, stride: Number) -> list[Ints]:
+    """The numbers of `unfold` and `fold`, one for each dimension."""
+    named = zip(
+        ("kernel_size", "dilation", "padding", "stride"),
+        (kernel, dilation, padding, stride),
+        strict=True,
+    )
+    pairs = [pair(name, value) for name, value in named]
+    check(dict(zip(("kernel size", "dilation", "padding", "stride"), pairs, strict=True)))
+    return pairs
+
+
+def unfold(
+    input: Tensor, kernel_size: Number, dilation: Number = 1, padding: Number = 0,
+    stride: Number = 1,
+) -> Tensor:  # fmt: skip
+    """The windows of a picture, each as a column.
+
+    Args:
+        kernel_size: (K, L), the size of the windows: a number, or one per dimension.
+        dilation, padding, stride: see `conv2d`.
+
+    Shape:
+        ``input`` (N, C, H, W) or (C, H, W); the result (N, C · K · L, windows) or without N.
+
+    Raises:
+        RuntimeError: for numbers out of range, and if there are no windows.
+    """
+    if not isinstance(input, Tensor):
+        raise refused(input, "Tensor", ("im2col", "input", 1))
+    size, between, around, step = four(kernel_size, dilation, padding, stride)
+    shape = input._array.shape
+    if len(shape) < 3:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}],"
+            " but got 2)"
+        )
+    if len(shape) > 4 or 0 in shape[-3:]:
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(shape)}"
+        )
+    spatial = tuple([n + 2 * p for n, p in zip(shape[-2:], around, strict=True)])
+    out = positions(spatial, size, step, between)
+    if min(out) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size {shape[-2:]}, kernel_size={size}, dilation={between}, "
+            f"padding={around}, calculated shape of the array of sliding blocks as {out}, but its "
+            "components must be at least one."
+        )
+    result: Tensor = im2col(input, size, step, around, between)
+    return result
+
+
+def fold(
+    input: Tensor, output_size: Number, kernel_size: Number, dilation: Number = 1,
+    padding: Number = 0, stride: Number = 1,
+) -> Tensor:  # fmt: skip
+    """Columns added to where `unfold` takes them from.
+
+    Args:
+        output_size: (H, W) of the result.
+        kernel_size, dilation, padding, stride: see `unfold`.
+
+    Shape:
+        ``input`` (N, C · K · L, windows) or without N; the result (N, C, H, W) or (C, H, W).
+
+    Raises:
+        RuntimeError: for numbers out of range, and sizes that do not fit.
+    """
+    if not isinstance(input, Tensor):
+        raise refused(input, "Tensor", ("col2im", "input", 1))
+    wanted = pair("output_size", output_size)
+    size, between, around, step = four(kernel_size, dilation, padding, stride)
+    shape = input._array.shape
+    if len(shape) not in (2, 3) or 0 in shape[-2:]:
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
+            f"non-zero dimensions for input, but got: {list(shape)}"
+        )
+    if shape[-2] % (size[0] * size[1]):
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
+            f"but got input.size(1)={shape[-2]} and kernel_size={size}."
+        )
+    spatial = tuple([n + 2 * p for n, p in zip(wanted, around, strict=True)])
+    rows, columns = positions(spatial, size, step, between)
+    if rows * columns != shape[-1]:
+        raise RuntimeError(
+            f"Given output_size={wanted}, kernel_size={size}, dilation={between}, "
+            f"padding={around}, stride={step}, expected size of input's dimension 2 to match the "
+            f"calculated number of sliding blocks {rows} * {columns} = {rows * columns}, but got "
+            f"input.size(2)={shape[-1]}."
+        )
+    if min(rows, columns) < 1:
+        raise RuntimeError(
+            f"Given output_size={wanted}, kernel_size={size}, dilation={between}, "
+            f"padding={around}, stride={step}, calculated shape of the array of sliding blocks as "
+            f"({rows}, {columns}), which is too small (non-positive)"
+        )
+    result: Tensor = col2im(input, wanted, size, step, around, between)
+    return result
+
+
+# Pooling: one number for each window.
+
+
+Pair = tuple[Tensor, Tensor]
+
+
+# The greatest
+
+
+def max_pool1d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The greatest elements of windows over one dimension; see `max_pool2d`.
+
+    Raises:
+        NotImplementedError: for integers, if they are not asked for with indices; see there.
+    """
+    tensor_given("max_pool1d", input)
+    if input._array.dtype.kind != "f" and not return_indices:
+        raise float_only("max_pool1d_impl", input._array)
+    pair = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return pair if return_indices else pair[0]
+
+
+def max_pool2d_with_indices(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Pair:  # fmt: skip
+    """`max_pool2d`, and where each greatest element is among those of its channel."""
+    pair: Pair = pools.max_pool(
+        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode
+    )
+    return pair
+
+
+def max_pool2d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The greatest element of each window over the last two dimensions.
+
+    Args:
+        kernel_size: the size K of the windows: a number, or one per dimension, as for the rest.
+        stride: s, how far neighbouring windows are apart. Default: K.
+        padding: p, how far windows reach beyond the borders; at most half a window.
+        dilation: d, how far neighbouring elements of a window are apart.
+        ceil_mode: let the last window reach beyond the padding.
+        return_indices: whether to return where each is, too.
+
+    Shape:
+        ``input`` (N, C, H, W) or (C, H, W); the result's height is
+        ``⌊(H + 2p - d (K - 1) - 1) / s⌋ + 1``.
+
+    Raises:
+        RuntimeError: for numbers out of range and shapes that do not fit.
+    """
+    pair = max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return pair if return_indices else pair[0]
+
+
+def max_pool3d_with_indices(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Pair:  # fmt: skip
+    """`max_pool3d`, and where each greatest element is among those of its channel."""
+    pair: Pair = pools.max_pool(
+        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode
+    )
+    return pair
+
+
+def max_pool3d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The greatest elements of windows over the last three dimensions; see `max_pool2d`."""
+    pair = max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return pair if return_indices else pair[0]
+
+
+# Means
+
+
+def avg_pool2d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window over the last two dimensions; see `max_pool2d`.
+
+    Args:
+        count_include_pad: whether padding counts as elements that are zero.
+        divisor_override: by what sums are divided instead of the number of elements.
+    """
+    result: Tensor = pools.mean_pool(
+        "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
+        divisor_override,
+    )  # fmt: skip
+    return result
+
+
+def avg_pool3d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window over the last three dimensions; see `avg_pool2d`."""
+    result: Tensor = pools.mean_pool(
+        "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
+        divisor_override,
+    )  # fmt: skip
+    return result
+
+
+avg_pool2d = with_out(__name__, "avg_pool2d", avg_pool2d, Out("avg_pool2d", SAME, strict=True))
+avg_pool3d = with_out(__name__, "avg_pool3d", avg_pool3d, Out("avg_pool3d", SAME, strict=True))
+
+
+def sizes(kernel_size: Number, dims: int) -> tuple[int, ...]:
+    """The size of windows along each dimension."""
+    return (kernel_size,) * dims if isinstance(kernel_size, int) else tuple(kernel_size)
+
+
+# Parts
+
+
+def parts(name: str, message: str, output_size: Any, input: Tensor, dims: int) -> tuple[int, ...]:
+    """The output size along each dimension; None stands for that of the input."""
+    tensor_given(name, input)
+    if output_size is None:
+        raise TypeError("object of type 'NoneType' has no len()")
+    given = (as_int(output_size),) * dims if isinstance(output_size, int) else tuple(output_size)
+    if len(given) != dims:
+        raise RuntimeError(message)
+    shape = (*(0,) * dims, *input._array.shape)[-dims:]
+    return tuple([n if o is None else o for n, o in zip(shape, given, strict=True)])
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean of each of (h, w) parts of (N, C, H, W) or (C, H, W).
+
+    Along a dimension part k goes from ``⌊k H / h⌋`` to ``⌈(k + 1) H / h⌉``.
+
+    Args:
+        output_size: a number, or one per dimension; None for the size of the input.
+    """
+    name = "adaptive_avg_pool2d"
+    size = parts(name, f"{name}: output_size must be 2", output_size, input, 2)
+    result: Tensor = pooling.adaptive_mean(name, input, size)
+    return result
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean of each of (d, h, w) parts of (N, C, D, H, W); see `adaptive_avg_pool2d`."""
+    name = "adaptive_avg_pool3d"
+    size = parts(name, f"{name}: output_size must be 3", output_size, input, 3)
+    result: Tensor = pooling.adaptive_mean(name, input, size)
+    return result
+
+
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Pair:
+    """The greatest elements of parts of one dimension, and where they are."""
+    return pooling.adaptive_max_pool1d(input, output_size)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The greatest element of each part of one dimension; see `adaptive_avg_pool2d`."""
+    pair = adaptive_max_pool1d_with_indices(input, output_size)
+    return pair if return_indices else pair[0]
+
+
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Pair:
+    """`adaptive_max_pool2d`, and where each is among the elements of its channel."""
+    name = "adaptive_max_pool2d"
+    message = f"{name}(): internal error: output_size.size() must be 2"
+    pair: Pair = pooling.adaptive_max(name, input, parts(name, message, output_size, input, 2))
+    return pair
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The greatest element of each of (h, w) parts; see `adaptive_avg_pool2d`."""
+    pair = adaptive_max_pool2d_with_indices(input, output_size)
+    return pair if return_indices else pair[0]
+
+
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Pair:
+    """`adaptive_max_pool3d`, and where each is among the elements of its channel."""
+    name = "adaptive_max_pool3d"
+    message = f"{name}(): internal error: output_size.size() must be 3"
+    pair: Pair = pooling.adaptive_max(name, input, parts(name, message, output_size, input, 3))
+    return pair
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The greatest element of each of (d, h, w) parts; see `adaptive_avg_pool2d`."""
+    pair = adaptive_max_pool3d_with_indices(input, output_size)
+    return pair if return_indices else pair[0]
+
+
+# Convolutions.
+
+
+# Pictures made larger or smaller.
+
+
+Sizes = int | Sequence[int] | None
+Scales = float | Sequence[float] | None
+INTERPOLATIONS = (
+    "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
+)
+SMOOTH = ("linear", "bilinear", "bicubic", "trilinear")
+# How many dimensions a mode is for, and its operations over one, two and three.
+NEAREST = (
+    resample_kernels.upsample_nearest1d,
+    resample_kernels.upsample_nearest2d,
+    resample_kernels.upsample_nearest3d,
+)
+EXACT = (
+    resample_kernels.upsample_nearest_exact1d,
+    resample_kernels.upsample_nearest_exact2d,
+    resample_kernels.upsample_nearest_exact3d,
+)
+AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
+OF_ONE = {
+    "linear": (1, resample_kernels.upsample_linear1d),
+    "bilinear": (2, resample_kernels.upsample_bilinear2d),
+    "bicubic": (2, resample_kernels.upsample_bicubic2d),
+    "trilinear": (3, resample_kernels.upsample_trilinear3d),
+}
+
+
+@within_memory
+def interpolate(
+    input: Tensor,
+    size: Sizes = None,
+    scale_factor: Scales = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """A picture of another size.
+
+    Args:
+        size: of the result: a number, or one per dimension.
+        scale_factor: by how much it is larger, where ``size`` is not given.
+        mode: "nearest", "nearest-exact", "area" (means of parts); "linear" for one dimension,
+            "bilinear" and "bicubic" for two, "trilinear" for three. Default: "nearest".
+        align_corners: whether the middles of the outermost elements stay where they are, rather
+            than the outer edges. Default: False.
+        recompute_scale_factor: take the scale from the sizes, which are whole numbers.
+        antialias: with "bilinear" and "bicubic": let each element be made of all that it covers.
+
+    Shape:
+        ``input`` (N, C, L), (N, C, H, W) or (N, C, D, H, W); the result (N, C, *size).
+
+    Raises:
+        ValueError: unless just one of ``size`` and ``scale_factor`` is given, as many numbers as
+            there are dimensions, and options that go with the mode.
+        NotImplementedError: for a mode that is not for as many dimensions.
+        RuntimeError: for a size that is not positive.
+    """
+    input.dim()  # the error for what has none is Python's own, as in PyTorch
+    check_options(input, mode, align_corners, antialias)
+    out, scales = resampled_sizes(input, size, scale_factor, recompute_scale_factor)
+    dims = len(out)
+    check_mode(input, mode, dims)
+    corners = bool(align_corners)
+    if mode == "area":
+        result: Tensor = AREA[dims - 1](input, out[0] if dims == 1 else out)
+        return result
+    check_sizes(input, mode, out)
+    shape = input._array.shape[2:]
+    numbers = list(zip(shape, out, scales, strict=True))
+    if mode in ("nearest", "nearest-exact"):
+        exact = mode == "nearest-exact"
+        operation: Any = (EXACT if exact else NEAREST)[dims - 1]
+        maps: list[Any] = [resample_kernels.nearest(*each, exact) for each in numbers]
+    elif antialias:
+        refuse_half("compute_index_ranges_weights", input._array)
+        curved = mode == "bicubic"
+        operation = (
+            resample_kernels.upsample_bicubic2d_aa
+            if curved
+            else resample_kernels.upsample_bilinear2d_aa
+        )
+        maps = [resample_kernels.smooth(*each, corners, curved) for each in numbers]
+    else:
+        operation = OF_ONE[mode][1]
+        kind = np.dtype(np.float64 if input._array.dtype == np.float64 else np.float32)
+        weights = resample_kernels.cubic if mode == "bicubic" else resample_kernels.linear
+        maps = [weights(*each, corners, kind) for each in numbers]
+    resampled: Tensor = operation(input, tuple(maps))
+    return resampled
+
+
+def check_options(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
+    """Refuse options that do not go with the mode."""
+    if mode not in SMOOTH and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: "
+            + " | ".join(SMOOTH)
+        )
+    if antialias and not (mode in ("bilinear", "bicubic") and input._array.ndim == 4):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires "
+            "a 4-D tensor as input"
+        )
+
+
+def resampled_sizes(
+    input: Tensor, size: Sizes, scale_factor: Scales, recompute: bool | None
+) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
+    """The size of the result, and the scales that were asked for."""
+    shape = input._array.shape[2:]
+    dims = len(shape)
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        if isinstance(size, (tuple, list)):
+            if len(size) != dims:
+                raise ValueError(
+                    "Input and output must have the same number of spatial dimensions, but got "
+                    f"input with spatial dimensions of {list(shape)} and output size of {size}. "
+                    "Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size "
+                    "in (o1, o2, ...,oK) format."
+                )
+            return as_ints(size), (None,) * dims
+        return as_ints((size,) * dims), (None,) * dims
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    if isinstance(scale_factor, (tuple, list)):
+        if len(scale_factor) != dims:
+            raise ValueError(
+                "Input and scale_factor must have the same number of spatial dimensions, but got "
+                f"input with spatial dimensions of {list(shape)} and scale_factor of shape "
+                f"{scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
+                "scale_factor in (s1, s2, ...,sK) format."
+            )
+        scales = tuple(scale_factor)
+    else:
+        scales = (scale_factor,) * dims
+    if recompute:
+        return tuple([math.floor(n * s) for n, s in zip(shape, scales, strict=True)]), (
+            (None,) * dims
+        )
+    return tuple([int(n * s) for n, s in zip(shape, scales, strict=True)]), scales
+
+
+def check_mode(input: Tensor, mode: str, dims: int) -> None:
+    """Refuse a mode that is not for as many dimensions."""
+    if mode in OF_ONE and dims in (1, 2, 3) and (mode != "bicubic" or dims == 2):
+        wanted = OF_ONE[mode][0]
+        if dims != wanted:
+            raise NotImplementedError(
+                f"Got {dims + 2}D input, but {mode} mode needs {wanted + 2}D input"
+            )
+    elif dims not in (1, 2, 3) or mode not in ("nearest", "nearest-exact", "area"):
+        raise NotImplementedError(
+            "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
+            f"{input._array.ndim}D) for the modes: {INTERPOLATIONS} (got {mode})"
+        )
+
+
+def check_sizes(input: Tensor, mode: str, out: tuple[int, ...]) -> None:
+    """Refuse sizes that are not positive, and what cannot be computed."""
+    shape = input._array.shape
+    dims = len(out)
+    if min(*shape[2:], *out) <= 0:
+        axes = "DHW"[-dims:]
+        told = [
+            ", ".join(f"{axis}: {n}" for axis, n in zip(axes, numbers, strict=True))
+            for numbers in (shape[2:], out)
+        ]
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input ({told[0]})"
+            f"{' and' if dims == 1 else ''} output ({told[1]})"
+        )
+    if not shape[1]:
+        raise RuntimeError(
+            f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(shape)}"
+        )
+    kind = input._array.dtype
+    if kind.kind != "f" and not (kind == np.uint8 and mode in ("nearest", "nearest-exact")):
+        name = "cubic" if mode == "bicubic" else "nearest" if "nearest" in mode else "linear"
+        told_as = f"compute_indices_weights_{name}"
+        if dims == 2 and mode != "bicubic":
+            told_as = f"upsample_{'bi' * (name == 'linear')}{name}2d_channels_last"
+        raise NotImplementedError(f"\"{told_as}\" not implemented for '{input.dtype.char}'")
+
+
+def upsample(
+    input: Tensor,
+    size: Sizes = None,
+    scale_factor: Scales = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """`interpolate` by its former name.
+
+    Warns:
+        UserWarning: that it has another name now.
+    """
+    deprecated("upsample")
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Sizes = None, scale_factor: Scales = None) -> Tensor:
+    """`interpolate` with the mode "nearest", by its former name."""
+    deprecated("upsample_nearest")
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Sizes = None, scale_factor: Scales = None) -> Tensor:
+    """`interpolate` with the mode "bilinear" and aligned corners, by its former name."""
+    deprecated("upsample_bilinear")
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+def deprecated(name: str) -> None:
+    """Say that a function has another name now."""
+    warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
+
+
+# Pictures seen through a grid of places.
+
+
+MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+PADDING = {"zeros": 0, "border": 1, "reflection": 2}
+CHANGED = (
+    "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+    "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+    "grid_sample for details."
+)
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Pictures seen at the places of a grid.
+
+    Args:
+        grid: places (x, y) or (x, y, z); the picture reaches from -1 to 1.
+        mode: "bilinear", "nearest" or "bicubic". Default: "bilinear".
+        padding_mode: what is outside: "zeros", the "border", or the picture mirrored at it
+            ("reflection"). Default: "zeros".
+        align_corners: whether -1 and 1 are the middles of the outermost elements, rather than their
+            outer edges. Default: False.
+
+    Shape:
+        ``input`` (N, C, H, W), ``grid`` (N, h, w, 2), the result (N, C, h, w); or with one
+        dimension more, and ``grid`` (N, d, h, w, 3).
+
+    Raises:
+        ValueError: for another mode.
+        RuntimeError: for shapes or dtypes that do not fit.
+
+    Warns:
+        UserWarning: if ``align_corners`` is not given.
+
+    Reference:
+        Jaderberg et al., Spatial Transformer Networks, NeurIPS 2015.
+    """
+    if mode not in MODES:
+        raise ValueError(
+            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
+            f"but got: '{mode}'"
+        )
+    if padding_mode not in PADDING:
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
+            f"'reflection', but got: '{padding_mode}'"
+        )
+    if align_corners is None:
+        warn(CHANGED)
+    check_shapes(input, grid)
+    sampler = grid_sampler_2d if input._array.ndim == 4 else grid_sampler_3d
+    result: Tensor = sampler(input, grid, MODES[mode], PADDING[padding_mode], bool(align_corners))
+    return result
+
+
+def check_shapes(input: Tensor, grid: Tensor) -> None:
+    """Refuse shapes that do not fit."""
+    for position, (name, given) in enumerate((("input", input), ("grid", grid)), 1):
+        if not isinstance(given, Tensor):
+            raise refused(given, "Tensor", ("grid_sampler", name, position))
+    shape, places = input._array.shape, grid._array.shape
+    if shape[:1] != places[:1]:
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with "
+            f"sizes {list(shape)} and grid with sizes {list(places)}"
+        )
+    if places[-1] != len(shape) - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {len(shape) - 2} in last dimension, but "
+            f"got grid with sizes {list(places)}"
+        )
+    for k in range(2, len(shape)):
+        if not shape[k]:
+            raise RuntimeError(
+                "grid_sampler(): expected input to have non-empty spatial dimensions, but input "
+                f"has sizes {list(shape)} with dimension {k} being empty"
+            )
+    if len(shape) not in (4, 5) or len(shape) != len(places):
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but "
+            f"got input with sizes {list(shape)} and grid with sizes {list(places)}"
+        )
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The places to which affine maps take those of a picture, for `grid_sample`.
+
+    Args:
+        theta: (N, 2, 3) for pictures, (N, 3, 4) for volumes: a matrix and a shift.
+        size: (N, C, H, W) or (N, C, D, H, W) of the result of `grid_sample`.
+        align_corners: as for `grid_sample`.
+
+    Shape:
+        The result (N, H, W, 2) or (N, D, H, W, 3).
+
+    Raises:
+        ValueError: for maps of another shape or dtype, and sizes that are not positive.
+        NotImplementedError: for another number of dimensions.
+
+    Warns:
+        UserWarning: if ``align_corners`` is not given.
+    """
+    if not theta.is_floating_point():
+        raise ValueError(
+            f"Expected theta to have floating point type, but got torch.{theta.dtype.name}"
+        )
+    told = tuple(size)
+    if len(told) not in (4, 5):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+            f"respectively. Got size {told}."
+        )
+    dims = len(told) - 2
+    if theta.ndim != 3 or tuple(theta.shape[-2:]) != (dims, dims + 1):
+        raise ValueError(
+            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size "
+            f"{told}. Got {theta.shape}."
+        )
+    if align_corners is None:
+        warn(CHANGED)
+    if min(told) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {told}")
+    result: Tensor = affine_grid_generator(theta, told, bool(align_corners))
+    return result

@@ -1,0 +1,566 @@
+"""Batch, instance, group and layer normalization."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nanotorch import ops
+from nanotorch._core.call_site import warn, wrote
+from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.dtypes import int64
+from nanotorch._core.tensor import Tensor
+from nanotorch.nn import init
+from nanotorch.nn.functional.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    rms_norm,
+)
+from nanotorch.nn.module import Module
+from nanotorch.nn.parameter import Parameter
+
+# Batch normalization.
+
+
+class _BatchNorm(Module):
+    """Batch normalization of inputs of any number of dimensions; see `BatchNorm1d`."""
+
+    _version = 2  # since `num_batches_tracked` is part of the state
+    weight: Any
+    bias: Any
+    running_mean: Any
+    running_var: Any
+    num_batches_tracked: Any
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+
+        def parameter() -> Parameter:
+            return Parameter(ops.empty(num_features, dtype=dtype, device=device))
+
+        self.register_parameter("weight", parameter() if affine else None)
+        self.register_parameter("bias", parameter() if affine and bias else None)
+        tracked: dict[str, Any] = dict.fromkeys(
+            ("running_mean", "running_var", "num_batches_tracked")
+        )
+        if track_running_stats:
+            tracked["running_mean"] = ops.zeros(num_features, dtype=dtype, device=device)
+            tracked["running_var"] = ops.ones(num_features, dtype=dtype, device=device)
+            tracked["num_batches_tracked"] = ops.tensor(0, dtype=int64, device=device)
+        for name, buffer in tracked.items():
+            self.register_buffer(name, buffer)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forget what was seen: mean 0, variance 1, no batches."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """`reset_running_stats`, weights 1, biases 0."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
+    ) -> None:
+        key = f"{prefix}num_batches_tracked"
+        if (local_metadata.get("version") or 1) < 2 and self.track_running_stats:
+            state_dict.setdefault(key, self.num_batches_tracked)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, normalized per channel."""
+        self._check_input_dim(input)
+        mean, variance = self.running_mean, self.running_var
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if self.training:
+            if not self.track_running_stats:
+                mean = variance = None
+            elif self.num_batches_tracked is not None:
+                seen = self.num_batches_tracked
+                np.add(seen._array, 1, out=seen._array)
+                wrote(seen._cell, "batch_norm")
+                if self.momentum is None:
+                    momentum = 1.0 / float(seen._array)
+        by_batch = self.training or (mean is None and variance is None)
+        return batch_norm(
+            input, mean, variance, self.weight, self.bias, by_batch, momentum, self.eps
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """``y = (x - mean) / √(variance + eps) * weight + bias`` per channel.
+
+    In training, mean and (biased) variance are those of the batch, and the running values move
+    towards its mean and (unbiased) variance; in evaluation, the running values are used.
+
+    Args:
+        num_features: the number C of channels.
+        eps: positive. Default: 1e-5.
+        momentum: how far the running values move at each step; None for the average over all
+            batches. Default: 0.1.
+        affine: whether there are weight and bias. Default: True.
+        track_running_stats: whether there are running values; otherwise those of the batch are
+            used in evaluation too. Default: True.
+        device: accepted for PyTorch's sake.
+        dtype: of parameters and buffers. Default: the default dtype.
+        bias: whether there is a bias, if ``affine``. Default: True.
+
+    Shape:
+        Input and output (N, C) or (N, C, L).
+
+    Attributes:
+        weight, bias: (C,), ones and zeros at first; None unless ``affine``.
+        running_mean, running_var: (C,) buffers, zeros and ones at first; ``num_batches_tracked``:
+            how many batches were seen; None unless ``track_running_stats``.
+
+    Raises:
+        ValueError: for inputs of other numbers of dimensions; in training, for one value per
+            channel.
+
+    Reference:
+        Ioffe and Szegedy, Batch Normalization: Accelerating Deep Network Training by Reducing
+        Internal Covariate Shift, ICML 2015.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+
+
+class BatchNorm2d(_BatchNorm):
+    """`BatchNorm1d` of pictures.
+
+    Shape:
+        Input and output (N, C, H, W).
+
+    Arguments, Attributes, Raises, Reference: see `BatchNorm1d`.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 4:
+            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
+
+
+class BatchNorm3d(_BatchNorm):
+    """`BatchNorm1d` of volumes.
+
+    Shape:
+        Input and output (N, C, D, H, W).
+
+    Arguments, Attributes, Raises, Reference: see `BatchNorm1d`.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 5:
+            raise ValueError(f"expected 5D input (got {input.dim()}D input)")
+
+
+# Instance normalization.
+
+
+class _InstanceNorm(_BatchNorm):
+    """Instance normalization of inputs of a number of dimensions; see `InstanceNorm1d`."""
+
+    dimensions = 0  # of the input with a batch
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        if (local_metadata.get("version") or 1) < 2 and not self.track_running_stats:
+            # Before its first version with a number, PyTorch tracked statistics always.
+            names = [n for n in ("running_mean", "running_var") if prefix + n in state_dict]
+            if names:
+                error_msgs.append(self._tracked(prefix, names))
+                for name in names:
+                    state_dict.pop(prefix + name)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+    def _tracked(self, prefix: str, names: list[str]) -> str:
+        listed = " and ".join(f'"{prefix}{name}"' for name in names)
+        kind = type(self).__name__
+        return (
+            f"Unexpected running stats buffer(s) {listed} for {kind} with "
+            "track_running_stats=False. If state_dict is a checkpoint saved before 0.4.0, this may "
+            f"be expected because {kind} does not track running stats by default since 0.4.0. "
+            "Please remove these keys from state_dict. If the running stats are actually needed, "
+            f"instead set track_running_stats=True in {kind} to enable them. See the documentation "
+            f"of {kind} for details."
+        )
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (self.dimensions - 1, self.dimensions):
+            raise ValueError(
+                f"expected {self.dimensions - 1}D or {self.dimensions}D input "
+                f"(got {input.dim()}D input)"
+            )
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, normalized per sample and channel."""
+        self._check_input_dim(input)
+        single = input.dim() == self.dimensions - 1
+        at = 0 if single else 1
+        if input.size(at) != self.num_features:
+            if self.affine:
+                raise ValueError(
+                    f"expected input's size at dim={at} to match num_features "
+                    f"({self.num_features}), but got: {input.size(at)}."
+                )
+            warn(
+                f"input's size at dim={at} does not match num_features. You can silence this "
+                "warning by not passing in num_features, which is not used because affine=False"
+            )
+        batch = input.unsqueeze(0) if single else input
+        out = instance_norm(
+            batch,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+        return out.squeeze(0) if single else out
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """``y = (x - mean) / √(variance + eps) * weight + bias`` per sample and channel.
+
+    Args:
+        num_features: the number C of channels.
+        eps: Default: 1e-5.
+        momentum: how far the running values move at each step. Default: 0.1.
+        affine: whether there are weight and bias. Default: False.
+        track_running_stats: whether there are running values, which are used in evaluation.
+            Default: False.
+        device: accepted for PyTorch's sake.
+        dtype: of parameters and buffers. Default: the default dtype.
+        bias: whether there is a bias, if ``affine``. Default: True.
+
+    Shape:
+        Input and output (N, C, L) or (C, L).
+
+    Attributes:
+        weight, bias: (C,), ones and zeros at first; None unless ``affine``.
+        running_mean, running_var: (C,) buffers, zeros and ones at first; None unless
+            ``track_running_stats``.
+
+    Raises:
+        ValueError: for inputs of other numbers of dimensions or, if ``affine``, of channels.
+
+    Warns:
+        UserWarning: for another number of channels, if not ``affine``.
+
+    Reference:
+        Ulyanov, Vedaldi and Lempitsky, Instance Normalization: The Missing Ingredient for Fast
+        Stylization, 2016.
+    """
+
+    dimensions = 3
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """`InstanceNorm1d` of pictures.
+
+    Shape:
+        Input and output (N, C, H, W) or (C, H, W).
+
+    Arguments, Attributes, Raises, Warns, Reference: see `InstanceNorm1d`.
+    """
+
+    dimensions = 4
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """`InstanceNorm1d` of volumes.
+
+    Shape:
+        Input and output (N, C, D, H, W) or (C, D, H, W).
+
+    Arguments, Attributes, Raises, Warns, Reference: see `InstanceNorm1d`.
+    """
+
+    dimensions = 5
+
+
+# Normalization over groups of channels, by the root mean square, by neighbouring channels.
+
+
+class GroupNorm(Module):
+    """``y = (x - mean) / √(variance + eps) * weight + bias`` per sample and group of channels.
+
+    Args:
+        num_groups: into how many groups of equal size the channels are divided.
+        num_channels: the number C of channels.
+        eps: Default: 1e-5.
+        affine: whether there are weight and bias. Default: True.
+        device: accepted for PyTorch's sake.
+        dtype: of the parameters. Default: the default dtype.
+        bias: whether there is a bias, if ``affine``. Default: True.
+
+    Shape:
+        Input and output (N, C, ...).
+
+    Attributes:
+        weight, bias: (C,), ones and zeros at first; or None.
+
+    Raises:
+        ValueError: if the channels cannot be divided so.
+
+    Reference:
+        Wu and He, Group Normalization, ECCV 2018.
+    """
+
+    weight: Any
+    bias: Any
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
+        self.num_groups, self.num_channels = num_groups, num_channels
+        self.eps, self.affine = eps, affine
+
+        def parameter() -> Parameter:
+            return Parameter(ops.empty(num_channels, dtype=dtype, device=device))
+
+        self.register_parameter("weight", parameter() if affine else None)
+        self.register_parameter("bias", parameter() if affine and bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weights 1, biases 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, normalized per group."""
+        return group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """``y = x / √(mean(x²) + eps) * weight`` over the last dimensions.
+
+    Args:
+        normalized_shape: the sizes of those dimensions; an integer for one.
+        eps: Default: the distance from 1 to the next number of the dtype.
+        elementwise_affine: whether there is a weight. Default: True.
+        device: accepted for PyTorch's sake.
+        dtype: of the weight. Default: the default dtype.
+
+    Shape:
+        Input and output (..., *normalized_shape).
+
+    Attributes:
+        weight: of shape ``normalized_shape``, ones at first; or None.
+
+    Reference:
+        Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
+    """
+
+    weight: Any
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        if isinstance(normalized_shape, int):
+            normalized_shape = (normalized_shape,)
+        self.normalized_shape = tuple(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        weight = None
+        if elementwise_affine:
+            weight = Parameter(ops.empty(self.normalized_shape, dtype=dtype, device=device))
+        self.register_parameter("weight", weight)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weights 1."""
+        if self.elementwise_affine:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The input, divided by its root mean square."""
+        return rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class LocalResponseNorm(Module):
+    """``y = x / (k + alpha * s) ** beta``, where s is the mean square of neighbouring channels.
+
+    Args:
+        size: the number of these, the channel itself in their middle.
+        alpha, beta, k: Default: 1e-4, 0.75 and 1.
+
+    Shape:
+        Input and output (N, C, ...).
+
+    Reference:
+        Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep Convolutional Neural
+        Networks, NeurIPS 2012, section 3.3.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, normalized by its neighbours."""
+        return local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+# Layer normalization.
+
+
+class LayerNorm(Module):
+    """``y = (x - mean) / √(variance + eps) * weight + bias`` over the last dimensions.
+
+    Args:
+        normalized_shape: the sizes of those dimensions; an integer for one.
+        eps: Default: 1e-5.
+        elementwise_affine: whether there are weight and bias. Default: True.
+        bias: whether there is a bias, if ``elementwise_affine``. Default: True.
+        device: accepted for PyTorch's sake.
+        dtype: of the parameters. Default: the default dtype.
+
+    Shape:
+        Input and output (..., *normalized_shape).
+
+    Attributes:
+        weight, bias: of shape ``normalized_shape``, ones and zeros at first; or None.
+
+    Reference:
+        Ba, Kiros and Hinton, Layer Normalization, 2016.
+    """
+
+    weight: Any
+    bias: Any
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        if isinstance(normalized_shape, int):
+            normalized_shape = (normalized_shape,)
+        self.normalized_shape = tuple(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+
+        def parameter() -> Parameter:
+            return Parameter(ops.empty(self.normalized_shape, dtype=dtype, device=device))
+
+        self.register_parameter("weight", parameter() if elementwise_affine else None)
+        self.register_parameter("bias", parameter() if elementwise_affine and bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weights 1, biases 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, normalized over its last dimensions."""
+        return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )

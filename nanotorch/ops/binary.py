@@ -1,0 +1,971 @@
+"""Elementwise functions of two and three tensors, division in all its forms, and rounding."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core import dtypes
+from nanotorch._core.arguments import ABSENT, by_own_names, combination
+from nanotorch._core.batched import elementwise
+from nanotorch._core.dtypes import Number
+from nanotorch._core.op import OPERANDS, Array, in_half, in_single, method, op
+from nanotorch._core.op_source import former_order
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import (
+    as_number,
+    inplace_form,
+    need_tensors,
+    number_in,
+    number_or_infinity,
+)
+from nanotorch.ops.comparison import vanishing, zero_where
+from nanotorch.ops.conversion import convert
+from nanotorch.ops.elementwise import (
+    LN_2,
+    POWER_FORMS,
+    exp,
+    exp2,
+    pow,
+    pow_number,
+    reciprocal,
+    rsub,
+    share,
+    sub,
+    true_divide,
+)
+from nanotorch.ops.joining import common_shape
+
+# Division in all its forms, and rounding.
+
+
+def refuse_bool(name: str, input: Array) -> None:
+    """Refuse bools in PyTorch's words."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError(f"\"{name}_vml_cpu\" not implemented for 'Bool'")
+
+
+@op(input=lambda g: vanishing(g), inplace=True)
+def floor(input: Array) -> Array:
+    """The greatest integer that is not greater."""
+    refuse_bool("floor", input)
+    return np.floor(input) if input.dtype.kind == "f" else np.array(input)
+
+
+@op(input=lambda g: vanishing(g), inplace=True)
+def ceil(input: Array) -> Array:
+    """The smallest integer that is not smaller."""
+    refuse_bool("ceil", input)
+    return np.ceil(input) if input.dtype.kind == "f" else np.array(input)
+
+
+@op(input=lambda g: vanishing(g), inplace=True)
+def trunc(input: Array) -> Array:
+    """The integer part."""
+    refuse_bool("trunc", input)
+    return np.trunc(input) if input.dtype.kind == "f" else np.array(input)
+
+
+@op(input=lambda g: vanishing(g), inplace=True, method=False, public=False, node="RoundBackward0")
+def round_whole(input: Array) -> Array:
+    """The nearest integer; halves go to the even one."""
+    refuse_bool("round", input)
+    return np.round(input) if input.dtype.kind == "f" else np.array(input)
+
+
+@op(
+    input=lambda g: vanishing(g),
+    inplace=True,
+    method=False,
+    public=False,
+    node="RoundBackward1",
+    wide=True,
+)
+def round_decimals(input: Array, decimals: int) -> Array:
+    """The nearest number of ``decimals`` digits; halves go to the even one."""
+    if input.dtype.kind != "f":
+        name = "round_cpu" if decimals else "round_vml_cpu"
+        kind = dtypes.of_array(input).char
+        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
+    return np.round(input, decimals)
+
+
+@method
+def round(input: Any, *, decimals: int | None = None) -> Any:
+    """The nearest number of ``decimals`` digits; halves go to the even one.
+
+    Raises:
+        NotImplementedError: for digits of integers.
+    """
+    return round_whole(input) if decimals is None else round_decimals(input, decimals)
+
+
+round_decimals_, round_whole_ = inplace_form("round_decimals"), inplace_form("round_whole")
+
+
+@method(public=False)
+def round_(self: Tensor, *, decimals: int | None = None) -> Tensor:
+    """In-place `round`."""
+    return round_whole_(self) if decimals is None else round_decimals_(self, decimals)
+
+
+@op(input=lambda g: g, inplace=True)
+def frac(input: Array) -> Array:
+    """What `trunc` cuts off.
+
+    Raises:
+        NotImplementedError: unless the dtype is floating-point.
+    """
+    if input.dtype.kind != "f":
+        name = dtypes.of_array(input).char
+        raise NotImplementedError(f"\"frac_cpu\" not implemented for '{name}'")
+    return input - np.trunc(input)
+
+
+# Division
+
+
+def check_divisor(name: str, input: Array, other: Array) -> None:
+    """Refuse bools, in the words of PyTorch's kernel of that name, and integers divided by 0."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    if other.dtype.kind != "f" and input.size and not other.all():
+        raise RuntimeError("ZeroDivisionError")
+
+
+NO_DERIVATIVE = "torch::autograd::NotImplemented"  # the node's name
+
+
+def no_derivative(name: str) -> Any:
+    """PyTorch has none for some operations and says so when asked."""
+    raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+
+@op(
+    input=lambda g: no_derivative("floor_divide"),
+    other=lambda g: no_derivative("floor_divide"),
+    cast="promote",
+    inplace=True,
+    node=NO_DERIVATIVE,
+    inplace_node=NO_DERIVATIVE,
+    wide=True,
+    unrounded=("other",),
+)
+def floor_divide(input: Array, other: Array) -> Array:
+    """``floor(input / other)``, broadcasting; its backward raises an error.
+
+    Raises:
+        RuntimeError: for an integer divided by 0.
+    """
+    return rounded_down(input, other)
+
+
+@op(
+    other=lambda g: no_derivative("floor_divide"),
+    method=False,
+    public=False,
+    node=NO_DERIVATIVE,
+    batch=elementwise,
+)
+def number_floor_divided(other: Array, input: Any) -> Array:
+    """`floor_divide` of a Python number by a tensor."""
+    return of_number(rounded_down, input, other)
+
+
+def of_number(function: Callable[..., Array], number: Any, array: Array) -> Array:
+    """A function of a Python number and an array, in the dtype that an operation of both has."""
+    kind = dtypes.result_type([number, array])._numpy
+    half, a, b = in_single(dtypes.array_of_number(number, kind), array.astype(kind, copy=False))
+    result = function(a, b)
+    return in_half(result) if half else result
+
+
+def rounded_down(input: Array, other: Array) -> Array:
+    """The kernel of division rounded down."""
+    check_divisor("div_floor", input, other)
+    if input.dtype.kind == "f":  # NumPy gives nan where PyTorch gives inf
+        return np.where(other == 0, input / other, np.floor_divide(input, other))
+    return np.floor_divide(input, other)
+
+
+@op(
+    # PyTorch keeps the operands, which must not be written to, though the gradients are zeros.
+    input=lambda g, other: vanishing(g),
+    other=lambda g, input, other: vanishing(g),
+    cast="promote",
+    inplace=True,
+    method=False,
+    public=False,
+    node="DivBackward2",
+    wide=True,
+    unrounded=("other",),
+)
+def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
+    """``input / other``, rounded to zero ("trunc") or down ("floor"); integers stay integers."""
+    if rounding_mode == "floor":
+        return rounded_down(input, other)
+    check_divisor("div_trunc", input, other)
+    if input.dtype.kind == "f":
+        return np.trunc(input / other)
+    return ((input - np.fmod(input, other)) // other).astype(input.dtype)
+
+
+# Remainders: a divisor that is a number has no gradient, and PyTorch a node for either case.
+
+
+@op(
+    input=lambda g: g,
+    other=lambda g, input, other: -g * rounded_divide(input, other, "floor"),
+    cast="promote",
+    inplace=True,
+    method=False,
+    public=False,
+    node="RemainderBackward1",
+    wide=True,
+)
+def remainder_tensor(input: Array, other: Array) -> Array:
+    """`remainder` of two tensors."""
+    return with_sign_of_divisor(input, other)
+
+
+@op(
+    input=lambda g: g,
+    cast="promote",
+    inplace=True,
+    method=False,
+    public=False,
+    node="RemainderBackward0",
+    wide=True,
+)
+def remainder_number(input: Array, other: Array) -> Array:
+    """`remainder` by a Python number."""
+    return with_sign_of_divisor(input, other)
+
+
+@op(
+    other=lambda g: no_derivative("remainder"),
+    method=False,
+    public=False,
+    node=NO_DERIVATIVE,
+    batch=elementwise,
+)
+def number_remainder(other: Array, input: Any) -> Array:
+    """`remainder` of a Python number by a tensor."""
+    return of_number(with_sign_of_divisor, input, other)
+
+
+def with_sign_of_divisor(input: Array, other: Array) -> Array:
+    """The kernel of `remainder`; a zero keeps the sign of the dividend, unlike NumPy's."""
+    check_divisor("remainder", input, other)
+    if input.dtype.kind != "f":
+        return np.remainder(input, other)
+    rest = np.fmod(input, other)
+    return np.where((rest != 0) & ((rest < 0) != (other < 0)), rest + other, rest)
+
+
+@op(
+    input=lambda g: g,
+    other=lambda g, input, other: -g * rounded_divide(input, other, "trunc"),
+    cast="promote",
+    numbers=False,
+    inplace=True,
+    method=False,
+    public=False,
+    node="FmodBackward1",
+    wide=True,
+)
+def fmod_tensor(input: Array, other: Array) -> Array:
+    """`fmod` of two tensors."""
+    check_divisor("fmod", input, other)
+    return np.fmod(input, other)
+
+
+@op(
+    input=lambda g: g,
+    cast="promote",
+    numbers="other",
+    inplace=True,
+    method=False,
+    public=False,
+    node="FmodBackward0",
+    wide=True,
+)
+def fmod_number(input: Array, other: Array) -> Array:
+    """`fmod` by a Python number."""
+    check_divisor("fmod", input, other)
+    return np.fmod(input, other)
+
+
+@method
+def remainder(input: Any, other: Any) -> Any:
+    """``input - floor(input / other) * other``: has the sign of ``other``, as Python's `%`.
+
+    Raises:
+        RuntimeError: for an integer divided by 0.
+    """
+    if not isinstance(other, Tensor):
+        return remainder_number(input, other)
+    if not isinstance(input, Tensor):
+        return number_remainder(other, input)
+    return remainder_tensor(input, other)
+
+
+remainder_number_ = inplace_form("remainder_number")
+remainder_tensor_ = inplace_form("remainder_tensor")
+
+
+@method(public=False)
+def remainder_(self: Tensor, other: Any) -> Tensor:
+    """In-place `remainder`."""
+    tensor = isinstance(other, Tensor)
+    return (remainder_tensor_ if tensor else remainder_number_)(self, other)
+
+
+@method
+def fmod(input: Any, other: Any) -> Any:
+    """``input - trunc(input / other) * other``: has the sign of ``input``, as C's `fmod`.
+
+    Raises:
+        RuntimeError: for an integer divided by 0.
+    """
+    return (fmod_tensor if isinstance(other, Tensor) else fmod_number)(input, other)
+
+
+fmod_number_, fmod_tensor_ = inplace_form("fmod_number"), inplace_form("fmod_tensor")
+
+
+@method(public=False)
+def fmod_(self: Tensor, other: Any) -> Tensor:
+    """In-place `fmod`."""
+    return (fmod_tensor_ if isinstance(other, Tensor) else fmod_number_)(self, other)
+
+
+@method
+def div(input: Any, other: Any = ABSENT, *, rounding_mode: str | None = None, **named: Any) -> Any:
+    """``input / other``, broadcasting; without rounding, integers give the default float dtype.
+
+    Args:
+        rounding_mode: None, "trunc" (to zero) or "floor" (down).
+
+    Raises:
+        RuntimeError: for another mode; for an integer divided by 0 with rounding.
+    """
+    if named:
+        return by_own_names(div, named, input=input, other=other, rounding_mode=rounding_mode)
+    if rounding_mode is None:
+        return true_divide(input, other)
+    check_rounding(rounding_mode)
+    return rounded_divide(input, other, rounding_mode)
+
+
+def check_rounding(mode: str) -> None:
+    """Refuse an unknown way of rounding."""
+    if mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
+        )
+
+
+rounded_divide_ = inplace_form("rounded_divide")
+
+
+@method(public=False)
+def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """In-place `div`."""
+    if rounding_mode is None:
+        return self.true_divide_(other)
+    check_rounding(rounding_mode)
+    return rounded_divide_(self, other, rounding_mode)
+
+
+# Operators of tensors that PyTorch computes by other operations than their name says.
+
+
+Binary = Callable[[Any, Any], Any]
+
+
+def operator(
+    function: Binary, name: str, also: tuple[type, ...] = (), by_number: Binary | None = None
+) -> None:
+    """Install ``__name__`` for tensors and numbers, and operands of further types.
+
+    Args:
+        by_number: what stands for ``function`` where the other operand is a Python number.
+    """
+    accepted = (*OPERANDS, *also)
+    by_number = by_number or function
+
+    def apply(self: Tensor, other: Any) -> Any:
+        kind = other.__class__
+        if kind is float or kind is int:
+            return by_number(self, other)
+        if kind is Tensor:
+            return function(self, other)
+        if not isinstance(other, accepted):
+            return NotImplemented
+        return function(self, other.item() if isinstance(other, np.generic) else other)
+
+    method(apply, name=f"__{name}__", public=False)
+
+
+operator(sub, "sub")
+operator(lambda self, other: rsub(self, other), "rsub")
+operator(lambda self, other: self.sub_(other), "isub")
+operator(true_divide, "truediv")
+# As in PyTorch, an array can be divided by a tensor, though it cannot be added to one.
+operator(lambda self, other: reciprocal(self) * other, "rtruediv", also=(np.ndarray,))
+operator(lambda self, other: self.div_(other), "itruediv")
+operator(floor_divide, "floordiv")
+operator(lambda self, other: number_floor_divided(self, other), "rfloordiv")
+operator(lambda self, other: self.floor_divide_(other), "ifloordiv")
+operator(remainder, "mod")
+operator(lambda self, other: remainder(other, self), "rmod")
+operator(lambda self, other: self.remainder_(other), "imod")
+operator(pow, "pow", by_number=pow_number)
+operator(lambda self, other: pow(other, self), "rpow")
+operator(lambda self, other: self.pow_(other), "ipow")
+
+
+# Elementwise functions of two tensors; for some, one of the two may be a Python number.
+
+
+TENSORS = (Tensor, np.ndarray, np.generic)
+NUMBERS = (bool, int, float)
+
+
+def only(kinds: str, name: str, array: Array) -> None:
+    """Refuse an array whose NumPy kind is none of ``kinds``."""
+    if array.dtype.kind not in kinds:
+        raise NotImplementedError(
+            f"\"{name}_cpu\" not implemented for '{dtypes.of_array(array).char}'"
+        )
+
+
+@op(
+    input=lambda g, input, out: g * (input / out),
+    other=lambda g, other, out: g * (other / out),
+    cast="promote",
+    inplace=True,
+    numbers=False,
+    wide=True,
+)
+def hypot(input: Array, other: Array) -> Array:
+    """``sqrt(input**2 + other**2)``, without overflow."""
+    only("f", "hypot", input)
+    return np.hypot(input, other)
+
+
+@op(
+    input=lambda g, input, other: g / (1 + exp(other - input)),
+    other=lambda g, input, other: g / (1 + exp(input - other)),
+    cast="promote",
+    numbers=False,
+    wide=True,
+)
+def logaddexp(input: Array, other: Array) -> Array:
+    """``log(exp(input) + exp(other))``, without overflow."""
+    only("f", "logaddexp", input)
+    return np.logaddexp(input, other)
+
+
+@op(
+    input=lambda g, input, other: g / (1 + exp2(other - input)),
+    other=lambda g, input, other: g / (1 + exp2(input - other)),
+    cast="promote",
+    numbers=False,
+    wide=True,
+)
+def logaddexp2(input: Array, other: Array) -> Array:
+    """``log2(2**input + 2**other)``, without overflow."""
+    only("f", "logaddexp2", input)
+    return np.logaddexp2(input, other)
+
+
+@op(
+    input=lambda g, input, other: zero_where(g, input == other),
+    other=lambda g: vanishing(g),
+    cast="promote",
+    inplace=True,
+    numbers=False,
+)
+def nextafter(input: Array, other: Array) -> Array:
+    """The next number that floating point can tell from ``input``, towards ``other``."""
+    only("f", "nextafter", input)
+    return np.nextafter(input, other)
+
+
+def first_wins(g: Any, input: Any, other: Any, less: Any) -> Any:
+    """The gradient of the first of two of which the better counts, or which is no nan.
+
+    Args:
+        less: where it is the worse.
+    """
+    lost = less | ((input != input) & (other == other))
+    return share(g, lost, input == other)
+
+
+def second_wins(g: Any, input: Any, other: Any, less: Any) -> Any:
+    """As `first_wins`, of the second; of two nans the first counts."""
+    return share(g, less | (other != other), input == other)
+
+
+@op(
+    input=lambda g, input, other: first_wins(g, input, other, input < other),
+    other=lambda g, input, other: second_wins(g, input, other, other < input),
+    cast="promote",
+    numbers=False,
+)
+def fmax(input: Array, other: Array) -> Array:
+    """The greater of two; if one is nan, the other."""
+    return np.fmax(input, other)
+
+
+@op(
+    input=lambda g, input, other: first_wins(g, input, other, input > other),
+    other=lambda g, input, other: second_wins(g, input, other, other > input),
+    cast="promote",
+    numbers=False,
+)
+def fmin(input: Array, other: Array) -> Array:
+    """The smaller of two; if one is nan, the other."""
+    return np.fmin(input, other)
+
+
+@op(
+    # The result is named only to notice, as PyTorch does, that it was written to.
+    input=lambda g, other, out: g * exp2(other),
+    other=lambda g, out: g * (out * LN_2),
+    inplace=True,
+    numbers=False,
+    overlap=True,
+    batch=elementwise,
+)
+def ldexp(input: Array, other: Array) -> Array:
+    """``input * 2**other``; the power is computed in the type of ``other``, if that has one, but of
+    one exponent without dimensions in double, if the result is."""
+    common_shape(input.shape, other.shape)
+    kind = dtypes.result_type([input, other])
+    common = kind._numpy if kind.is_floating_point else dtypes.default.numpy
+    own = other.dtype.kind == "f" and (other.ndim or common != np.float64)
+    power = np.exp2(other if own else other.astype(common))
+    return np.multiply(input.astype(common), power.astype(common))
+
+
+@op(
+    input=lambda g: no_derivative("heaviside"),
+    values=lambda g: no_derivative("heaviside"),
+    inplace=True,
+    node=NO_DERIVATIVE,
+    inplace_node=NO_DERIVATIVE,
+    batch=elementwise,
+)
+def heaviside(input: Array, values: Array) -> Array:
+    """0 for negative numbers and nan, 1 for positive ones, ``values`` at 0.
+
+    Raises:
+        RuntimeError: for two dtypes.
+    """
+    if input.dtype != values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    common_shape(input.shape, values.shape)
+    return np.where(input == 0, values, (input > 0).astype(input.dtype))
+
+
+# The sign of another number
+
+
+def same_size(g: Any, input: Any, out: Any) -> Any:
+    """The gradient of a number that was given a sign."""
+    return g * zero_where(out / input, input == 0)
+
+
+@op(
+    input=lambda g, input, out: same_size(g, input, out),
+    other=lambda g, out: vanishing(g),
+    cast="float",
+    inplace=True,
+    method=False,
+    public=False,
+    node="CopysignBackward0",
+)
+def copysign_tensor(input: Array, other: Array) -> Array:
+    """``input`` with the sign of a tensor."""
+    return np.copysign(input, other)
+
+
+@op(
+    input=lambda g, input, out: same_size(g, input, out),
+    cast="float",
+    inplace=True,
+    method=False,
+    public=False,
+    node="CopysignBackward1",
+)
+def copysign_number(input: Array, other: float) -> Array:
+    """``input`` with the sign of a number."""
+    return np.copysign(input, dtypes.array_of_number(other, input.dtype))
+
+
+SIGN_FORMS = (
+    "Tensor input, Tensor other, *, Tensor out = None",
+    "Tensor input, Number other, *, Tensor out = None",
+)
+
+
+@method
+def copysign(input: Any, other: Any) -> Any:
+    """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
+    if not isinstance(input, TENSORS) or not isinstance(other, TENSORS + NUMBERS):
+        raise combination("copysign", (input, other), SIGN_FORMS)
+    return (copysign_tensor if isinstance(other, TENSORS) else copysign_number)(input, other)
+
+
+copysign_tensor_, copysign_number_ = map(inplace_form, ("copysign_tensor", "copysign_number"))
+
+
+@method(public=False)
+def copysign_(self: Tensor, other: Any) -> Tensor:
+    """In-place `copysign`."""
+    if not isinstance(other, TENSORS[::2] + NUMBERS):
+        raise combination("copysign_", (other,), ("Tensor other", "Number other"))
+    return (copysign_tensor_ if isinstance(other, Tensor) else copysign_number_)(self, other)
+
+
+# input * log(other)
+
+
+def times_log(input: Array, other: Any) -> Array:
+    """``input * log(other)``: 0 for an ``input`` of 0, but nan for any ``other`` that is nan."""
+    product = np.where(input == 0, input.dtype.type(0), input * np.log(other))
+    return np.where(np.isnan(other), input.dtype.type(math.nan), product)
+
+
+def by_log(g: Any, other: Any, cut: Any) -> Any:
+    """The gradient of a factor of `log(other)`, 0 where ``cut``."""
+    return zero_where(xlogy(g, other), cut)
+
+
+@op(
+    input=lambda g, input, other: by_log(g, other, (input == 0) & (other <= 0)),
+    other=lambda g, input, other: g * input / other,
+    cast="float",
+    inplace=True,
+    method=False,
+    public=False,
+    node="XlogyBackward0",
+)
+def xlogy_tensors(input: Array, other: Array) -> Array:
+    """`xlogy` of two tensors."""
+    return times_log(input, other)
+
+
+@op(
+    other=lambda g, input, other: g * input / other,
+    cast="float",
+    method=False,
+    public=False,
+    node="XlogyBackward1",
+)
+def number_xlogy(other: Array, input: float) -> Array:
+    """`xlogy` of a number by a tensor."""
+    return times_log(dtypes.array_of_number(input, other.dtype), other)
+
+
+@op(
+    input=lambda g, input, other: by_log(g, other, (input == 0) & (not other > 0)),
+    cast="float",
+    inplace=True,
+    method=False,
+    public=False,
+    node="XlogyBackward2",
+)
+def xlogy_number(input: Array, other: float) -> Array:
+    """`xlogy` of a tensor by a number."""
+    return times_log(input, dtypes.array_of_number(other, input.dtype))
+
+
+XLOGY_FORMS = (
+    "Tensor input, Tensor other, *, Tensor out = None",
+    "Number self, Tensor other, *, Tensor out = None",
+    "Tensor input, Number other, *, Tensor out = None",
+)
+
+
+@method
+def xlogy(input: Any, other: Any) -> Any:
+    """``input * log(other)``, 0 where ``input`` is; one of the two may be a number.
+
+    Where ``other`` is nan, so is the result.
+    """
+    if isinstance(other, TENSORS):
+        return (xlogy_tensors if isinstance(input, TENSORS) else xlogy_of_number)(input, other)
+    if not isinstance(input, TENSORS) or not isinstance(other, NUMBERS):
+        raise combination("xlogy", (input, other), XLOGY_FORMS)
+    return xlogy_number(input, other)
+
+
+def xlogy_of_number(input: float, other: Any) -> Any:
+    """`number_xlogy`, its arguments in the usual order."""
+    return number_xlogy(other, input)
+
+
+xlogy_tensors_, xlogy_number_ = map(inplace_form, ("xlogy_tensors", "xlogy_number"))
+
+
+@method
+def xlogy_(input: Tensor, other: Any) -> Tensor:
+    """In-place `xlogy`."""
+    if not isinstance(other, TENSORS[::2] + NUMBERS):
+        raise combination("xlogy_", (other,), ("Tensor other", "Number other"))
+    return (xlogy_tensors_ if isinstance(other, Tensor) else xlogy_number_)(input, other)
+
+
+# Powers in double precision
+
+
+@method
+def float_power(input: Any, exponent: Any) -> Any:
+    """``input ** exponent`` in double precision; one of the two may be a number."""
+    pair = (input, exponent)
+    known = all(isinstance(n, (Tensor, np.generic, *NUMBERS)) for n in pair)
+    if not known or not any(isinstance(n, Tensor) for n in pair):
+        raise combination("float_power", pair, POWER_FORMS)
+    double = [convert(n, dtypes.float64) if isinstance(n, Tensor) else float(n) for n in pair]
+    return pow(*double)
+
+
+@method(public=False)
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place `float_power`.
+
+    Raises:
+        RuntimeError: unless the tensor is of double precision.
+    """
+    kind = dtypes.of_array(self._array)
+    if kind is not dtypes.float64:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {kind.char} but the operation's result "
+            "requires dtype Double"
+        )
+    return self.pow_(exponent)
+
+
+# Integers
+
+
+@op(cast="promote", inplace=True, numbers=False)
+def gcd(input: Array, other: Array) -> Array:
+    """The greatest common divisor of integers."""
+    only("iu", "gcd", input)
+    return np.gcd(input, other)
+
+
+@op(cast="promote", inplace=True, numbers=False)
+def lcm(input: Array, other: Array) -> Array:
+    """The least common multiple of integers."""
+    only("iu", "lcm", input)
+    return np.lcm(input, other)
+
+
+@op(cast="promote", inplace=True, dunder="lshift")
+def bitwise_left_shift(input: Array, other: Array) -> Array:
+    """``input << other``: bits move up; by a negative number, or by all there are, none is left."""
+    only("iu", "lshift", input)
+    beyond = (other < 0) | (other >= 8 * input.itemsize)
+    return np.where(beyond, input.dtype.type(0), np.left_shift(input, np.where(beyond, 0, other)))
+
+
+@op(cast="promote", inplace=True, dunder="rshift")
+def bitwise_right_shift(input: Array, other: Array) -> Array:
+    """``input >> other``: bits move down, and those of the sign move in."""
+    only("iu", "rshift", input)
+    most = 8 * input.itemsize - 1
+    beyond = (other < 0) | (other > most)
+    moved = np.right_shift(input, np.where(beyond, other.dtype.type(most), other))
+    return moved if input.dtype.kind == "i" else np.where(beyond, input.dtype.type(0), moved)
+
+
+# Elementwise functions of three tensors: a way between two, and products added.
+
+
+NAMES = {"Long": "long int", "Half": "c10::Half", "Byte": "unsigned char", "Char": "signed char"}
+NAMES |= {"Short": "short int"}
+
+
+def check_alike(input: Array, **others: Any) -> None:
+    """Refuse tensors of another dtype than the first."""
+    own, *rest = (dtypes.of_array(array).char for array in (input, *others.values()))
+    for name, kind in zip(others, rest, strict=True):
+        if kind != own:
+            raise RuntimeError(
+                f"expected dtype {NAMES.get(own, own.lower())} for `{name}` but got dtype "
+                f"{NAMES.get(kind, kind.lower())}"
+            )
+
+
+def between(input: Array, end: Array, weight: Any, form: str) -> Array:
+    """The kernel of `lerp`: from the end that is nearer, lest rounding keep it from being met."""
+    tensor = isinstance(weight, np.ndarray)
+    if tensor and not weight.ndim:
+        kind = dtypes.result_type([input, end, weight])._numpy
+        input, end = input.astype(kind, copy=False), end.astype(kind, copy=False)
+    if input.dtype.kind != "f":
+        name = dtypes.of_array(input).char
+        raise NotImplementedError(f"\"lerp_kernel_{form}\" not implemented for '{name}'")
+    shape = common_shape(input.shape, end.shape)
+    common_shape(shape, np.shape(weight))
+    weight = weight.astype(input.dtype) if tensor else number_or_infinity(weight, input.dtype)
+    way = end - input
+    return np.where(np.abs(weight) < 0.5, input + weight * way, end - way * (1 - weight))
+
+
+@op(
+    input=lambda g, weight: g * (1 - weight),
+    end=lambda g, weight: g * weight,
+    inplace=True,
+    method=False,
+    public=False,
+    node="LerpBackward0",
+    batch=elementwise,
+    wide=True,
+)
+def lerp_number(input: Array, end: Array, weight: float) -> Array:
+    """`lerp` with a weight that is a number."""
+    check_alike(input, end=end)
+    return between(input, end, weight, "scalar")
+
+
+@op(
+    input=lambda g, weight: g * (1 - weight),
+    end=lambda g, weight: g * weight,
+    weight=lambda g, input, end: g * (end - input),
+    inplace=True,
+    method=False,
+    public=False,
+    node="LerpBackward1",
+    batch=elementwise,
+    wide=True,
+)
+def lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
+    """`lerp` with a weight that is a tensor."""
+    check_alike(input, end=end, **({"weight": weight} if weight.ndim else {}))
+    return between(input, end, weight, "tensor")
+
+
+lerp_number_, lerp_tensor_ = inplace_form("lerp_number"), inplace_form("lerp_tensor")
+LERP_FORMS = (
+    "Tensor input, Tensor end, Tensor weight, *, Tensor out = None",
+    "Tensor input, Tensor end, Number weight, *, Tensor out = None",
+)
+
+
+@method
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    """``input + weight * (end - input)``, broadcasting.
+
+    Args:
+        weight: a tensor or a number.
+
+    Raises:
+        RuntimeError: for tensors of different dtypes.
+    """
+    if not isinstance(input, Tensor) or not isinstance(end, Tensor):
+        raise combination("lerp", (input, end, weight), LERP_FORMS)
+    return (lerp_tensor if isinstance(weight, Tensor) else lerp_number)(input, end, weight)
+
+
+@method(public=False)
+def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """In-place `lerp`."""
+    return (lerp_tensor_ if isinstance(weight, Tensor) else lerp_number_)(self, end, weight)
+
+
+# Products and quotients added
+
+
+@op(
+    input=lambda g: g,
+    tensor1=lambda g, tensor2, value: g * (tensor2 * value),
+    tensor2=lambda g, tensor1, value: g * (tensor1 * value),
+    cast="promote",
+    numbers=False,
+    inplace=True,
+    wide=True,
+)
+def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
+    """``input + value * tensor1 * tensor2``, broadcasting."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
+    return input + number_in(as_number(value), input.dtype) * tensor1 * tensor2
+
+
+NO_INTEGERS = (
+    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
+    "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
+    "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
+    "inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv "
+    "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all "
+    "dtypes."
+)
+
+
+@op(
+    input=lambda g, tensor2: g,  # PyTorch keeps the divisor in any case
+    tensor1=lambda g, tensor2, value: g * (value / tensor2),
+    tensor2=lambda g, tensor1, tensor2, value: -g * (value * tensor1 / (tensor2 * tensor2)),
+    cast="promote",
+    numbers=False,
+    inplace=True,
+    method=False,
+    public=False,
+    node="AddcdivBackward0",
+    wide=True,
+)
+def add_quotient(input: Array, tensor1: Array, tensor2: Array, value: float) -> Array:
+    """The kernel of `addcdiv`."""
+    if input.dtype != np.float16:
+        value = number_in(value, input.dtype)
+    return input + value * tensor1 / tensor2
+
+
+add_quotient_ = inplace_form("add_quotient")
+
+
+def require_floats(*tensors: Any) -> None:
+    """A quotient of integers would have to be rounded."""
+    need_tensors(*tensors)
+    if all(t._array.dtype.kind != "f" for t in tensors):
+        raise RuntimeError(NO_INTEGERS)
+
+
+QUOTIENT = ("input", "tensor1", "tensor2")  # what `addcdiv` is given
+
+
+@method
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *former: Any, value: Number = 1) -> Any:
+    """``input + value * tensor1 / tensor2``, broadcasting.
+
+    Args:
+        former: the second tensor, in a call that gives the value before the two.
+
+    Raises:
+        RuntimeError: if both tensors to divide are of integers.
+    """
+    if former:
+        given = (input, tensor1, tensor2, *former)
+        return addcdiv(**former_order("addcdiv", QUOTIENT, given, value != 1, method=True))
+    require_floats(tensor1, tensor2)
+    return add_quotient(input, tensor1, tensor2, as_number(value))
+
+
+@method(public=False)
+def addcdiv_(self: Tensor, tensor1: Any, tensor2: Any, *former: Any, value: Number = 1) -> Tensor:
+    """In-place `addcdiv`."""
+    if former:
+        given = (self, tensor1, tensor2, *former)
+        return addcdiv_(
+            **former_order("addcdiv_", ("self", *QUOTIENT[1:]), given, value != 1, method=True)
+        )
+    require_floats(tensor1, tensor2)
+    return add_quotient_(self, tensor1, tensor2, as_number(value))

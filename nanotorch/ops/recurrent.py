@@ -1,0 +1,543 @@
+"""All steps of a recurrent layer, as one operation."""
+
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.op import Array, op
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.activation import relu_backward, tanh, tanh_backward
+from nanotorch.ops.comparison import vanishing
+from nanotorch.ops.joining import cat_along
+from nanotorch.ops.matrix import mm
+from nanotorch.ops.reduction import sum_along
+from nanotorch.ops.shape import reshape, t
+
+# Batches of sequences of different lengths: padded to the longest, or packed without padding.
+
+
+Sizes = tuple[int, ...]
+
+
+def places(sizes: Sizes) -> tuple[Array, Array]:
+    """Step and sequence of each packed row."""
+    steps = np.repeat(np.arange(len(sizes)), sizes)
+    return steps, np.concatenate([np.arange(n) for n in sizes])
+
+
+@op(
+    input=lambda g, input_shape, sizes: pad_rows(g, sizes, input_shape[0], 0.0),
+    method=False,
+    public=False,
+    node="PackPaddedSequenceBackward0",
+)
+def pack_rows(input: Array, sizes: Sizes) -> Array:
+    """Padded sequences (T, N, ...) as packed rows (sum of sizes, ...)."""
+    return input[places(sizes)]
+
+
+@op(
+    data=lambda g, sizes: pack_rows(g, sizes),
+    method=False,
+    public=False,
+    node="CopySlices",
+)
+def pad_rows(data: Array, sizes: Sizes, length: int, value: Any) -> Array:
+    """Packed rows as sequences (length, N, ...), the rest filled with ``value``."""
+    out = np.full((length, sizes[0], *data.shape[1:]), value, data.dtype)
+    out[places(sizes)] = data
+    return out
+
+
+# How states pass from step to step of a recurrent layer, over packed sequences.
+#
+# A layer works on packed rows: those of the first step for all sequences, then those of the second
+# for the sequences that have one, and so on; sequences are sorted by falling length. ``sizes`` says
+# how many rows each step has. What is here works on arrays and on Tensors alike.
+
+
+Rows = list[tuple[int, int]]
+
+
+def rows_in_order(sizes: Sizes, reverse: bool) -> Rows:
+    """Where the rows of each step begin and end, in the order in which the steps are taken."""
+    rows, stop = [], 0
+    for size in sizes:
+        start, stop = stop, stop + size
+        rows.append((start, stop))
+    return rows[::-1] if reverse else rows
+
+
+def carried(state: Any, count: int, initial: Any) -> Any:
+    """The state before the next step, which has ``count`` rows.
+
+    Sequences that have ended drop out; those that begin, in the order of a reversed layer, bring
+    their initial state.
+    """
+    held = len(state)
+    if held == count:
+        return state
+    return state[:count] if held > count else cat_along((state, initial[held:count]), 0)
+
+
+def states_before(states: Any, initial: Any, sizes: Sizes, reverse: bool) -> Any:
+    """For each row of ``states`` the state that the step started from."""
+    first, total = len(initial), len(states)
+    if sizes[0] == sizes[-1]:
+        if reverse:
+            return cat_along((states[first:], initial), 0)
+        return cat_along((initial, states[: total - first]), 0)
+    parts, last = [], initial[:0]
+    for start, stop in rows_in_order(sizes, reverse):
+        parts.append(carried(last, stop - start, initial))
+        last = states[start:stop]
+    return cat_along(parts[::-1] if reverse else parts, 0)
+
+
+def in_time(steps: list[Any], reverse: bool) -> list[Any]:
+    """What was collected on the way back, first step first."""
+    return steps if reverse else steps[::-1]
+
+
+class Returning:
+    """The gradient of a state on its way back through the steps, and that of the initial state."""
+
+    def __init__(self) -> None:
+        self.held: Any = None
+        self.ended: list[Any] = []
+
+    def added_to(self, own: Any) -> Any:
+        """The gradient of the state after a step: what comes back, added to the step's ``own``."""
+        held, count = self.held, len(own)
+        if held is None:
+            return own
+        if len(held) > count:  # of a reversed layer: the others began at the step after
+            self.ended.append(held[count:])
+            held = held[:count]
+        if len(held) == count:
+            return own + held
+        return cat_along((own[: len(held)] + held, own[len(held) :]), 0)
+
+    def initial(self) -> Any:
+        """The gradient of the initial state."""
+        parts = [self.held, *self.ended[::-1]]
+        return parts[0] if len(parts) == 1 else cat_along(parts, 0)
+
+
+# All steps of a plain recurrent layer, as one operation: h' = φ(gates + h weightᵀ).
+#
+# Reference:
+#     Elman, Finding structure in time, Cognitive Science 1990.
+
+
+def elman_slopes(
+    g: Any, out: Any, hx: Any, weight: Any, nonlinearity: str, sizes: Sizes, reverse: bool
+) -> tuple[Any, ...]:
+    """The gradients of all inputs of `elman_steps`."""
+    shape = out.shape
+    hidden, g = reshape(out, (-1, shape[-1])), reshape(g, (-1, shape[-1]))
+    slope = tanh_backward if nonlinearity == "tanh" else relu_backward
+    back, steps = Returning(), []
+    for start, stop in rows_in_order(sizes, not reverse):
+        d = slope(back.added_to(g[start:stop]), hidden[start:stop])
+        steps.append(d)
+        back.held = mm(d, weight)
+    d_gates = cat_along(in_time(steps, reverse), 0)
+    d_weight = mm(t(d_gates), states_before(hidden, hx, sizes, reverse))
+    return reshape(d_gates, shape), back.initial(), d_weight
+
+
+@op(
+    gates=elman_slopes,
+    hx=elman_slopes,
+    weight=elman_slopes,
+    joint=True,
+    method=False,
+    public=False,
+    node="StackBackward0",
+    wide=True,
+)
+def elman_steps(
+    gates: Array, hx: Array, weight: Array, nonlinearity: str, sizes: Sizes, reverse: bool
+) -> Array:
+    """The states after every step of one layer in one direction.
+
+    Args:
+        gates: what the input adds, (T, N, H), or packed (rows, H).
+        hx: (N, H).
+        weight: (H, H).
+        nonlinearity: "tanh" or "relu".
+        sizes: rows of each step.
+        reverse: begin with the last step.
+
+    Returns:
+        Every h, in the shape of ``gates``.
+    """
+    hidden = gates.reshape(-1, gates.shape[-1]).copy()
+    matrix = np.ascontiguousarray(weight.T)
+    zero = hidden.dtype.type(0)
+    h = hx
+    for start, stop in rows_in_order(sizes, reverse):
+        h = carried(h, stop - start, hx)
+        out = hidden[start:stop]
+        out += h.dot(matrix)
+        if nonlinearity == "tanh":
+            np.tanh(out, out=out)
+        else:
+            np.maximum(out, zero, out=out)
+        h = out
+    return hidden.reshape(gates.shape)
+
+
+# All steps of a layer of long short-term memory, as one operation.
+#
+# For each step, with the gates' inputs (i, f, g, o) = gates + h weightᵀ:
+#
+#     c' = s(f) c + s(i) tanh(g)    h' = s(o) tanh(c')    or, projected, h' = ... projectionᵀ
+#
+# Here s is the sigmoid, computed as s(x) = (1 + tanh(x/2)) / 2, so that one call of tanh serves all
+# four.
+#
+# Reference:
+#     Hochreiter and Schmidhuber, Long short-term memory, Neural Computation 1997; with forget gates
+#     of Gers et al., Learning to forget, 2000; with projections of Sak et al., 2014.
+
+
+def quarters(gates: Any) -> tuple[Any, Any, Any, Any]:
+    """The columns of the four gates."""
+    n = gates.shape[1] // 4
+    return gates[:, :n], gates[:, n : 2 * n], gates[:, 2 * n : 3 * n], gates[:, 3 * n :]
+
+
+@op(method=False, public=False, results=("d_gates", "d_hx", "d_cx"), wide=True)
+def sweep_back(
+    g_hidden: Array,
+    g_cells: Array | None,
+    activated: Array,
+    squashed: Array,
+    before: Array,
+    weight: Array,
+    sizes: Sizes,
+    reverse: bool,
+) -> tuple[Array, Array, Array]:
+    """What `slopes` composes, for sequences of one length without projection, bit by bit.
+
+    Args:
+        squashed: tanh(c) after every step.
+        before: c before every step.
+    """
+    width, count = before.shape[1], sizes[0]
+    one = activated.dtype.type(1)
+    i, f, m, o = quarters(activated)
+    d_gates = one - activated
+    d_gates *= activated
+    of_i, of_f, of_m, of_o = quarters(d_gates)
+    of_i *= m
+    of_f *= before
+    np.multiply(m, m, out=of_m)
+    np.subtract(one, of_m, out=of_m)
+    of_m *= i
+    of_o *= squashed
+    to_cells = squashed * squashed
+    np.subtract(one, to_cells, out=to_cells)
+    to_cells *= o
+    back_h, back_c, d_h, d_c = (np.zeros((count, width), weight.dtype) for _ in range(4))
+    for number, (start, stop) in enumerate(rows_in_order(sizes, not reverse)):
+        np.copyto(d_h, g_hidden[start:stop])
+        if number:
+            d_h += back_h
+        np.multiply(d_h, to_cells[start:stop], out=d_c)
+        if g_cells is not None:
+            d_c += g_cells[start:stop]
+        if number:
+            d_c += back_c
+        d = d_gates[start:stop]
+        parts = d.reshape(count, 4, width)
+        parts[:, :3] *= d_c[:, None]
+        parts[:, 3] *= d_h
+        np.matmul(d, weight, out=back_h)
+        np.multiply(d_c, f[start:stop], out=back_c)
+    return d_gates, back_h, back_c
+
+
+def lstm_slopes(
+    g: Any,
+    hidden: Any,
+    cells: Any,
+    activated: Any,
+    hx: Any,
+    cx: Any,
+    weight: Any,
+    projection: Any,
+    sizes: Sizes,
+    reverse: bool,
+) -> tuple[Any, ...]:
+    """The gradients of all inputs of `lstm_steps`."""
+    g_hidden, g_cells, g_activated = g
+    shape, rows = hidden.shape, cells.shape[0]
+    hidden = reshape(hidden, (rows, shape[-1]))
+    g_hidden = vanishing(hidden) if g_hidden is None else reshape(g_hidden, (rows, shape[-1]))
+    squashed, before = tanh(cells), states_before(cells, cx, sizes, reverse)
+    d_projection = None
+    single = isinstance(cells, Tensor) or g_activated is not None or projection is not None
+    if single or sizes[0] != sizes[-1]:
+        d_gates, d_hx, d_cx, outputs = composed(
+            g_hidden, g_cells, g_activated, activated, squashed, before, weight, projection,
+            sizes, reverse,
+        )  # fmt: skip
+        if projection is not None:
+            d_projection = mm(t(outputs), quarters(activated)[3] * squashed)
+    else:
+        d_gates, d_hx, d_cx = sweep_back(
+            g_hidden, g_cells, activated, squashed, before, weight, sizes, reverse
+        )
+    d_weight = mm(t(d_gates), states_before(hidden, hx, sizes, reverse))
+    d_gates = reshape(d_gates, (*shape[:-1], activated.shape[1]))
+    return d_gates, d_hx, d_cx, d_weight, d_projection
+
+
+def composed(
+    g_hidden: Any,
+    g_cells: Any,
+    g_activated: Any,
+    activated: Any,
+    squashed: Any,
+    before: Any,
+    weight: Any,
+    projection: Any,
+    sizes: Sizes,
+    reverse: bool,
+) -> tuple[Any, Any, Any, Any]:
+    """The gradients of gates, hx and cx, from operations; and those of h before projection.
+
+    Going back, the gradients of the gates' inputs are those of a step's h and c times factors,
+    which are made for all steps in advance.
+    """
+    i, f, m, o = quarters(activated)
+    width = i.shape[1]
+    to_cells = o * (1.0 - squashed * squashed)
+    of_i, of_f = m * (i * (1.0 - i)), before * (f * (1.0 - f))
+    of_m, of_o = i * (1.0 - m * m), squashed * (o * (1.0 - o))
+    of_cells = cat_along((of_i, of_f, of_m), 1)
+    own = None
+    if g_activated is not None:  # in the derivative of a derivative
+        own = g_activated * cat_along((i * (1.0 - i), f * (1.0 - f), 1.0 - m * m, o * (1.0 - o)), 1)
+    back_h, back_c, steps, outputs = Returning(), Returning(), [], []
+    for start, stop in rows_in_order(sizes, not reverse):
+        d_h = back_h.added_to(g_hidden[start:stop])
+        outputs.append(d_h)
+        if projection is not None:
+            d_h = mm(d_h, projection)
+        d_c = d_h * to_cells[start:stop]
+        d_c = back_c.added_to(d_c if g_cells is None else d_c + g_cells[start:stop])
+        count = stop - start
+        thrice = reshape(of_cells[start:stop], (count, 3, width)) * reshape(d_c, (count, 1, width))
+        d = cat_along((reshape(thrice, (count, 3 * width)), d_h * of_o[start:stop]), 1)
+        if own is not None:
+            d = d + own[start:stop]
+        steps.append(d)
+        back_h.held, back_c.held = mm(d, weight), d_c * f[start:stop]
+    d_gates = cat_along(in_time(steps, reverse), 0)
+    return d_gates, back_h.initial(), back_c.initial(), cat_along(in_time(outputs, reverse), 0)
+
+
+@op(
+    gates=lstm_slopes,
+    hx=lstm_slopes,
+    cx=lstm_slopes,
+    weight=lstm_slopes,
+    projection=lstm_slopes,
+    joint=True,
+    results=("hidden", "cells", "activated"),
+    method=False,
+    public=False,
+    node="MkldnnRnnLayerBackward0",
+    wide=True,
+)
+def lstm_steps(
+    gates: Array,
+    hx: Array,
+    cx: Array,
+    weight: Array,
+    projection: Array | None,
+    sizes: Sizes,
+    reverse: bool,
+) -> tuple[Array, Array, Array]:
+    """The states after every step of one layer in one direction.
+
+    Args:
+        gates: what the input adds to the gates, (T, N, 4H), or packed (rows, 4H).
+        hx: (N, P), where P = H without projection.
+        cx: (N, H).
+        weight: (4H, P).
+        projection: (P, H), or None.
+        sizes: rows of each step.
+        reverse: begin with the last step.
+
+    Returns:
+        Every h, in the shape of ``gates`` but for the last size P; every c, (rows, H); and the
+        activated gates, (rows, 4H).
+    """
+    shape, kind, width = gates.shape, gates.dtype, cx.shape[1]
+    # tanh(x/2) for all gates but g, with the factor in front of the loop.
+    half = np.full(4 * width, 0.5, kind)
+    half[2 * width : 3 * width] = 1
+    rest = np.full(4 * width, 0.5, kind)
+    rest[2 * width : 3 * width] = 0
+    activated = gates.reshape(-1, 4 * width) * half
+    matrix = np.ascontiguousarray(weight.T) * half
+    rows = len(activated)
+    cells = np.empty((rows, width), kind)
+    hidden = np.empty((rows, len(weight[0])), kind)
+    h, c = hx, cx
+    for start, stop in rows_in_order(sizes, reverse):
+        h, c = carried(h, stop - start, hx), carried(c, stop - start, cx)
+        at, out, cell = activated[start:stop], hidden[start:stop], cells[start:stop]
+        at += h.dot(matrix)
+        np.tanh(at, out=at)
+        at *= half
+        at += rest
+        i, f, m, o = quarters(at)
+        np.multiply(f, c, out=cell)
+        cell += i * m
+        if projection is None:
+            np.tanh(cell, out=out)
+            out *= o
+        else:
+            np.matmul(o * np.tanh(cell), projection.T, out=out)
+        h, c = out, cell
+    return hidden.reshape((*shape[:-1], hidden.shape[1])), cells, activated
+
+
+# All steps of a layer of gated recurrent units, as one operation.
+#
+# For each step, with (r, z, n) the thirds of ``gates`` and of u = h weightᵀ + bias:
+#
+#     r = s(gates_r + u_r)   z = s(gates_z + u_z)   n = tanh(gates_n + r u_n)   h' = n + z (h - n)
+#
+# Here s is the sigmoid, computed as s(x) = (1 + tanh(x/2)) / 2.
+#
+# Reference:
+#     Cho et al., Learning phrase representations using RNN encoder-decoder for statistical machine
+#     translation, 2014.
+
+
+def gru_quarters(columns: Any) -> tuple[Any, Any, Any, Any]:
+    """The columns in four parts."""
+    n = columns.shape[1] // 4
+    return columns[:, :n], columns[:, n : 2 * n], columns[:, 2 * n : 3 * n], columns[:, 3 * n :]
+
+
+def gru_slopes(
+    g: Any,
+    hidden: Any,
+    activated: Any,
+    hx: Any,
+    weight: Any,
+    bias: Any,
+    sizes: Sizes,
+    reverse: bool,
+) -> tuple[Any, ...]:
+    """The gradients of all inputs of `gru_steps`; see `lstm.slopes`."""
+    g_hidden, g_activated = g
+    shape, rows = hidden.shape, activated.shape[0]
+    width = shape[-1]
+    hidden = reshape(hidden, (rows, width))
+    g_hidden = vanishing(hidden) if g_hidden is None else reshape(g_hidden, (rows, width))
+    r, z, n, u = gru_quarters(activated)
+    before = states_before(hidden, hx, sizes, reverse)
+    to_n = (1.0 - z) * (1.0 - n * n)
+    factors = cat_along((to_n * u * (r * (1.0 - r)), (before - n) * (z * (1.0 - z)), to_n * r), 1)
+    own = None
+    if g_activated is not None:  # in the derivative of a derivative
+        g_r, g_z, g_n, g_u = gru_quarters(g_activated)
+        through = g_n * (1.0 - n * n)
+        own_r = (g_r + through * u) * (r * (1.0 - r))
+        own = cat_along((own_r, g_z * (z * (1.0 - z)), g_u + through * r), 1)
+    back, steps, arrived = Returning(), [], []
+    for start, stop in rows_in_order(sizes, not reverse):
+        d_h = back.added_to(g_hidden[start:stop])
+        arrived.append(d_h)
+        count = stop - start
+        d = reshape(factors[start:stop], (count, 3, width)) * reshape(d_h, (count, 1, width))
+        d = reshape(d, (count, 3 * width))
+        if own is not None:
+            d = d + own[start:stop]
+        steps.append(d)
+        back.held = d_h * z[start:stop] + mm(d, weight)
+    of_u = cat_along(in_time(steps, reverse), 0)
+    of_n = cat_along(in_time(arrived, reverse), 0) * to_n
+    if g_activated is not None:
+        of_n = of_n + through
+    d_gates = cat_along((of_u[:, : 2 * width], of_n), 1)
+    return (
+        reshape(d_gates, (*shape[:-1], 3 * width)),
+        back.initial(),
+        mm(t(of_u), before),
+        None if bias is None else sum_along(of_u, (0,), False),
+    )
+
+
+@op(
+    gates=gru_slopes,
+    hx=gru_slopes,
+    weight=gru_slopes,
+    bias=gru_slopes,
+    joint=True,
+    results=("hidden", "activated"),
+    seen=1,
+    method=False,
+    public=False,
+    node="StackBackward0",
+    wide=True,
+)
+def gru_steps(
+    gates: Array,
+    hx: Array,
+    weight: Array,
+    bias: Array | None,
+    sizes: Sizes,
+    reverse: bool,
+) -> tuple[Array, Array]:
+    """The states after every step of one layer in one direction.
+
+    Args:
+        gates: what the input adds to the gates, (T, N, 3H), or packed (rows, 3H).
+        hx: (N, H).
+        weight: (3H, H).
+        bias: (3H,), or None.
+        sizes: rows of each step.
+        reverse: begin with the last step.
+
+    Returns:
+        Every h, in the shape of ``gates`` but for the last size H; and r, z, n and u_n, (rows, 4H).
+    """
+    shape, kind, width = gates.shape, gates.dtype, hx.shape[1]
+    half = np.full(3 * width, 0.5, kind)
+    half[2 * width :] = 1
+    scaled = gates.reshape(-1, 3 * width) * half
+    matrix = np.ascontiguousarray(weight.T) * half
+    shift = None if bias is None else bias * half
+    activated = np.empty((len(scaled), 4 * width), kind)
+    hidden = np.empty((len(scaled), width), kind)
+    h = hx
+    for start, stop in rows_in_order(sizes, reverse):
+        h = carried(h, stop - start, hx)
+        at, inputs, out = activated[start:stop], scaled[start:stop], hidden[start:stop]
+        both, n = at[:, : 2 * width], at[:, 2 * width : 3 * width]
+        u = h.dot(matrix)
+        if shift is not None:
+            u += shift
+        np.add(u[:, : 2 * width], inputs[:, : 2 * width], out=both)
+        np.tanh(both, out=both)
+        both *= half[0]
+        both += half[0]
+        at[:, 3 * width :] = u[:, 2 * width :]
+        np.multiply(at[:, :width], u[:, 2 * width :], out=n)
+        n += inputs[:, 2 * width :]
+        np.tanh(n, out=n)
+        np.subtract(h, n, out=out)
+        out *= at[:, width : 2 * width]
+        out += n
+        h = out
+    return hidden.reshape((*shape[:-1], width)), activated

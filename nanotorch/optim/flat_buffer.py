@@ -1,0 +1,424 @@
+"""Where an optimizer keeps parameters and state: one buffer for those of a group."""
+
+import functools
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nanotorch._core.anomaly import level_of, look
+from nanotorch._core.dtypes import get_default_dtype
+from nanotorch._core.graph import HookDict, RemovableHandle, add_hook
+from nanotorch._core.layout import address
+from nanotorch._core.sums import HALF, SINGLE
+from nanotorch._core.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from nanotorch.optim.optimizer import Optimizer
+
+
+# Hooks around the steps of all optimizers.
+
+
+before, after = HookDict(), HookDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before every step, before the optimizer's own hooks.
+
+    A pair it returns replaces both.
+    """
+    return add_hook(before, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after every step, after the optimizer's own hooks."""
+    return add_hook(after, hook)
+
+
+# Parameters of one optimizer side by side in memory, so that one call can update them all.
+#
+# A parameter, and what its optimizer keeps for it, may move as long as nobody holds their arrays:
+# then only the tensors know where they lie. Each still is an array of its own, with its own memory.
+
+
+Array = np.ndarray
+ALIGNMENT = 64
+ALONE = 2  # what `getrefcount` counts for an array that only one tensor, or array, holds
+
+# By `id` of a block: the block and how long the part of each role is.
+spans: dict[int, tuple["weakref.ref[Array]", int]] = {}
+
+
+def owner(array: Array) -> Array:
+    """The array whose memory ``array`` is a view of."""
+    base: Any = array.base
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            array = base
+        elif not hasattr(base, "base"):  # what `as_strided` makes has one too
+            break
+        base = base.base
+    return array
+
+
+class Part:
+    """Some bytes of a block: what an array in it is a view of, so that nobody sees the others.
+
+    Args:
+        at: where they begin.
+        like: has the shape, dtype and strides of the array.
+    """
+
+    __slots__ = ("__array_interface__", "block")
+
+    def __init__(self, block: Array, at: int, like: Array) -> None:
+        self.block = block
+        self.__array_interface__ = {
+            "version": 3, "data": (address(block) + at, False), "shape": like.shape,
+            "typestr": like.dtype.str, "strides": like.strides,
+        }  # fmt: skip
+
+
+def aligned(size: int) -> int:
+    """The next multiple of the alignment."""
+    return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
+
+
+def block_of(size: int) -> Array:
+    """Zeros that begin at an aligned address."""
+    whole = np.zeros(size + ALIGNMENT, np.uint8)
+    skip = -address(whole) % ALIGNMENT
+    return whole[skip : skip + size]
+
+
+def piece(block: Array, at: int, like: Array) -> Array:
+    """An array like ``like`` in a block; who looks for the memory behind it finds its own only."""
+    return np.asarray(Part(block, at, like))
+
+
+def place_of(array: Array) -> tuple[Array, int, int, int] | None:
+    """For an array that has moved: its block, the block's span, its role, and its offset there."""
+    memory: Any = owner(array).base
+    known = spans.get(id(memory.block)) if isinstance(memory, Part) else None
+    if known is None:
+        return None
+    block = known[0]()
+    if block is not memory.block:
+        return None
+    at = address(array) - address(block)
+    return block, known[1], at // known[1], at % known[1]
+
+
+def movable(tensor: Any, kind: np.dtype) -> bool:
+    """Whether nobody but the tensor holds its array."""
+    if type(tensor._array) is not np.ndarray or tensor._array.dtype != kind:
+        return False
+    array = tensor._array
+    memory: Any = array.base
+    if type(memory) is np.ndarray and memory.flags.owndata:  # others may hold views of it, too
+        own = getrefcount(memory) == ALONE + 1
+    else:  # a file's or a buffer's memory is there to be seen by others
+        own = array.flags.owndata or isinstance(memory, Part)
+    del memory
+    if not (own and array.flags.c_contiguous and array.flags.writeable):
+        return False
+    del array
+    return tensor._view is None and getrefcount(tensor._array) == ALONE
+
+
+def settle(optimizers: Iterable[Any]) -> None:
+    """Move the parameters of optimizers together, group by group."""
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            settle_group(group["params"], optimizer.state)
+
+
+def settle_group(params: list[Tensor], state: Mapping[Any, Any]) -> None:
+    """Move together those of a group that have a gradient, with all that is kept for them."""
+    members: list[list[Tensor]] = []
+    for p in params:
+        roles = [p, *kept_for(p, state).values()]
+        if p._grad is None or not all(movable(t, p._array.dtype) for t in roles):
+            continue
+        if members and (
+            len(roles) != len(members[0]) or p._array.dtype != members[0][0]._array.dtype
+        ):
+            continue
+        members.append(roles)
+    if members and members[0][0]._array.ndim:
+        move(members)
+
+
+def kept_for(p: Tensor, state: Mapping[Any, Any]) -> dict[str, Tensor]:
+    """What an optimizer keeps for every element of a parameter, by name."""
+    held = state.get(p, {})
+    return {
+        name: t
+        for name, t in held.items()
+        if isinstance(t, Tensor) and t._array.shape == p._array.shape
+    }
+
+
+def move(members: list[list[Tensor]]) -> None:
+    """Give the tensors of each role one part of a new block, in the same places."""
+    span = sum(aligned(roles[0]._array.nbytes) for roles in members)
+    block = block_of(span * len(members[0]))
+    key = id(block)
+    spans[key] = (weakref.ref(block, functools.partial(spans.pop, key)), span)
+    at = 0
+    for roles in members:
+        for number, tensor in enumerate(roles):
+            array = piece(block, span * number + at, tensor._array)
+            array[...] = tensor._array
+            tensor._array = array
+        at += aligned(roles[0]._array.nbytes)
+
+
+# A step of an optimizer in anomaly mode, with a look at what becomes of the parameters.
+
+
+def watched_step(
+    step: Callable[..., Any], optimizer: "Optimizer", *args: Any, **kwargs: Any
+) -> Any:
+    """Call ``step``; a parameter that it makes less finite than its gradient was is noted."""
+    before = [(p, level_of(p)) for group in optimizer.param_groups for p in group["params"]]
+    result = step(optimizer, *args, **kwargs)
+    for position, (p, level) in enumerate(before):
+        cause = max(level, level_of(p._grad))
+        if level_of(p) > cause:
+            inputs = [("parameter", position), ("its gradient", p._grad)]
+            look(f"{type(optimizer).__name__}.step", p, inputs, cause, sys._getframe(1))
+    return result
+
+
+# Numbers for updates on bare arrays.
+
+
+def number(option: Any) -> Any:
+    """An option as a number; one given as a tensor keeps its precision, as in PyTorch."""
+    return option._array.reshape(())[()] if isinstance(option, Tensor) else option
+
+
+@functools.lru_cache(maxsize=512)
+def scalar(value: float, dtype: np.dtype) -> np.ndarray:
+    """A number as a 0-d array, with which NumPy computes faster than with a Python number.
+
+    Beside half precision it keeps its digits in single.
+    """
+    return np.array(value, SINGLE if dtype == HALF else dtype)
+
+
+def factor(value: float, dtype: np.dtype) -> np.ndarray:
+    """As `scalar`, of what is added; PyTorch's `add` has its factor in half precision too."""
+    return scalar(dtype.type(value), dtype) if dtype == HALF else scalar(value, dtype)
+
+
+def counter(value: float) -> Tensor:
+    """A number of an optimizer's state: 0-d, float32 unless the default dtype is float64."""
+    kind = np.float64 if get_default_dtype().itemsize == 8 else np.float32
+    return wrap(np.full((), float(value), kind))
+
+
+def count(step: np.ndarray) -> float:
+    """Add one to a step count and return it."""
+    t: float = step.item() + 1
+    step[()] = t
+    return t
+
+
+# Refusals of options that are out of their range, in PyTorch's words.
+
+
+CAPTURABLE_ON = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
+
+
+def check_one_number(lr: Any) -> None:
+    """Refuse a learning rate of several numbers."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+
+
+def check_learning_rate(lr: Any) -> None:
+    """Refuse a learning rate that is negative, nan, or several."""
+    check_one_number(lr)
+    if not 0.0 <= number(lr):  # noqa: SIM300 - as Python's message for a text tells it
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def refuse_negative(**options: Any) -> None:
+    """Refuse an option, called by its name in messages, that is not at least 0."""
+    for name, value in options.items():
+        if not 0.0 <= number(value):  # noqa: SIM300 - as above
+            raise ValueError(f"Invalid {name} value: {value}")
+
+
+def check_betas(betas: Any) -> None:
+    """Refuse factors of running averages that are not in [0, 1)."""
+    for position, beta in enumerate(betas[:2]):
+        if not 0.0 <= number(beta) < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
+
+
+def refuse_capturable(subjects: str = "params", where: str = CAPTURABLE_ON) -> None:
+    """Refuse a step whose numbers should stay on an accelerator.
+
+    Args:
+        subjects: what besides ``state_steps`` would have to be there.
+        where: the devices that could do it.
+    """
+    raise AssertionError(
+        f"If capturable=True, {subjects} and state_steps must be on supported devices: {where}."
+    )
+
+
+# `Flat`, the parameters of a group as one array, so that a step takes a few calls for all of them.
+#
+# Parameters, and what the optimizer keeps for them, lie side by side (see `home`); in each step
+# their gradients are copied together. As soon as anything lies elsewhere - a user has given a
+# parameter other data or a state other tensors, or a parameter has no gradient - each is updated by
+# itself.
+
+
+Group = dict[str, Any]
+Kept = Mapping[Any, dict[str, Any]]  # the state of an optimizer
+COUNT = "step"
+TRIES = 3  # how often the parameters of a group are moved together
+LIMIT = 1 << 14  # bytes per parameter on average; above, copying gradients costs more than calls
+
+
+class Flat:
+    """The parameters of a group as one.
+
+    Args:
+        params: those of the group, side by side in memory.
+        kept: by name, what the optimizer keeps for every element, in the order of the memory.
+        state: the optimizer's.
+
+    Attributes:
+        array, grad: all parameters and all gradients, with gaps between them.
+        state: like that of a parameter, for all elements, without the count of steps.
+        counts: of the steps of each parameter.
+    """
+
+    def __init__(self, params: list[Tensor], kept: list[str], state: Kept) -> None:
+        block, span, _, _ = place_of(params[0]._array)  # type: ignore[misc]
+        dtype = params[0]._array.dtype
+        size = span // dtype.itemsize
+        self.array, *roles = [
+            np.frombuffer(block, dtype, size, span * role) for role in range(1 + len(kept))
+        ]
+        self.state = {name: wrap(role) for name, role in zip(kept, roles, strict=True)}
+        gradients = block_of(span)
+        self.grad = np.frombuffer(gradients, dtype, size)
+        self.params: list[tuple[Any, ...]] = []
+        self.kept: list[tuple[Any, ...]] = []
+        self.counts: list[Array] = []
+        at = 0
+        for p in params:
+            own = state.get(p)
+            self.params.append((p, p._array, own, piece(gradients, at, p._array)))
+            for name, tensor in (own or {}).items():
+                self.kept.append((own, name, tensor, tensor._array))
+                if name == COUNT:
+                    self.counts.append(tensor._array)
+            at += aligned(p._array.nbytes)
+
+    def gather(self, params: list[Tensor], state: Kept) -> bool:
+        """Copy the gradients together, if everything still lies where it did."""
+        for p, (known, array, own, place) in zip(params, self.params, strict=True):
+            grad = p._grad
+            if grad is None or p is not known or p._array is not array or state.get(p) is not own:
+                return False
+            place[...] = grad._array
+        for own, name, tensor, array in self.kept:
+            if own.get(name) is not tensor or tensor._array is not array:
+                return False
+        return not self.counts or len({count.item() for count in self.counts}) < 2
+
+    def count(self) -> float:
+        """Add one to the counts of steps, which are equal, and return it."""
+        t: float = self.counts[0].item() + 1
+        for count in self.counts:
+            count[()] = t
+        return t
+
+    def note(self, times: int, writer: Any) -> None:
+        """Count writes to the parameters."""
+        for p, *_ in self.params:
+            cell = p._cell
+            cell[0] += times
+            cell[1] = writer
+
+
+class Candidate:
+    """A group whose parameters may be moved together."""
+
+    __slots__ = ("flat", "group", "tries")
+
+    def __init__(self, group: Group) -> None:
+        self.group, self.tries = group, TRIES
+        self.flat: Flat | None = None
+
+
+def flat_of(optimizer: Any, group: Group) -> Flat | None:
+    """The parameters of a group as one, their gradients gathered; None if that cannot be.
+
+    Not in the first step, which makes the state.
+    """
+    params, state = group["params"], optimizer.state
+    if len(params) < 2:
+        return None
+    found = optimizer._flats.get(id(group))
+    if found is None or found.group is not group:
+        for gone in optimizer._flats.keys() - {id(known) for known in optimizer.param_groups}:
+            del optimizer._flats[gone]  # which would hold parameters that nobody updates
+        optimizer._flats[id(group)] = Candidate(group)
+        return None
+    flat: Flat | None = found.flat
+    if flat is not None and len(params) == len(flat.params) and flat.gather(params, state):
+        return flat
+    if not found.tries or type(params[0]._array) is not np.ndarray:  # while a step is traced
+        return None
+    found.tries -= 1
+    flat = found.flat = None  # which holds the arrays
+    found.flat = made(params, state)
+    return found.flat if found.flat is not None and found.flat.gather(params, state) else None
+
+
+def made(params: list[Tensor], state: Kept) -> Flat | None:
+    """Those of a group as one, moved together if they are not; None if that cannot be."""
+    if any(p._grad is None for p in params):
+        return None
+    if sum(p._array.nbytes for p in params) > LIMIT * len(params):
+        return None
+    kept = [name for name in state.get(params[0], {}) if name != COUNT]
+    for p in params:
+        own = state.get(p, {})
+        if [name for name in own if name != COUNT] != kept or [*kept_for(p, state)] != kept:
+            return None
+        if any(not isinstance(tensor, Tensor) for tensor in own.values()):
+            return None
+    if not are_neighbours(params, kept, state):
+        settle_group(params, state)
+    return Flat(params, kept, state) if are_neighbours(params, kept, state) else None
+
+
+def are_neighbours(params: list[Tensor], kept: list[str], state: Kept) -> bool:
+    """Whether parameters, and likewise what is kept for them, fill a block one after the other."""
+    first = place_of(params[0]._array)
+    if first is None:
+        return False
+    block, span, _, _ = first
+    at = 0
+    for p in params:
+        arrays = [p._array, *[state[p][name]._array for name in kept]]
+        for role, array in enumerate(arrays):
+            place = place_of(array)
+            if place is None or place[0] is not block or place[1:] != (span, role, at):
+                return False
+        at += aligned(p._array.nbytes)
+    return at == span and len(block) == span * (1 + len(kept))

@@ -1,0 +1,304 @@
+"""What surrounds a command: readers who may leave, signals, and modules of the user's."""
+
+import argparse
+import contextlib
+import importlib
+import importlib.util
+import io
+import os
+import shlex
+import shutil
+import signal
+import sys
+import threading
+import time
+import traceback
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, NoReturn, TextIO
+
+from nanotorch.serialization.files import opened
+
+from .config import ConfigError, Place, Problem, quoted
+
+# How the commands take their options.
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that shows examples in its help, and tells a mistake in one line.
+
+    Args:
+        program: how the command is called.
+        description: what it does.
+        examples: what help ends with; `PROGRAM` stands for the program there.
+    """
+
+    def __init__(self, program: str, description: str, examples: str) -> None:
+        super().__init__(
+            prog=program,
+            description=description,
+            epilog=examples.replace("PROGRAM", program),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """End the program; `--help` says what the usage would."""
+        self.exit(2, f"{self.prog}: error: {message}; --help shows what there is\n")
+
+
+# What surrounds a command: readers who may leave, as in `train.py ... | head`, and signals.
+
+
+PATIENCE = 30.0
+"""Seconds between a request to end and a demand."""
+
+
+class Unread(io.FileIO):
+    """A descriptor to which writing goes on when nobody reads any more."""
+
+    def write(self, data: Any) -> int:
+        """Write some or all of the bytes; return how many."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return len(data)
+
+
+@contextlib.contextmanager
+def patient_streams() -> Iterator[None]:
+    """Let standard output and error, in the block, outlive their readers, or the lack of any.
+
+    What cannot be encoded is shown by its code.
+    """
+    before = sys.stdout, sys.stderr
+    with contextlib.ExitStack() as stack:
+        sys.stdout, sys.stderr = (patient(stream, stack) for stream in before)
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = before
+
+
+def patient(stream: TextIO | None, stack: contextlib.ExitStack) -> TextIO:
+    """Return a stream to the same place, which `stack` will close.
+
+    A terminal, which always has a reader, and what is no file stay as they are.
+    """
+    if stream is None:  # as in `train.py >&-`
+        return stack.enter_context(Path(os.devnull).open("w"))
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.reconfigure(errors="backslashreplace")
+    try:
+        descriptor = stream.fileno()
+    except OSError:  # in memory
+        return stream
+    if stream.isatty():
+        return stream
+    stream.flush()
+    stack.enter_context(contextlib.suppress(OSError))  # of what is left in the buffer
+    return stack.enter_context(
+        io.TextIOWrapper(
+            io.BufferedWriter(Unread(descriptor, "w", closefd=False)),
+            encoding=stream.encoding,
+            errors=stream.errors,
+            line_buffering=stream.line_buffering,
+            write_through=stream.write_through,
+        )
+    )
+
+
+class Ended(KeyboardInterrupt):
+    """Somebody else than Ctrl-C asks the program to end."""
+
+    number = signal.SIGTERM
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM interrupt the block as Ctrl-C does."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        raise Ended
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python delivers signals to the main thread only
+        return
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def end_with_input() -> None:
+    """Let SIGTERM reach this process when its standard input ends, as it does with its owner.
+
+    A second one, later, ends a run whose step does not end.
+    """
+    held = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # what else reads from there finds nothing
+    os.close(nothing)
+
+    def watch() -> None:
+        while os.read(held, 1):
+            pass
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(PATIENCE)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def number_of(interruption: KeyboardInterrupt) -> int:
+    """Return the number of the signal that interrupted."""
+    return int(getattr(interruption, "number", signal.SIGINT))
+
+
+def signal_name(number: int) -> str:
+    """Return what a signal is called."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # one of those for real time, of which few have names
+        return f"signal {number}"
+
+
+# `--import`: the user's modules, which register what configurations may name besides.
+#
+# A configuration never runs code; whoever gives the command may.
+
+
+GUARD = 'what is to run belongs under `if __name__ == "__main__":`'
+PACKAGE = str(Path(__file__).parents[1])
+imported: list[str] = []
+"""What has been imported, as the command named it."""
+_under_way: set[str] = set()
+
+
+def add_option(parser: ArgumentParser) -> None:
+    """Add `--import`, which may be given several times, as `imports`."""
+    parser.add_argument(
+        "--import",
+        dest="imports",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="a module or file.py of yours, which registers layers, losses and so on",
+    )
+
+
+def as_options(names: Sequence[str]) -> list[str]:
+    """Return the part of a command that imports modules."""
+    return [part for name in names for part in ("--import", name)]
+
+
+def call_again(program: str, names: Sequence[str]) -> str:
+    """Return what to type in the present directory to call the program again with its modules.
+
+    Args:
+        program: a script, which is looked for where the present one was found, or `python -m ...`.
+        names: of the modules.
+    """
+    own = sys.argv[0]
+    script = own if Path(own).name == Path(program).name else program
+    words = program.split()[1:] if program.startswith("python ") else [script]
+    return shlex.join([this_python(), *words, *as_options(names)])
+
+
+def this_python() -> str:
+    """Return what to type for the Python that runs this program."""
+    path, here = Path(sys.executable), Path.cwd()
+    if shutil.which("python") == str(path):
+        return "python"
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def import_components(names: Sequence[str]) -> None:
+    """Import modules, each a name that Python finds from the current directory, or a file.
+
+    Raises:
+        ConfigError: if there is none, or it raises an error.
+    """
+    for name in names:
+        if name in imported:
+            continue
+        if name in _under_way:
+            raise refusal(name, f"runs a training while it is imported; {GUARD}")
+        _under_way.add(name)
+        try:
+            (import_file if name.endswith(".py") else import_module)(name)
+        except ConfigError:
+            raise
+        except SystemExit:
+            raise refusal(name, f"ends the program while it is imported; {GUARD}") from None
+        except Exception as error:
+            raise refusal(name, described(error)) from None
+        finally:
+            _under_way.discard(name)
+        imported.append(name)
+
+
+def import_module(name: str) -> ModuleType:
+    """Import a module by its name; the current directory is looked through as well."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise refusal(name, f"{quoted(name)} is not the name of a module")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # it imports something else that is missing
+        file = f"; did you mean {name}.py?" if Path(f"{name}.py").is_file() else ""
+        message = f"there is no module {quoted(error.name)} here or where Python looks{file}"
+    raise refusal(name, message)
+
+
+def import_file(name: str) -> ModuleType:
+    """Import a file as the module of its name; it may import what is beside it."""
+    try:
+        opened(name).close()
+    except (OSError, ValueError) as error:
+        raise refusal(name, f"cannot be read: {getattr(error, 'strerror', error)}") from None
+    path = Path(name).resolve()
+    known = sys.modules.get(path.stem)
+    if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path:
+        return known
+    if known is not None:
+        raise refusal(name, f"there is a module {quoted(path.stem)} already; rename the file")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None  # as for every name that ends in .py
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[path.stem]
+        raise
+    return module
+
+
+def described(error: Exception) -> str:
+    """Return an error with the line of the user's that it came from."""
+    kind = type(error).__name__
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}:{error.offset}: {kind}: {error.msg}"
+    own = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "importlib" not in frame.filename and not frame.filename.startswith(PACKAGE)
+    ]
+    where = f"{own[-1].filename}:{own[-1].lineno}: " if own else ""
+    return f"{where}{kind}: {error}"
+
+
+def refusal(name: str, message: str) -> ConfigError:
+    """Return the error about a module."""
+    return ConfigError([Problem(Place(source=f"command line: --import {name}"), "", message)])

@@ -1,0 +1,411 @@
+"""TensorBoard's files: records, events, and the messages in them."""
+
+import contextlib
+import functools
+import itertools
+import os
+import re
+import socket
+import struct
+import sys
+import time
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import SimpleNamespace, TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nanotorch._core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike
+
+
+# A file of records with checksums, as TensorBoard reads it.
+
+
+POLYNOMIAL = 0x82F63B78
+"""Castagnoli's, with the bits in reverse order."""
+BLOCK = 512
+"""How many bytes are looked up at once."""
+MASK = 0xA282EAD8
+"""Added to a checksum that is stored beside what it is of."""
+
+
+class RecordFile:
+    """Writes records to a new file: length, checksum of the length, data, checksum of the data."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
+
+    def write(self, data: bytes) -> None:
+        """Append a record."""
+        self._file.write(b"".join((_head(len(data)), data, _checksum(data))))
+
+    def flush(self) -> None:
+        """Return when everything is on the disk."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+@functools.lru_cache(1000)
+def _head(length: int) -> bytes:
+    """A length with its checksum: few are different."""
+    head = struct.pack("<Q", length)
+    return head + _checksum(head)
+
+
+def _checksum(data: bytes) -> bytes:
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + MASK) & 0xFFFFFFFF)
+
+
+def crc32c(data: bytes) -> int:
+    """Return the cyclic redundancy check of RFC 3720, section 12.1.
+
+    The check is linear: each byte contributes by its value and its distance from the end, and what
+    was found of all blocks before is as if it were added to the next four bytes.
+    """
+    table, rows = _contributions()
+    crc = 0xFFFFFFFF
+    for start in range(0, len(data), BLOCK):
+        count = min(BLOCK, len(data) - start)
+        places = rows[-count:] + np.frombuffer(data, np.uint8, count, start)
+        reached = min(count, 4)
+        for index in range(reached):
+            places[index] ^= crc >> 8 * index & 0xFF
+        crc = int(np.bitwise_xor.reduce(table[places])) ^ crc >> 8 * reached
+    return crc ^ 0xFFFFFFFF
+
+
+@functools.cache
+def _contributions() -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """What each value contributes at each place of a block, and where a place's row begins."""
+    last = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        last = np.where(last & 1, last >> 1 ^ np.uint32(POLYNOMIAL), last >> 1)
+    rows = [last]
+    for _ in range(BLOCK - 1):  # one byte further from the end
+        rows.append(last[rows[-1] & 0xFF] ^ rows[-1] >> 8)
+    return np.concatenate(rows[::-1]), np.arange(0, 256 * BLOCK, 256, dtype=np.int64)
+
+
+# TensorFlow's `RunMetadata` with the time and memory of each operation, in protobuf's encoding.
+#
+# tensorboardX has no classes for these messages. The numbers are those of the fields in
+# TensorFlow's `config.proto` and `step_stats.proto`; there is nothing else to know of them.
+
+
+STEP_STATS, FUNCTION_GRAPHS = 1, 4  # in RunMetadata
+PRE_OPTIMIZATION_GRAPH = 2  # in FunctionGraphs
+DEV_STATS = 1  # in StepStats
+DEVICE, NODE_STATS = 1, 2  # in DeviceStepStats
+NODE_NAME, ALL_START_MICROS, OP_END_REL_MICROS, ALL_END_REL_MICROS, MEMORY = 1, 2, 4, 5, 6
+ALLOCATOR_NAME, TOTAL_BYTES = 1, 2  # in AllocatorMemoryUsed
+
+
+@dataclass(frozen=True)
+class OpStats:
+    """The cost of one node of the graph; `nanoseconds` is 0 if no time was measured."""
+
+    name: str
+    nanoseconds: int
+    bytes: int
+
+
+def run_metadata(stats: Iterable[OpStats], graph: bytes) -> bytes:
+    """Return a serialised `RunMetadata` in which the operations run one after another.
+
+    They do so box by box, whatever their true order: TensorBoard takes for the time of a box that
+    from the first start to the last end in it, which so is the sum of its operations' times.
+
+    Args:
+        graph: the serialised graph whose nodes they are.
+    """
+    # TensorBoard takes a time of 0 for none, at the start of an operation and in its duration.
+    device, start = field(DEVICE, b"/device:CPU:0"), 1
+    for op in sorted(stats, key=lambda op: op.name.split("/")):
+        micros = max(1, round(op.nanoseconds / 1000)) if op.nanoseconds else 0
+        used = field(ALLOCATOR_NAME, b"cpu") + field(TOTAL_BYTES, op.bytes)
+        device += field(
+            NODE_STATS,
+            field(NODE_NAME, op.name.encode())
+            + field(ALL_START_MICROS, start)
+            + field(OP_END_REL_MICROS, micros)
+            + field(ALL_END_REL_MICROS, micros)
+            + field(MEMORY, used),
+        )
+        start += micros
+    costs = field(STEP_STATS, field(DEV_STATS, device))
+    return costs + field(FUNCTION_GRAPHS, field(PRE_OPTIMIZATION_GRAPH, graph))
+
+
+def field(number: int, value: int | bytes) -> bytes:
+    """Encode one field: an integer, or bytes with their length."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def varint(value: int) -> bytes:
+    """Encode an integer seven bits at a time, the low ones first."""
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+# The one place that imports tensorboardX, and only when something is written.
+
+
+@functools.cache
+def protos() -> SimpleNamespace:
+    """Return the messages and builders of tensorboardX that this package uses."""
+    with _without_torch():
+        from tensorboardX import summary
+        from tensorboardX.proto import (
+            api_pb2,
+            attr_value_pb2,
+            event_pb2,
+            graph_pb2,
+            node_def_pb2,
+            plugin_hparams_pb2,
+            summary_pb2,
+            tensor_pb2,
+            tensor_shape_pb2,
+            types_pb2,
+            versions_pb2,
+        )
+    return SimpleNamespace(
+        AttrValue=attr_value_pb2.AttrValue,
+        DataType=types_pb2.DataType,
+        Event=event_pb2.Event,
+        Experiment=api_pb2.Experiment,
+        GraphDef=graph_pb2.GraphDef,
+        HParamInfo=api_pb2.HParamInfo,
+        HParamType=api_pb2.DataType,
+        HParamsPluginData=plugin_hparams_pb2.HParamsPluginData,
+        MetricInfo=api_pb2.MetricInfo,
+        MetricName=api_pb2.MetricName,
+        NodeDef=node_def_pb2.NodeDef,
+        SessionEndInfo=plugin_hparams_pb2.SessionEndInfo,
+        SessionStartInfo=plugin_hparams_pb2.SessionStartInfo,
+        SessionStatus=api_pb2.Status,
+        SessionLog=event_pb2.SessionLog,
+        Summary=summary_pb2.Summary,
+        SummaryMetadata=summary_pb2.SummaryMetadata,
+        TensorProto=tensor_pb2.TensorProto,
+        TensorShapeProto=tensor_shape_pb2.TensorShapeProto,
+        VersionDef=versions_pb2.VersionDef,
+        summary=summary,
+    )
+
+
+@contextmanager
+def _without_torch() -> Iterator[None]:
+    # tensorboardX imports an installed PyTorch for the name of one type in its annotations,
+    # which takes seconds. A None in sys.modules makes that import fail, and tensorboardX go on.
+    if "torch" in sys.modules:
+        yield
+        return
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["torch"]
+
+
+# An event file: what is added is in the file, in order, when `flush` returns.
+
+
+# Distinguishes the files that one process opens within one second.
+_serial = itertools.count()
+
+
+class EventFile:
+    """Appends events to a new file in `log_dir`, in the thread of the caller.
+
+    tensorboardX's own writer hands events to a thread through a queue, which its `flush` does not
+    drain, and truncates the file of a run that was started in the same second.
+
+    Args:
+        log_dir: the directory, created if need be.
+        suffix: the end of the file's name.
+        flush_secs: the longest time an event stays in memory while others follow it.
+    """
+
+    def __init__(self, log_dir: str, suffix: str = "", flush_secs: float = 120) -> None:
+        directory = Path(log_dir)
+        directory.mkdir(parents=True, exist_ok=True)
+        self.log_dir = log_dir
+        self._flush_secs = flush_secs
+        self._record = RecordFile(directory / _new_name(directory, suffix))
+        # Unlike atexit, this lets go of a writer that is dropped before the program ends.
+        self._close = weakref.finalize(self, _close, self._record)
+        self.add(protos().Event(file_version="brain.Event:2"))
+        self.flush()
+
+    def add(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
+        """Append an event; `step` and `walltime` default to 0 and now."""
+        event.wall_time = time.time() if walltime is None else walltime
+        if step is not None:
+            event.step = int(step)
+        self._record.write(event.SerializeToString())
+        if time.monotonic() > self._flush_due:
+            self.flush()
+
+    _flush_due = float("inf")
+
+    def flush(self) -> None:
+        """Return when all events are on the disk."""
+        if self._close.alive:
+            self._record.flush()
+            self._flush_due = time.monotonic() + self._flush_secs
+
+    def close(self) -> None:
+        """Flush and close the file; doing so again has no effect.
+
+        Raises:
+            OSError: if what was added cannot be written; the file is closed all the same.
+        """
+        try:
+            self.flush()
+        finally:
+            self._close()
+
+
+def _close(record: RecordFile) -> None:
+    """Close a file that has been flushed, or whose owner is gone and can be told nothing."""
+    with contextlib.suppress(OSError):
+        record.close()
+
+
+def _new_name(directory: Path, suffix: str) -> str:
+    """Name a file after all present ones.
+
+    Readers take a run's files in the order of their names, so that a run resumed within the
+    second in which it was interrupted must not sort before its first part.
+    """
+    names = (re.search(r"\.tfevents\.(\d+)\.", path.name) for path in directory.iterdir())
+    latest = max((int(found[1]) for found in names if found), default=0)
+    seconds = max(int(time.time()), latest + 1)
+    where = f"{socket.gethostname()}.{os.getpid()}.{next(_serial)}"
+    return f"events.out.tfevents.{seconds:010d}.{where}{suffix}"
+
+
+# What a writer has in common with all it writes: its directory and files.
+
+
+class Output:
+    """The files in a run's directory, and in those of runs below it."""
+
+    def __init__(
+        self,
+        log_dir: str | os.PathLike[str] | None = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        filename_suffix: str = "",
+    ) -> None:
+        if not log_dir:
+            now = datetime.now().strftime("%b%d_%H-%M-%S")
+            log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")  # noqa: PTH118 - PyTorch's `log_dir` is a string
+        self.log_dir = os.fspath(log_dir)
+        self._flush_secs = flush_secs
+        self._suffix = filename_suffix
+        self._files: dict[str, EventFile] = {}
+        self._scalar_tags: set[str] = set()
+        file = self._file()
+        if purge_step is not None:
+            log = protos().SessionLog(status=protos().SessionLog.START)
+            file.add(protos().Event(file_version="brain.Event:2"), purge_step)
+            file.add(protos().Event(session_log=log), purge_step)
+
+    def get_logdir(self) -> str:
+        """Return the run's directory."""
+        return self.log_dir
+
+    def flush(self) -> None:
+        """Return when everything added is on the disk."""
+        for file in self._files.values():
+            file.flush()
+
+    def close(self) -> None:
+        """Flush and close the files; adding afterwards opens new ones."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _file(self, subdirectory: str = "") -> EventFile:
+        if subdirectory not in self._files:
+            path = f"{self.log_dir}/{subdirectory}" if subdirectory else self.log_dir
+            self._files[subdirectory] = EventFile(path, self._suffix, self._flush_secs)
+        return self._files[subdirectory]
+
+    def _add_summary(
+        self, summary: Any, step: int | None, walltime: float | None, tag: str | None = None
+    ) -> None:
+        if tag is not None:  # tensorboardX replaces characters that TensorBoard shows well
+            summary.value[0].tag = tag
+        self._file().add(protos().Event(summary=summary), step, walltime)
+
+    def _add_values(self, values: list[Any], step: int | None, walltime: float | None) -> None:
+        self._add_summary(protos().Summary(value=values), step, walltime)
+
+
+def array_of(value: "Tensor | ArrayLike") -> np.ndarray[Any, np.dtype[Any]]:
+    """A tensor, or what NumPy takes for an array, as an array.
+
+    tensorboardX takes any type with "torch" in its name for PyTorch's, nanotorch's included.
+    """
+    return value.detach().numpy() if isinstance(value, Tensor) else np.asarray(value)
+
+
+def number_of(value: "Tensor | ArrayLike") -> float:
+    """A number, or a tensor or an array of one element, as a number.
+
+    Raises:
+        ValueError: for more elements, or none.
+    """
+    array = array_of(value)
+    if array.size != 1:
+        raise ValueError(f"a scalar has one element, got shape {array.shape}")
+    return float(array.item())
+
+
+def metadata(plugin: str, content: bytes = b"") -> Any:
+    """Which of TensorBoard's plugins a summary is for."""
+    data = protos().SummaryMetadata.PluginData(plugin_name=plugin, content=content)
+    return protos().SummaryMetadata(plugin_data=data)
+
+
+def shape_proto(shape: tuple[int, ...]) -> Any:
+    """The message for a shape."""
+    p = protos()
+    return p.TensorShapeProto(dim=[p.TensorShapeProto.Dim(size=int(size)) for size in shape])
