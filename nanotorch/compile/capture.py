@@ -75,8 +75,8 @@ class Capture:
     Attributes:
         result: what the step returned, a `Result` in place of each tensor it made.
         switched: modules that go between training and evaluation: their attributes, and the mode.
-        retry, grown: whether another trace may succeed, since there is state now that was made in
-            this one, or more code is known.
+        retry, grown: whether another trace may succeed, since there is state now, or a module, that
+            was made in this one, or more code is known.
     """
 
     def __init__(
@@ -144,7 +144,9 @@ class Capture:
             self.problem = failure
             return out
         self.problem = self.recorder.problem or watcher.problem
-        self.retry = self.recorder.made_state
+        self.retry = self.recorder.made_state or watcher.imported
+        if watcher.imported:  # the tape has what the module did then
+            self.problem = self.problem or f"{place_of(self.function)}: a module is imported"
         known = watcher.codes <= self.codes and watcher.library.keys() <= self.library.keys()
         if not known and (self.problem is None or self.retry):
             self.codes |= watcher.codes

@@ -476,14 +476,14 @@ def repeat_constant(entry: Entry, tape: Tape) -> None:
 # The source of a replay: guards, the calls in a straight line, and the step's effects.
 #
 # def replay(args, kwargs):
-#     if d1["weight"] is not o2 or o2._array is not a3 ...: return MISS
+#     if d_1["weight"] is not o_2 or o_2._array is not a_3 ...: return MISS
 #     if not acquire(False): return MISS
 #     try:
-#         matmul(a4, a3, b5)
-#         add(b5, a6, b5)
+#         matmul(a_4, a_3, b_5)
+#         add(b_5, a_6, b_5)
 #         ...
-#         o2._cell[0] += 1
-#         o2._grad = g7
+#         o_2._cell[0] += 1
+#         o_2._grad = g_7
 #         return ...
 #     finally: release()
 
@@ -516,7 +516,8 @@ class Names:
         """A name for an object."""
         found = self.by_id.get(id(value))
         if found is None:
-            found = self.by_id[id(value)] = f"{hint}{len(self.objects)}"
+            # By the underline they differ from the local variables of the source.
+            found = self.by_id[id(value)] = f"{hint}_{len(self.objects)}"
             self.objects[found] = value
         return found
 

@@ -68,6 +68,23 @@ def test_an_argument_may_lie_where_a_gradient_of_before_lay() -> None:
         assert plan.known == holders(lasting)
 
 
+def test_many_arguments() -> None:
+    def make() -> Any:
+        model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))
+        optimizer = optim.SGD(model.parameters(), lr=0.1)
+
+        def step(*parts: Any) -> Any:
+            optimizer.zero_grad()
+            loss = sum(model(x).pow(2).sum() for x in parts)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return step, lambda: [*model.parameters(), *model.buffers()]
+
+    compare(make, arguments=lambda n: tuple([array(5, 4, seed=20 * n + i) for i in range(20)]))
+
+
 def test_batches_cut_from_a_data_set() -> None:
     x, y = array(20, 4), array(20, 2, seed=1)
 

@@ -247,9 +247,11 @@ def test_a_rate_that_is_a_tensor() -> None:
 
 FIRST_USE = """
 import sys
+from types import SimpleNamespace
 import nanotorch as torch
 
 x = torch.arange(12.0).reshape(3, 4)
+settings = SimpleNamespace(shift=5, unread=sys.stdout)
 
 def step():
     noise = torch.special.expit(x) * torch.rand(4)
@@ -268,10 +270,28 @@ print(compiled.report())
 
 
 def test_what_the_step_is_the_first_to_use() -> None:
-    """That the library imports some more of itself is no effect of the step's."""
+    """That the library imports or compiles some more of itself is no doing of the step's."""
     command = [sys.executable, "-c", FIRST_USE]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("step: 1 captured"), done.stdout
+
+
+@pytest.mark.parametrize("first", [0, 1])  # watched, traced
+def test_a_module_that_the_step_is_the_first_to_import(
+    first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+
+    def step(x: Any, late: bool) -> Any:
+        if late:
+            import colorsys  # noqa: F401
+        return x * 2
+
+    compiled = torch.compile(step, fullgraph=True)
+    for n in range(5):
+        compiled(array(3), n >= first)
+    assert "colorsys" in sys.modules
+    assert len(compiled.report().plans) == 1
 
 
 def test_the_collector_may_import_while_a_step_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
