@@ -11,6 +11,7 @@ import sys
 import sysconfig
 import threading
 import warnings
+from abc import ABCMeta
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -458,6 +459,11 @@ QUIET_MODULES = {
     "collections", "contextlib", "dataclasses", "enum", "abc", "copy", "numbers", "fractions",
     "__future__", "warnings", "string", "re",
 }  # fmt: skip
+# What compiles operations, and what tells whether a class is of a kind: Python remembers that.
+AT_FIRST = {
+    compiled.__code__, complete.__code__,
+    ABCMeta.__instancecheck__.__code__, ABCMeta.__subclasscheck__.__code__,
+}  # fmt: skip
 IMPORT = "_find_and_load"  # what an `import` calls for a module that is not there yet
 NUMPY_EFFECTS = {"random", "load", "loadtxt", "fromfile", "memmap", "genfromtxt", "save", "empty"}
 
@@ -469,8 +475,9 @@ def is_library(code: CodeType) -> bool:
 
 def prepares(code: CodeType) -> bool:
     """Whether code makes ready what is used for the first time: later calls do not run it."""
-    own = code.co_filename == lookup.__file__ or code in (compiled.__code__, complete.__code__)
-    return own or (code.co_name == IMPORT and code.co_filename == "<frozen importlib._bootstrap>")
+    if code.co_name == IMPORT:
+        return code.co_filename == "<frozen importlib._bootstrap>"
+    return code.co_filename == lookup.__file__ or code in AT_FIRST
 
 
 def is_standard(code: CodeType) -> bool:

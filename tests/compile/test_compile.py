@@ -247,6 +247,7 @@ def test_a_rate_that_is_a_tensor() -> None:
 
 FIRST_USE = """
 import sys
+from collections.abc import Iterable
 from types import SimpleNamespace
 import nanotorch as torch
 
@@ -254,6 +255,7 @@ x = torch.arange(12.0).reshape(3, 4)
 settings = SimpleNamespace(shift=5, unread=sys.stdout)
 
 def step():
+    assert isinstance(x, Iterable)
     noise = torch.special.expit(x) * torch.rand(4)
     slopes = torch.autograd.functional.jacobian(torch.nn.functional.celu, x[0] - 2)
     return (torch.nn.functional.celu(x - 5) + noise @ slopes).sum()
@@ -270,7 +272,7 @@ print(compiled.report())
 
 
 def test_what_the_step_is_the_first_to_use() -> None:
-    """That the library imports or compiles some more of itself is no doing of the step's."""
+    """What Python or the library do once, and then remember, is no doing of the step's."""
     command = [sys.executable, "-c", FIRST_USE]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("step: 1 captured"), done.stdout
