@@ -33,8 +33,8 @@ def code_lines(source: str) -> int:
     return len(lines)
 
 
-def main() -> None:
-    """Count and print."""
+def count() -> dict[str, list[int]]:
+    """Files, code lines and lines of each folder, and of all together."""
     rows: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for path in PACKAGE.rglob("*.py"):
         folder, source = path.relative_to(PACKAGE).parts[0], path.read_text("utf-8")
@@ -42,8 +42,13 @@ def main() -> None:
         counts = (1, code_lines(source), len(source.splitlines()))
         for row in (rows[name], rows["all"]):
             row[:] = [a + b for a, b in zip(row, counts, strict=True)]
+    return rows
+
+
+def main() -> None:
+    """Print the table."""
     print(f"{'folder':<16}{'files':>7}{'code':>9}{'lines':>9}")
-    for name, row in sorted(rows.items(), key=lambda item: -item[1][1]):
+    for name, row in sorted(count().items(), key=lambda item: -item[1][1]):
         print(f"{name:<16}{row[0]:>7,}{row[1]:>9,}{row[2]:>9,}")
 
 
