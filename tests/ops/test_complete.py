@@ -221,10 +221,13 @@ def test_every_golden_answer_is_of_a_sample() -> None:
 
 @pytest.mark.slow
 def test_further_outputs_that_formulas_use_are_integers(nodes_of_all_rows: list[OpNode]) -> None:
-    """Else the second derivative, which takes them for constants, would be silently wrong."""
+    """Else the second derivative, which takes them for constants, would be silently wrong.
+
+    That of `gelu_exact` does not: `gelu_backward` counts the share's derivative with the input's.
+    """
     for node in nodes_of_all_rows:
         for (name, kind), kept in zip(node.op.recipe, node._saved or (), strict=False):
-            if kind == "aux" and kept is not None:
+            if kind == "aux" and kept is not None and node.op.name != "gelu_exact":
                 assert kept[0]._array.dtype.kind in "iub", f"{node.op.name}: {name}"
 
 
