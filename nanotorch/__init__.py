@@ -90,9 +90,8 @@ else:  # what many programs do without is imported when it is used
             "nanotorch": (
                 "accelerator amp backends compiler cuda distributed distributions func functional "
                 "linalg multiprocessing nn onnx optim return_types serialization special "
-                "testing types utils version"
+                "testing types utils version xpu"
             ),
-            "nanotorch.accelerator": "xpu",
             "nanotorch.amp": "GradScaler autocast",
             "nanotorch.amp.autocast_mode": "is_autocast_enabled",
             "nanotorch.func": "vmap",

@@ -1,6 +1,4 @@
-"""Whether there is anything faster than the CPU: there is not; and Intel's GPUs, `xpu`."""
-
-from nanotorch.names.lookup import stand_in as _stand_in
+"""Whether there is anything faster than the CPU: there is not."""
 
 
 def is_available() -> bool:
@@ -15,13 +13,3 @@ def device_count() -> int:
 
 def current_accelerator(check_available: bool = False) -> None:
     """Always None."""
-
-
-xpu = _stand_in(
-    "nanotorch.xpu",
-    {
-        "nanotorch.cuda": (
-            "device_count empty_cache is_available is_initialized manual_seed manual_seed_all"
-        )
-    },
-)

@@ -39,6 +39,7 @@ LAYERS = (
     "nanotorch.backends",
     "nanotorch.amp",
     "nanotorch.cuda",
+    "nanotorch.xpu",
     "nanotorch.multiprocessing",
     "nanotorch.onnx",
     "nanotorch.torch_version",
@@ -56,7 +57,6 @@ LAYERS = (
 LAZY = {
     "google": {"nanotorch.utils.tensorboard.files"},
     "matplotlib": {"nanotorch.train.plots", "nanotorch.utils.tensorboard.media"},
-    "mpi4py": {"nanotorch.distributed.mpi"},
     "PIL": {"nanotorch.utils.tensorboard.media"},
     "safetensors": {"nanotorch.serialization.archive"},
     "tensorboard": set[str](),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 227, 100
+FILES, SLACK = 228, 100
 CODE = {  # lines of code by folder
     "_core/": 5800, "amp/": 170, "autograd/": 2400, "compile/": 4020, "cuda/": 60,
     "distributed/": 10, "distributions/": 550, "func/": 810, "names/": 420, "nn/": 7410,

@@ -481,7 +481,7 @@ def saved_by(node: Node) -> Iterator[tuple[str, Any]]:
 
 # Anomaly mode: nodes note the call that made them, and the sweep looks for nan.
 #
-# The mode is one for all threads. While it is on, `observers` in `saving` holds it, so that
+# The mode is one for all threads. While it is on, `observers` in `op` holds it, so that
 # recording an operation looks at one list only, whatever there is to do.
 
 

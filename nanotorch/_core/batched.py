@@ -324,7 +324,7 @@ def sample_of(whole: Tensor, batch: Batch) -> Tensor:
     return batched(whole, batch)
 
 
-# How an operation is done for all samples of a batch at once; see `batched`.
+# How an operation is done for all samples of a batch at once.
 #
 # A rule gets a `Call` and does the operation on tensors whose first dimension counts the samples,
 # by calling its function again or others. Which rule an operation has follows from its declaration

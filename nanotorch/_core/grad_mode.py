@@ -28,7 +28,7 @@ class _Mode(threading.local):
 
     def __init__(self) -> None:
         # Inside one of our own modules, what stands for True is the place of the user's call, as
-        # `origins` has it, for the nodes that are made there.
+        # `call_site` has it, for the nodes that are made there.
         self.enabled: Any = True
         self.transforms = 0  # how many of `torch.func` run the function that is being run
         np.seterr(all="ignore")

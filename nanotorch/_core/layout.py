@@ -1,7 +1,5 @@
 """What a tensor's array is like; how tensors are copied, converted and printed."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Iterator, Sequence
@@ -73,7 +71,7 @@ class layout:  # noqa: N801 - PyTorch's name
 
     __slots__ = ()
 
-    def __new__(cls) -> layout:
+    def __new__(cls) -> "layout":
         raise TypeError("cannot create 'torch.layout' instances")
 
     def __repr__(self) -> str:
@@ -377,7 +375,7 @@ def check_places(array: np.ndarray) -> None:
         raise RuntimeError(OVERLAP)
 
 
-def refuse_overlap(written: Tensor, read: Tensor, same_too: bool = False) -> None:
+def refuse_overlap(written: "Tensor", read: "Tensor", same_too: bool = False) -> None:
     """Refuse an in-place operation on a tensor with another part of the same memory.
 
     As in PyTorch, only where both lie densely; the very same elements are no trouble to an

@@ -156,7 +156,7 @@ def former_order(
     return found
 
 
-# The source of the functions that call an operation's formulas; see `op_source`.
+# The source of the functions that call an operation's formulas.
 
 
 def unpack(o: "Op", name: str, kind: str, *, graph: bool) -> list[str]:
@@ -228,7 +228,7 @@ def apply(o: "Op", *, graph: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-# The source that takes arrays out of an operation's operands; see `op_source`.
+# The source that takes arrays out of an operation's operands.
 
 
 def call_arguments(o: "Op", inputs: str) -> list[str]:
@@ -579,7 +579,7 @@ def before_write(o: "Op") -> list[str]:
     ]
 
 
-# Where the user's call stands; see `origins`. Of a call from C nothing is known.
+# Where the user's call stands; see `call_site`. Of a call from C nothing is known.
 SITE = (
     "        if recording is True:",
     "            try:",

@@ -24,19 +24,6 @@ def pools() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def checked(name: str, count: Any) -> int:
-    """A number of threads.
-
-    Raises:
-        RuntimeError: for anything else than a positive int.
-    """
-    if type(count) is not int:
-        raise RuntimeError(f"{name} expects an int, but got {type(count).__name__}")
-    if count <= 0:
-        raise RuntimeError(f"{name} expects a positive integer")
-    return count
-
-
 def set_num_threads(num: int) -> None:
     """Let matrix products use this many threads; one is best for small models.
 
@@ -46,7 +33,10 @@ def set_num_threads(num: int) -> None:
     Warns:
         UserWarning: where it has no effect, as `threadpoolctl` is not installed.
     """
-    num = checked("set_num_threads", num)
+    if type(num) is not int:
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+    if num <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
     held = pools()
     if held is not None:
         held.limit(limits=num)

@@ -32,7 +32,6 @@ from nanotorch.compile.tracing import Recorder, Watcher, function_behind, traced
 from nanotorch.ops.generator import default_generator
 
 META = ("_requires_grad", "_edge", "_view", "_retains_grad", "_leaf_hooks", "_past")
-NOT_REPLAYED = "the step cannot be replayed"
 
 
 class Refused(Exception):  # noqa: N818 - not an error: the step then runs as it is

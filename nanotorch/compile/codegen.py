@@ -33,8 +33,8 @@ from nanotorch.optim.flat_buffer import aligned, place_of
 # One call for all parameters: equal updates of neighbours in memory become one on the whole.
 #
 # What an optimizer does to a parameter is a run of elementwise calls on the parameter, its gradient
-# and its state. Where the next run does the same to what lies next to it (see `home`), both are
-# one. Long ones are made in pieces that fit the processor's cache.
+# and its state. Where the next run does the same to what lies next to it (see `optim.flat_buffer`),
+# both are one. Long ones are made in pieces that fit the processor's cache.
 
 
 Array = np.ndarray
@@ -516,7 +516,7 @@ class Names:
         """A name for an object."""
         found = self.by_id.get(id(value))
         if found is None:
-            # By the underline they differ from the local variables of the source.
+            # By the underscore they differ from the local variables of the source.
             found = self.by_id[id(value)] = f"{hint}_{len(self.objects)}"
             self.objects[found] = value
         return found

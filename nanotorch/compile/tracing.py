@@ -434,7 +434,7 @@ def picks(function: Any, args: Sequence[Any]) -> bool:
 #
 # A step can be replayed if, besides calling the library, it only computes: with names and
 # attributes that can be guarded, and with functions that have no effects. The watcher sees every
-# call of a step; `survey` looks at what the called code can reach.
+# call of a step; `reach` looks at what the called code can reach.
 
 
 STANDARD = (sysconfig.get_paths()["stdlib"], "<frozen")
@@ -464,7 +464,7 @@ AT_FIRST = {
     compiled.__code__, complete.__code__,
     ABCMeta.__instancecheck__.__code__, ABCMeta.__subclasscheck__.__code__,
 }  # fmt: skip
-IMPORT = "_find_and_load"  # what an `import` calls for a module that is not there yet
+IMPORT = "_find_and_load"  # what looks for a module that is not there yet
 NUMPY_EFFECTS = {"random", "load", "loadtxt", "fromfile", "memmap", "genfromtxt", "save", "empty"}
 
 
@@ -474,7 +474,7 @@ def is_library(code: CodeType) -> bool:
 
 
 def prepares(code: CodeType) -> bool:
-    """Whether code makes ready what is used for the first time: later calls do not run it."""
+    """Whether code makes ready what is used for the first time: later calls only look it up."""
     if code.co_name == IMPORT:
         return code.co_filename == "<frozen importlib._bootstrap>"
     return code.co_filename == lookup.__file__ or code in AT_FIRST

@@ -37,11 +37,6 @@ from nanotorch.ops.random import ERROR
 # nest in `backward`. What comes out is cut from the leaves, unless it leads to something else.
 
 
-def is_float(value: Any) -> bool:
-    """Whether it is a tensor that can have a gradient."""
-    return isinstance(value, Tensor) and value.is_floating_point()
-
-
 class Level:
     """One use of a transform.
 

@@ -35,7 +35,7 @@ from nanotorch.ops import subscript as subscript
 from nanotorch.ops import tables as tables
 from nanotorch.ops import triangular_factors as triangular_factors
 
-# Families whose first use imports them. None has methods, or functions of the table in `outs`.
+# Families whose first use imports them. None has methods, or functions of the table in `tables`.
 FAMILIES = {
     "nanotorch.ops": (
         "attention convolution distance einstein elementwise embedding loss normalization "

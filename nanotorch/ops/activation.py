@@ -389,7 +389,7 @@ def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) ->
     wide=True,
 )
 def gelu_tanh(input: Array) -> Array:
-    """`gelu.gelu_exact` with the distribution function approximated by a hyperbolic tangent."""
+    """`gelu_exact` with the distribution function approximated by a hyperbolic tangent."""
     require_float("GeluKernelImpl", input)
     return 0.5 * input * (1 + np.tanh(tanh_argument(input)))
 
@@ -453,7 +453,7 @@ def glu_slope(g: Any, input: Any, dim: int) -> Any:
 
 # Further activations made of straight lines, each recorded as one node.
 #
-# As in `activation`, their gradients are operations of their own.
+# As above, their gradients are operations of their own.
 
 
 THIRD = 1 / 3

@@ -491,7 +491,9 @@ def real_power(input: Array, exponent: Array) -> Array:
     """Powers of real numbers: those of -inf and -0.0 by 0.5 are inf and 0.0, other than roots."""
     # NumPy takes the root if it sees one exponent only. A step that is traced, as `type` alone
     # tells, is to hold for other values.
-    if type(exponent) is not np.ndarray or (exponent == 0.5).any():
+    if type(exponent) is not np.ndarray or (
+        (exponent == 0.5).any() and not (input > 0).all()  # nan included
+    ):
         signless = (exponent == 0.5) & ((input == 0) | (input == -math.inf))
         input = np.where(signless, np.abs(input), input)
     return np.power(input, exponent)

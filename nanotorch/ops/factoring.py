@@ -170,13 +170,13 @@ def is_vector(A: tuple[int, ...], B: tuple[int, ...]) -> bool:
     return len(B) == 1 or (len(A) - 1 == len(B) and A[:-1] == B)
 
 
-def check_pair(name: str, A: Array, B: Array, letter: str = "A") -> None:
+def check_pair(name: str, A: Array, B: Array) -> None:
     """Refuse right-hand sides of another dtype than the matrices."""
     a, b = dtypes.of_array(A).char, dtypes.of_array(B).char
     if a != b:
         raise RuntimeError(
-            f"{name}: Expected {letter} and B to have the same dtype, but found {letter} of type "
-            f"{a} and B of type {b} instead"
+            f"{name}: Expected A and B to have the same dtype, but found A of type {a} and B of "
+            f"type {b} instead"
         )
 
 

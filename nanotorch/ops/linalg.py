@@ -426,9 +426,6 @@ def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None 
     return lstsq_result((X, residuals, rank, values))
 
 
-# How much a solution may depend on errors
-
-
 # Functions of matrices: the exponential, systems by Cholesky's factor, reflections.
 
 

@@ -204,7 +204,7 @@ def elman_steps(
 
 
 def quarters(gates: Any) -> tuple[Any, Any, Any, Any]:
-    """The columns of the four gates."""
+    """The columns in four parts, one a gate."""
     n = gates.shape[1] // 4
     return gates[:, :n], gates[:, n : 2 * n], gates[:, 2 * n : 3 * n], gates[:, 3 * n :]
 
@@ -220,7 +220,7 @@ def sweep_back(
     sizes: Sizes,
     reverse: bool,
 ) -> tuple[Array, Array, Array]:
-    """What `slopes` composes, for sequences of one length without projection, bit by bit.
+    """What `lstm_slopes` composes, for sequences of one length without projection, bit by bit.
 
     Args:
         squashed: tanh(c) after every step.
@@ -422,12 +422,6 @@ def lstm_steps(
 #     translation, 2014.
 
 
-def gru_quarters(columns: Any) -> tuple[Any, Any, Any, Any]:
-    """The columns in four parts."""
-    n = columns.shape[1] // 4
-    return columns[:, :n], columns[:, n : 2 * n], columns[:, 2 * n : 3 * n], columns[:, 3 * n :]
-
-
 def gru_slopes(
     g: Any,
     hidden: Any,
@@ -438,19 +432,19 @@ def gru_slopes(
     sizes: Sizes,
     reverse: bool,
 ) -> tuple[Any, ...]:
-    """The gradients of all inputs of `gru_steps`; see `lstm.slopes`."""
+    """The gradients of all inputs of `gru_steps`; see `lstm_slopes`."""
     g_hidden, g_activated = g
     shape, rows = hidden.shape, activated.shape[0]
     width = shape[-1]
     hidden = reshape(hidden, (rows, width))
     g_hidden = vanishing(hidden) if g_hidden is None else reshape(g_hidden, (rows, width))
-    r, z, n, u = gru_quarters(activated)
+    r, z, n, u = quarters(activated)
     before = states_before(hidden, hx, sizes, reverse)
     to_n = (1.0 - z) * (1.0 - n * n)
     factors = cat_along((to_n * u * (r * (1.0 - r)), (before - n) * (z * (1.0 - z)), to_n * r), 1)
     own = None
     if g_activated is not None:  # in the derivative of a derivative
-        g_r, g_z, g_n, g_u = gru_quarters(g_activated)
+        g_r, g_z, g_n, g_u = quarters(g_activated)
         through = g_n * (1.0 - n * n)
         own_r = (g_r + through * u) * (r * (1.0 - r))
         own = cat_along((own_r, g_z * (z * (1.0 - z)), g_u + through * r), 1)

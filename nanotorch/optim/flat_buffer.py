@@ -277,7 +277,7 @@ def refuse_capturable(subjects: str = "params", where: str = CAPTURABLE_ON) -> N
 
 # `Flat`, the parameters of a group as one array, so that a step takes a few calls for all of them.
 #
-# Parameters, and what the optimizer keeps for them, lie side by side (see `home`); in each step
+# Parameters, and what the optimizer keeps for them, lie side by side (see above); in each step
 # their gradients are copied together. As soon as anything lies elsewhere - a user has given a
 # parameter other data or a state other tensors, or a parameter has no gradient - each is updated by
 # itself.

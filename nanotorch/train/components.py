@@ -41,7 +41,6 @@ REFUSALS = (
 """What a constructor may raise about arguments it does not like."""
 
 WIDTHS = Range(low=1)
-SIZES = Range(low=-(10**9), high=10**9)
 
 OUTPUT_WIDTHS = {"out_features", "out_channels"}
 

@@ -22,8 +22,6 @@ from .step import searches
 # How much arithmetic the forward pass of a model is, read off its graph.
 
 
-Shape = tuple[int, ...]
-
 PRODUCTS = ("Mm", "Bmm", "Addmm", "Baddbmm", "Addbmm", "Mv", "Addmv", "Dot")
 ATTENTION = "ScaledDotProductFlashAttentionForCpu"
 # What puts numbers elsewhere, and computes none.

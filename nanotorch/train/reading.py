@@ -1,6 +1,7 @@
 """A tree of plain values into the frozen dataclasses that describe it."""
 
 import math
+import re
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -79,7 +80,7 @@ def described(hint: Any) -> str:
 
 INVALID = object()
 """What stands for a value whose problem has been noted."""
-NOT_FINITE = ("nan", "inf", "infinity")
+INFINITE = re.compile(r"[-+]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 SURE = 0.8
 """How alike a name must be to a known one for its arguments to be checked as that one's."""
 
@@ -354,7 +355,7 @@ class Reader:
         if not isinstance(tree, Scalar):
             return self._expected(tree, hint, path)
         value = tree.value
-        if hint is float and isinstance(value, str) and value.lstrip("+-").lower() in NOT_FINITE:
+        if hint is float and isinstance(value, str) and INFINITE.fullmatch(value):
             value = float(value)  # a number to everybody but YAML
         # A boolean is an integer to Python, which is never what a file means.
         if hint is float and isinstance(value, int | float) and not isinstance(value, bool):

@@ -34,6 +34,7 @@ PATHS = """
     nn.utils.clip_grad clip_grad_norm_
     nn.utils.weight_norm weight_norm remove_weight_norm
     nn.utils.spectral_norm spectral_norm
+    xpu is_available
     optim.adam Adam
     optim.adamw AdamW
     optim.sgd SGD

@@ -136,6 +136,7 @@ REGRESSION_ERRORS = {
     ("lr: 0.1", "lr: -.inf"): "x.yaml:9:28: optimizer.lr: must be a finite number, got -inf",
     ("lr: 0.1", "lr: nan"): "x.yaml:9:28: optimizer.lr: must be a finite number, got nan",
     ("lr: 0.1", "lr: -Infinity"): "x.yaml:9:28: optimizer.lr: must be a finite number, got -inf",
+    ("lr: 0.1", "lr: +-nan"): "x.yaml:9:28: optimizer.lr: expected a number, got '+-nan' (text)",
     ("lr: 0.1", "lr: 1e999"): "x.yaml:9:28: optimizer.lr: must be a finite number, got inf",
     ("epochs: 2", "epochs: 0"): "x.yaml:10:17: train.epochs: must be at least 1, got 0",
     ("experiment:", "seed: -1\nexperiment:"): "x.yaml:1:7: seed: must be at least 0, got -1",
