@@ -495,10 +495,10 @@ def refuse_bool(name: str, input: Array) -> None:
 )
 def top_along(input: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
     """The kernel of `topk`."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("topk does not support bool dtypes on CPU")
     if not 0 <= k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError("selected index k out of range")
+    if input.dtype.kind == "b":
+        raise NotImplementedError("topk does not support bool dtypes on CPU")
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
     indices = np.take(order_along(input, dim, largest), np.arange(k), dim)

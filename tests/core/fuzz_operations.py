@@ -483,4 +483,11 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "t3 = torch.zeros(2, 0, 0, requires_grad=True)",
         "t3.det().sum().backward(create_graph=True)",
     ),
+    "a rank that nothing has, before bools that have none": (
+        "t2 = torch.zeros(0, dtype=torch.bool)",
+        "t3 = t2.topk(1)",
+        "t3 = t2.topk(0)",
+        "t3 = (t0 > 0).topk(4)",
+        "t3 = (t0 > 0).topk(1)",
+    ),
 }
