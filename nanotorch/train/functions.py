@@ -162,11 +162,11 @@ class Parser:
         value: Number = function(operand)
         return value
 
-    def _constant(self, node: ast.Constant) -> Number:
+    def _constant(self, node: ast.Constant) -> float:
         value = node.value
         if not isinstance(value, int | float) or not abs(value) <= 1e30:
             raise self._error(node, "is too large")
-        return value
+        return float(value)  # a tensor takes no integer of more than 64 bits
 
     def _name(self, node: ast.Name) -> Part:
         if node.id == "x":

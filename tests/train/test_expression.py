@@ -20,6 +20,7 @@ from nanotorch.train.functions import FUNCTIONS, ExpressionError, parse_expressi
         ("exp(x[0]) + log(x[0] + 1) + sin(x[0]) + cos(x[0]) + tan(x[0]) + tanh(x[0])", [0], 2),
         ("cos(pi*x[0]) + e*0", [1], -1),
         ("(1/4 + 2**3*2)*x[0]", [1], 16.25),
+        ("x[0]*999999999999999999999999999999*2", [1], 2e30),
     ],
 )
 def test_the_value(text: str, x: list[float], value: float) -> None:
