@@ -322,13 +322,19 @@ def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> 
 
 def limits_of(values: Array, low: float, high: float) -> tuple[float, float]:
     """The range of a histogram: that of the values, unless it is given."""
-    if high < low:
-        raise RuntimeError("torch.histc: max must be larger than min")
     if low == high and values.size:
         low, high = float(values.min()), float(values.max())
+    if low == high and values.dtype == np.float16:
+        low, high = low - 1, high + 1
+    elif low == high:  # the same, or as far as the next number
+        kind, most = values.dtype.type, np.finfo(values.dtype).max
+        low = float(min(kind(low - 1), np.nextafter(kind(low), -most)))
+        high = float(max(kind(high + 1), np.nextafter(kind(high), most)))
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
-    return (low - 1, high + 1) if low == high else (low, high)
+    if high < low:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    return low, high
 
 
 @method

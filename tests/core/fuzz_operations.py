@@ -490,4 +490,16 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "t3 = (t0 > 0).topk(4)",
         "t3 = (t0 > 0).topk(1)",
     ),
+    "histograms of numbers that are all the same": (
+        "t2 = torch.full((2,), float('inf'))",
+        "t3 = t2.histc(3)",
+        "t3 = (-t2).histc(3)",
+        "t3 = t2.half().histc(3)",
+        "t3 = t2.histc(3, 5, -float('inf'))",
+        "t3 = torch.full((2,), 1e10).histc(3)",
+        "t4 = torch.full((2,), 3e38).histc(3)",
+        "t5 = torch.full((2,), torch.finfo(torch.float32).max).histc(3)",
+        "t6 = torch.full((2,), 2.0**53, dtype=torch.float64).histc(3)",
+        "t7 = torch.full((2,), 4096.0, dtype=torch.float16).histc(3)",
+    ),
 }
