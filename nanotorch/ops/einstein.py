@@ -32,10 +32,13 @@ def labels_of(text: str, offset: int, whose: str) -> Labels:
     while position < len(text):
         symbol = text[position]
         if symbol == ".":
-            if text[position : position + 3] != DOTS or DOTS in labels:
-                raise RuntimeError(
-                    f"einsum(): found '.' for {whose} that is not part of any ellipsis"
-                )
+            words = ("but an", " (...)") if whose == "output" else ("for which an", "")
+            if DOTS in labels:
+                fault = f"{words[0]} ellipsis{words[1]} was already found"
+                raise RuntimeError(f"einsum(): found '.' for {whose} {fault}")
+            if text[position : position + 3] != DOTS:
+                fault = f"that is not part of any ellipsis{words[1]}"
+                raise RuntimeError(f"einsum(): found '.' for {whose} {fault}")
             labels.append(DOTS)
             position += 3
             continue
@@ -58,7 +61,7 @@ def parse(equation: str) -> tuple[list[Labels], Labels | None]:
     for number, text in enumerate(left.split(",")):
         inputs.append(labels_of(text, offset, f"operand {number}"))
         offset += len(text) + 1
-    return inputs, labels_of(right, len(left) + 2, "the output") if arrow else None
+    return inputs, labels_of(right, len(left) + 2, "output") if arrow else None
 
 
 def from_lists(arguments: Sequence[Any]) -> tuple[str, list[Tensor]]:
@@ -169,9 +172,15 @@ def check_sizes(operands: Sequence[Tensor], inputs: list[Labels]) -> None:
         for label, n in own.items():
             seen = sizes.get(label, 1)
             if seen != 1 and n not in (1, seen):
+                if label in LETTERS:
+                    where = f"subscript {label} has size {n} for operand {number}"
+                    before = f"size {seen}"
+                else:
+                    place = [x for x in own if x not in LETTERS].index(label)
+                    where = f"dimension {place} covered by ellipsis in operand {number}has size {n}"
+                    before = f"ellipsis with size {seen} for the respective dimension"
                 raise RuntimeError(
-                    f"einsum(): subscript {label} has size {n} for operand {number} which does not "
-                    f"broadcast with previously seen size {seen}"
+                    f"einsum(): {where} which does not broadcast with previously seen {before}"
                 )
             sizes[label] = n if seen == 1 else seen
 

@@ -502,4 +502,14 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "t6 = torch.full((2,), 2.0**53, dtype=torch.float64).histc(3)",
         "t7 = torch.full((2,), 4096.0, dtype=torch.float16).histc(3)",
     ),
+    "dots that einsum refuses": (
+        "t2 = torch.einsum('...i,...i->...', t0, torch.ones(3, 3))",
+        "t2 = torch.einsum('...i,...i', torch.ones(7, 2, 3, 2), torch.ones(2, 4, 2))",
+        "t2 = torch.einsum('i...,i', t0, torch.ones(3))",
+        "t2 = torch.einsum('....', t0)",
+        "t2 = torch.einsum('...i..', t0)",
+        "t2 = torch.einsum('i..', t0)",
+        "t2 = torch.einsum('...i->...i.', t0)",
+        "t2 = torch.einsum('...i->..', t0)",
+    ),
 }
