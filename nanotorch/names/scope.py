@@ -249,8 +249,16 @@ REASONS = (
     Reason(
         "few use it. Use torch.linalg.solve, inv, lu_factor or svd, and matmul",
         r"""linalg.(inv_ex|solve_ex|lu_factor_ex|lu|lu_solve|cond|householder_product|tensorinv)
-        linalg.(tensorsolve|multi_dot|matrix_power|vecdot|vander) torch.vander chain_matmul
+        linalg.(tensorsolve|multi_dot|matrix_power|vecdot) chain_matmul
         (torch|Tensor).(lu|lu_solve|matrix_power|cholesky_inverse)""",
+    ),
+    Reason(
+        "few use it. Use x.unsqueeze(-1) ** torch.arange(n), or numpy.vander",
+        r"linalg.vander torch.vander",
+    ),
+    Reason(
+        "attention is computed in one way here. Remove the choice",
+        r"nn.attention.(sdpa_kernel|SDPBackend)",
     ),
     Reason(
         "few programs prune weights. Multiply them by a mask: torch.nn.utils.parametrize helps",

@@ -1,14 +1,18 @@
 """Attention of several heads as a layer."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import on_demand
 from nanotorch.nn import init
 from nanotorch.nn.functional.attention import multi_head_attention_forward, need
 from nanotorch.nn.linear import Linear
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand("nanotorch.nn.attention")
 
 
 class NonDynamicallyQuantizableLinear(Linear):
