@@ -424,6 +424,12 @@ class Sweep:
         """Whether this pass does anything with the gradient of a node."""
         return self.needed is None or node in self.needed or node in self.goals
 
+    def asks(self, node: Node) -> bool:
+        """Whether a node computes: what it has saved is checked though no gradient is wanted."""
+        if self.needed is None or node._saved or node.runs_on_nothing:
+            return True
+        return any(target is not None and self.uses(target) for target, _ in node._edges)
+
     def useful(self, node: Node, grads: Sequence[Any]) -> Sequence[Any]:
         """The gradients as the node's hooks see them: those that are used, as they will be sent."""
         used = [target is not None and self.uses(target) for target, _ in node._edges]
@@ -484,7 +490,7 @@ class Sweep:
         hooks = node._hooks
         if hooks is not None and hooks.before:
             arrived = call_before_hooks(node, arrived, self.graph)
-        grads = node.apply(arrived, self.graph)
+        grads = node.apply(arrived, self.graph) if self.asks(node) else [None] * len(node._edges)
         if hooks is not None and hooks.after:
             grads = self.useful(node, grads)
             grads = call_after_hooks(node, grads, arrived, self.graph)

@@ -529,4 +529,11 @@ GRAPH: dict[str, tuple[str, ...]] = {
         "t7, = copies(torch.autograd.grad(t5.sum(), t0, retain_graph=True))",
         "t8, = copies(torch.autograd.grad(t6.sum(), t0, allow_unused=True))",
     ),
+    "no derivative where none is wanted": (
+        "t2 = t1.unique()",
+        "t2.grad_fn.register_hook(lambda made, given: None if made[0] is None else 1 / 0)",
+        "t2.sum().backward(inputs=[t2])",
+        "t3, = copies(torch.autograd.grad((t2 * 2).sum(), t2))",
+        "t2.sum().backward(inputs=[t2, t1])",
+    ),
 }
