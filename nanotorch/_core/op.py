@@ -832,8 +832,9 @@ def method(function: Any = None, *, public: bool = True, name: str | None = None
 
     def register(f: Any) -> Any:
         known_as = name or f.__name__
-        own = getattr(f, "__name__", known_as)  # a property has none
-        if own != known_as and vars(Tensor).get(own) is not f:  # what has two keeps its first
+        # What has two names keeps its first; a property shows none.
+        own = known_as if isinstance(f, property) else f.__name__
+        if own != known_as and vars(Tensor).get(own) is not f:
             named(f, known_as)
         setattr(Tensor, known_as, f)
         if public:
