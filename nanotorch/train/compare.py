@@ -237,7 +237,9 @@ def found_runs(names: Sequence[str]) -> list[Path] | str:
                 path, _ = find(name)
             except CheckpointError as error:
                 return str(error)
-        inner = [path] if (path / RECORD).is_file() else sorted(path.rglob(RECORD))
+        inner = sorted(path.rglob(RECORD)) if path.is_dir() else []
+        if (path / RECORD).is_file():
+            inner = [path]
         if not name or not inner:
             return (
                 f"{named(name)}: {'has no runs in it' if path.is_dir() else 'there is no such run'}"
