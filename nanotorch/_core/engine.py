@@ -428,11 +428,15 @@ class Sweep:
         """Whether a node computes: what it has saved is checked though no gradient is wanted."""
         if self.needed is None or node._saved or node.runs_on_nothing:
             return True
-        return any(target is not None and self.uses(target) for target, _ in node._edges)
+        return any(self.used(node))
+
+    def used(self, node: Node) -> list[bool]:
+        """Whether this pass does anything with the gradient for each input of a node."""
+        return [target is not None and self.uses(target) for target, _ in node._edges]
 
     def useful(self, node: Node, grads: Sequence[Any]) -> Sequence[Any]:
         """The gradients as the node's hooks see them: those that are used, as they will be sent."""
-        used = [target is not None and self.uses(target) for target, _ in node._edges]
+        used = self.used(node)
         if node.together and any(used):
             used = [True] * len(used)
         pairs = zip(grads, node._edges, used, strict=False)

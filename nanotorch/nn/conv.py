@@ -10,7 +10,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
 from nanotorch.nn.container import OwnNames
 from nanotorch.nn.functional import spatial
-from nanotorch.nn.functional.spatial import pad
+from nanotorch.nn.functional.spatial import pad, sizes
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.windows import Ints
@@ -20,11 +20,6 @@ from nanotorch.ops.windows import Ints
 
 Number = int | Sequence[int]
 MODES = ("zeros", "reflect", "replicate", "circular")
-
-
-def each(value: Number, dims: int) -> Ints:
-    """One number for each dimension."""
-    return (value,) * dims if isinstance(value, int) else tuple(value)
 
 
 class _ConvNd(Module):
@@ -43,11 +38,11 @@ class _ConvNd(Module):
         super().__init__()
         dims = self.dims
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size, self.stride = each(kernel_size, dims), each(stride, dims)
-        self.padding: Any = padding if isinstance(padding, str) else each(padding, dims)
-        self.dilation = each(dilation, dims)
+        self.kernel_size, self.stride = sizes(kernel_size, dims), sizes(stride, dims)
+        self.padding: Any = padding if isinstance(padding, str) else sizes(padding, dims)
+        self.dilation = sizes(dilation, dims)
         self.transposed = self.transposed_layer
-        self.output_padding = each(output_padding, dims)
+        self.output_padding = sizes(output_padding, dims)
         self.groups, self.padding_mode = groups, padding_mode
         self.check()
         self._reversed_padding_repeated_twice = self.around()

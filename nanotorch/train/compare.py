@@ -237,9 +237,10 @@ def found_runs(names: Sequence[str]) -> list[Path] | str:
                 path, _ = find(name)
             except CheckpointError as error:
                 return str(error)
-        inner = sorted(path.rglob(RECORD)) if path.is_dir() else []
         if (path / RECORD).is_file():
             inner = [path]
+        else:
+            inner = sorted(path.rglob(RECORD)) if path.is_dir() else []
         if not name or not inner:
             return (
                 f"{named(name)}: {'has no runs in it' if path.is_dir() else 'there is no such run'}"

@@ -321,9 +321,9 @@ avg_pool2d = with_out(__name__, "avg_pool2d", avg_pool2d, Out("avg_pool2d", SAME
 avg_pool3d = with_out(__name__, "avg_pool3d", avg_pool3d, Out("avg_pool3d", SAME, strict=True))
 
 
-def sizes(kernel_size: Number, dims: int) -> tuple[int, ...]:
-    """The size of windows along each dimension."""
-    return (kernel_size,) * dims if isinstance(kernel_size, int) else tuple(kernel_size)
+def sizes(value: Number, dims: int) -> tuple[int, ...]:
+    """One number, such as a window's size, for each dimension."""
+    return (value,) * dims if isinstance(value, int) else tuple(value)
 
 
 # Parts
