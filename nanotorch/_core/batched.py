@@ -449,7 +449,7 @@ def derived(o: "Op") -> Rule:
     return elementwise if o.cast or (single and o.inplace) else one_by_one
 
 
-# Rules
+# Rules of operations
 
 
 def in_line(whole: Tensor, own: int, ndim: int) -> Tensor:
@@ -599,7 +599,7 @@ def one_by_one(call: Call) -> Any:
     """A loop over the samples."""
     o, size = call.op, call.batch.size
     names = [n for n in o.inputs if n != o.variadic and call.is_batched(n)]
-    # What has another form does not write to each sample, lest the others' saved values be lost.
+    # An operation with another form takes that one: a write to a sample spoils what others saved.
     collect = not call.inplace or o.public
     each = Call(o, call.inplace and not o.public, call.args, call.batch)
     results = []
@@ -690,7 +690,7 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
             function.__code__, function.__globals__, function.__name__, function.__defaults__
         )
         plain.__kwdefaults__ = function.__kwdefaults__
-        # The function itself does not know the argument, and pays no heed to its default.
+        # The function has no such argument, so a default would not reach it.
         named = {
             **(function.__kwdefaults__ or {}),
             "under_vmap": partial(function_in_batch, plain, rule, random),
@@ -759,7 +759,7 @@ def rebuilt(tree: Any, change: Callable[[Any], Any]) -> Any:
     return change(tree)
 
 
-# Rules
+# Rules of functions
 
 
 def differing(value: Any, batch: Batch) -> bool:

@@ -456,7 +456,7 @@ def name_of(kept: Any, node: Node) -> str:
 
 
 def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool, number: int = 0) -> Any:
-    """A saved output, which holds no reference to its tensor lest there be a cycle."""
+    """A saved output, without a reference to its tensor, which would be a cycle."""
     array, cell, version = kept
     if cell[0] != version:
         of_view = None if node._view_node is None else node._view_node()

@@ -28,7 +28,7 @@ from types import (
 from typing import Any
 
 import numpy as np
-import numpy.random  # lest the step that is watched be the first to load it
+import numpy.random  # a watched step must not be the first to load it
 
 from nanotorch._core import random
 from nanotorch._core.call_site import PACKAGE

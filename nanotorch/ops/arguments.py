@@ -120,7 +120,7 @@ def number_or_infinity(value: Number, kind: np.dtype) -> Any:
     return number_in(value, kind)
 
 
-# What is no tensor is refused in PyTorch's words, where operations would take it for an array.
+# Values that are no tensors: PyTorch refuses them, and operations would take them for arrays.
 
 
 def tensor_given(name: str, input: Any) -> None:

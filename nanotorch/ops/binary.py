@@ -805,7 +805,7 @@ def check_alike(input: Array, **others: Any) -> None:
 
 
 def between(input: Array, end: Array, weight: Any, form: str) -> Array:
-    """The kernel of `lerp`: from the end that is nearer, lest rounding keep it from being met."""
+    """The kernel of `lerp`: from the nearer end, so that rounding does not miss it."""
     tensor = isinstance(weight, np.ndarray)
     if tensor and not weight.ndim:
         kind = dtypes.result_type([input, end, weight])._numpy

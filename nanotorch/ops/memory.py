@@ -221,7 +221,7 @@ def beyond(kind: np.dtype) -> RuntimeError:
     return RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
 
 
-# What is no list of numbers
+# Sequences of sequences and of tensors
 
 
 def is_sequence(value: Any) -> bool:

@@ -544,7 +544,7 @@ def max_pool3d(
     return result
 
 
-# Means
+# Means as users call them
 
 
 def check_few(name: str, input: Tensor) -> None:
@@ -657,7 +657,7 @@ def adaptive_max_of_volumes(input: Array, parts: Ints) -> tuple[Array, Array]:
     return adaptive(input, parts)
 
 
-# Means
+# Means of windows of different sizes
 
 
 @lru_cache(256)

@@ -422,7 +422,7 @@ class Run:
         recorder = Recorder(self._directory, self._config.log.tensorboard, resumed)
         loop = self.make_loop(recorder)
         with ExitStack() as stack:
-            self._signals.on_start(loop)  # they wait: half a run could not be gone on with
+            self._signals.on_start(loop)  # signals wait: half a run cannot be resumed
             self._begin()
             recorder.begin()
             stack.callback(recorder.close)

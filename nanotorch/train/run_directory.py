@@ -38,7 +38,7 @@ UNFIT = (
 
 
 class CheckpointError(Exception):
-    """A run cannot be gone on with; says which of its files is wrong, and how."""
+    """A run cannot be resumed; the text says which of its files is wrong, and how."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{named(str(path))}: {problem}")

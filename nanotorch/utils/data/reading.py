@@ -196,7 +196,7 @@ def set_random_states(states: States) -> None:
 
 def told(start: States) -> States:
     """What `Sources.now` gave, in a form that any kind of file can hold."""
-    if isinstance(start["random"], dict):  # of a pass that was gone on with
+    if isinstance(start["random"], dict):  # of a resumed pass
         return start
     generators = [wrap(written(mark)) for mark in start["generators"]]
     return {**start, "random": portable(start["random"]), "generators": generators}
