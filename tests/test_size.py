@@ -14,7 +14,7 @@ FILE_LINES, FUNCTION_LINES = 1000, 80
 FILES, SLACK = 228, 100
 CODE = {  # lines of code by folder
     "_core/": 5800, "amp/": 170, "autograd/": 2400, "compile/": 4020, "cuda/": 60,
-    "distributed/": 10, "distributions/": 550, "func/": 810, "names/": 430, "nn/": 7410,
+    "distributed/": 10, "distributions/": 550, "func/": 810, "names/": 430, "nn/": 7420,
     "ops/": 14320, "optim/": 2690, "program/": 210, "serialization/": 580, "train/": 8010,
     "utils/": 2810, "*.py": 740,
 }  # fmt: skip

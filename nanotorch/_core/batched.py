@@ -609,7 +609,7 @@ def one_by_one(call: Call) -> Any:
         if call.inplace and collect:  # it will be written to
             changed[o.inputs[0]] = changed[o.inputs[0]].clone()
 
-        def one(t: Tensor, k: int = k) -> Tensor:
+        def one(t: Any, k: int = k) -> Tensor:
             return sample(t._whole, k) if call.differs(t) else t
 
         for name in o.statics:  # an index

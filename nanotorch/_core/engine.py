@@ -177,11 +177,9 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     axes = tuple(range(added)) + tuple(
         added + i for i, size in enumerate(shape) if size == 1 and g.shape[added + i] != 1
     )
-    if isinstance(g, Tensor):
-        summed = g.sum(axes, keepdim=True) if axes else g
-    else:
-        summed = sum_over(g, axes, True) if axes else g
-    return summed.reshape(shape) if added else summed
+    if axes:
+        g = g.sum(axes, keepdim=True) if isinstance(g, Tensor) else sum_over(g, axes, True)
+    return g.reshape(shape) if added else g
 
 
 def fit(g: Any, node: Node, position: int, shape: tuple[int, ...], dtype: Any) -> Any:

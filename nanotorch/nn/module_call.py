@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -366,6 +366,16 @@ def hooks_of(kind: str) -> list[Callable[..., Any]]:
     return [entry.hook for _, entry in of_kind(kind)]
 
 
+Signature = TypeVar("Signature", covariant=True)
+
+
+class HasForward(Protocol[Signature]):
+    """What has a `forward`, for type checkers."""
+
+    @property
+    def forward(self) -> Signature: ...
+
+
 class ModuleCall:
     """`__call__` and the registration of hooks; a base of `Module`."""
 
@@ -388,17 +398,7 @@ class ModuleCall:
             module = sys.modules.get(cls.__module__)
             cls._is_ours = ours[getattr(module, "__file__", None) or ""]
 
-    def forward(self, *input: Any) -> Any:
-        """What the module computes; every subclass has its own.
-
-        Raises:
-            NotImplementedError: if it has not.
-        """
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function'
-        )
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         if (
             self._backward_hooks
             or self._backward_pre_hooks
@@ -420,6 +420,26 @@ class ModuleCall:
         finally:
             if mode.enabled is site:
                 mode.enabled = recording
+
+    if TYPE_CHECKING:  # a call takes what `forward` takes, and returns what it returns
+        forward: Callable[..., Any]
+
+        @property
+        def __call__(self: "HasForward[Signature]") -> Signature: ...
+
+    else:
+
+        def forward(self, *input: Any) -> Any:
+            """What the module computes; every subclass has its own.
+
+            Raises:
+                NotImplementedError: if it has not.
+            """
+            raise NotImplementedError(
+                f'Module [{type(self).__name__}] is missing the required "forward" function'
+            )
+
+        __call__ = _call_impl
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         recording = mode.enabled

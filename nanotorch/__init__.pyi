@@ -1,0 +1,2228 @@
+"""What `nanotorch` has.
+
+`scripts/stubs.py` writes this file.
+"""
+
+from builtins import bool as _bool
+from builtins import float as _float
+from builtins import int as _int
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, SupportsInt, overload
+
+import numpy as np
+
+from nanotorch import accelerator as accelerator
+from nanotorch import amp as amp
+from nanotorch import autograd as autograd
+from nanotorch import backends as backends
+from nanotorch import compiler as compiler
+from nanotorch import cuda as cuda
+from nanotorch import distributed as distributed
+from nanotorch import distributions as distributions
+from nanotorch import func as func
+from nanotorch import functional as functional
+from nanotorch import linalg as linalg
+from nanotorch import multiprocessing as multiprocessing
+from nanotorch import names as names
+from nanotorch import nn as nn
+from nanotorch import onnx as onnx
+from nanotorch import ops as ops
+from nanotorch import optim as optim
+from nanotorch import return_types as return_types
+from nanotorch import serialization as serialization
+from nanotorch import special as special
+from nanotorch import testing as testing
+from nanotorch import torch_version as torch_version
+from nanotorch import types as types
+from nanotorch import utils as utils
+from nanotorch import version as version
+from nanotorch import xpu as xpu
+from nanotorch._core.dtypes import Size as Size
+from nanotorch._core.dtypes import device as device
+from nanotorch._core.dtypes import dtype as dtype
+from nanotorch._core.dtypes import finfo as finfo
+from nanotorch._core.dtypes import iinfo as iinfo
+from nanotorch._core.grad_mode import enable_grad as enable_grad
+from nanotorch._core.grad_mode import inference_mode as inference_mode
+from nanotorch._core.grad_mode import no_grad as no_grad
+from nanotorch._core.grad_mode import set_grad_enabled as set_grad_enabled
+from nanotorch._core.graph import RemovableHandle as RemovableHandle
+from nanotorch._core.layout import layout as layout
+from nanotorch._core.tensor import Tensor as Tensor
+from nanotorch.amp.autocast_mode import autocast as autocast
+from nanotorch.amp.grad_scaler import GradScaler as GradScaler
+from nanotorch.autograd.backward import GradientEdge as GradientEdge
+from nanotorch.ops.generator import Generator as Generator
+from nanotorch.ops.memory import UntypedStorage as UntypedStorage
+from nanotorch.ops.memory import memory_format as memory_format
+
+BoolTensor: Any
+ByteTensor: Any
+CharTensor: Any
+DoubleTensor: Any
+FloatTensor: Any
+HalfTensor: Any
+IntTensor: Any
+LongTensor: Any
+ShortTensor: Any
+
+def abs(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Absolute value; its gradient at 0 is 0."""
+
+def abs_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.abs_` of the first argument, which it returns."""
+
+def absolute(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Absolute value; its gradient at 0 is 0."""
+
+def acos(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Inverse cosine, in [0, pi]; nan outside [-1, 1]."""
+
+def acos_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.acos_` of the first argument, which it returns."""
+
+def acosh(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Inverse hyperbolic cosine; nan below 1."""
+
+def acosh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.acosh_` of the first argument, which it returns."""
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of ``output_size`` parts of the last dimension: (N, C, L) or (C, L)."""
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """The greatest elements of ``output_size`` parts of the last dimension, and their numbers."""
+
+def add(input: Tensor, other: Any, *, alpha: _float = ..., out: Any = ...) -> Tensor:
+    """``input + alpha * other``, broadcasting."""
+
+def addbmm(
+    input: Tensor,
+    batch1: Any,
+    batch2: Any,
+    *,
+    beta: _bool | _int | _float = ...,
+    alpha: _bool | _int | _float = ...,
+    out: Any = ...,
+) -> Tensor:
+    """``beta * input + alpha *`` the sum of the products in a batch; ``input`` broadcasts."""
+
+def addcdiv(
+    input: Tensor,
+    tensor1: Any,
+    tensor2: Any,
+    *former: Any,
+    value: _bool | _int | _float = ...,
+    out: Any = ...,
+) -> Tensor:
+    """``input + value * tensor1 / tensor2``, broadcasting."""
+
+def addcmul(
+    input: Tensor, tensor1: Any, tensor2: Any, *, value: _bool | _int | _float = ..., out: Any = ...
+) -> Tensor:
+    """``input + value * tensor1 * tensor2``, broadcasting."""
+
+def addmm(
+    input: Tensor,
+    mat1: Any,
+    mat2: Any,
+    *,
+    beta: _bool | _int | _float = ...,
+    alpha: _bool | _int | _float = ...,
+    out: Any = ...,
+) -> Tensor:
+    """``beta * input + alpha * mat1 @ mat2``; ``input`` broadcasts."""
+
+def addmv(
+    input: Tensor,
+    mat: Any,
+    vec: Any,
+    *,
+    beta: _bool | _int | _float = ...,
+    alpha: _bool | _int | _float = ...,
+    out: Any = ...,
+) -> Tensor:
+    """``beta * input + alpha * mat @ vec``; ``input`` broadcasts."""
+
+def addmv_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.addmv_` of the first argument, which it returns."""
+
+def addr(
+    input: Tensor,
+    vec1: Any,
+    vec2: Any,
+    *,
+    beta: _bool | _int | _float = ...,
+    alpha: _bool | _int | _float = ...,
+    out: Any = ...,
+) -> Tensor:
+    """``beta * input + alpha *`` the outer product of two vectors; ``input`` broadcasts."""
+
+def adjoint(input: Tensor) -> Tensor:
+    """The transpose of the last two dimensions, as for complex tensors."""
+
+def affine_grid_generator(theta: Tensor, size: Sequence[_int], align_corners: _bool) -> Tensor:
+    """The places ``(N, H, W, 2)`` to which the maps ``theta`` take those of a picture."""
+
+def all(
+    input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Any = ...
+) -> Tensor:
+    """Whether every element is nonzero, overall or along ``dim``."""
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...
+) -> _bool:
+    """Whether all elements are close to each other: see `isclose`."""
+
+def amax(
+    input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Any = ...
+) -> Tensor:
+    """The greatest element, or along ``dim``; equal ones share the gradient."""
+
+def amin(
+    input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Any = ...
+) -> Tensor:
+    """The smallest element, or along ``dim``; equal ones share the gradient."""
+
+def aminmax(
+    input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out: Any = ...
+) -> return_types.aminmax:
+    """The least and the greatest element: the named tuple ``(min, max)``; or along ``dim``."""
+
+def angle(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The angle of a real number in the complex plane: π below 0, else 0."""
+
+def any(
+    input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Any = ...
+) -> Tensor:
+    """Whether some element is nonzero, overall or along ``dim``."""
+
+def arange(
+    *bounds: Any,
+    start: Any = ...,
+    end: Any = ...,
+    step: Any = ...,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """Numbers from ``start`` (0) to before ``end`` in steps of ``step`` (1)."""
+
+def arccos(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Inverse cosine, in [0, pi]; nan outside [-1, 1]."""
+
+def arccos_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.acos_` of the first argument, which it returns."""
+
+def arccosh(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Inverse hyperbolic cosine; nan below 1."""
+
+def arccosh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.acosh_` of the first argument, which it returns."""
+
+def arcsin(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
+
+def arcsin_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.asin_` of the first argument, which it returns."""
+
+def arcsinh(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Inverse hyperbolic sine."""
+
+def arcsinh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.asinh_` of the first argument, which it returns."""
+
+def arctan(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Inverse tangent, in [-pi/2, pi/2]."""
+
+def arctan2(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """The angle of the point ``(other, input)``, in [-pi, pi]."""
+
+def arctan_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.atan_` of the first argument, which it returns."""
+
+def arctanh(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Inverse hyperbolic tangent; nan outside [-1, 1]."""
+
+def arctanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.atanh_` of the first argument, which it returns."""
+
+def are_deterministic_algorithms_enabled() -> _bool:
+    """Whether `use_deterministic_algorithms` is on."""
+
+def argmax(
+    input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...
+) -> Tensor:
+    """The index of the greatest element, flat or along ``dim``; the first of equal ones."""
+
+def argmin(
+    input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...
+) -> Tensor:
+    """The index of the smallest element, flat or along ``dim``; the first of equal ones."""
+
+def argsort(
+    input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ..., out: Any = ...
+) -> Tensor:
+    """The indices that sort along ``dim``; arguments as for `sort`."""
+
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, ``(number, ndim)``."""
+
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
+    """A view of the tensor's memory with given sizes, strides and first element."""
+
+def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
+    """In-place `as_strided`."""
+
+def as_tensor(data: Any, *, dtype: dtype | None = ..., device: Any = ...) -> Tensor:
+    """``data`` as a tensor, on the same memory where its type allows."""
+
+def as_torch() -> Any:
+    """Let `import torch` and its submodules give nanotorch in this process; returns nanotorch."""
+
+def asin(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
+
+def asin_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.asin_` of the first argument, which it returns."""
+
+def asinh(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Inverse hyperbolic sine."""
+
+def asinh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.asinh_` of the first argument, which it returns."""
+
+def atan(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Inverse tangent, in [-pi/2, pi/2]."""
+
+def atan2(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """The angle of the point ``(other, input)``, in [-pi, pi]."""
+
+def atan_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.atan_` of the first argument, which it returns."""
+
+def atanh(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Inverse hyperbolic tangent; nan outside [-1, 1]."""
+
+def atanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.atanh_` of the first argument, which it returns."""
+
+def atleast_1d(*tensors: Any) -> Tensor:
+    """0-d tensors with one dimension; others as they are."""
+
+def atleast_2d(*tensors: Any) -> Tensor:
+    """Numbers and vectors as matrices of one row; others as they are."""
+
+def atleast_3d(*tensors: Any) -> Tensor:
+    """Tensors with at least three dimensions: a matrix gets a last one, a vector two around it."""
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = ...,
+    padding: Any = ...,
+    ceil_mode: _bool = ...,
+    count_include_pad: _bool = ...,
+) -> Tensor:
+    """The means of windows over one dimension: (N, C, L) or (C, L); see `max_pool2d`."""
+
+def baddbmm(
+    input: Tensor,
+    batch1: Any,
+    batch2: Any,
+    *,
+    beta: _bool | _int | _float = ...,
+    alpha: _bool | _int | _float = ...,
+    out: Any = ...,
+) -> Tensor:
+    """``beta * input + alpha * bmm(batch1, batch2)``; ``input`` broadcasts."""
+
+bcomplex32: dtype
+
+def bernoulli(
+    input: Tensor, p: _float | None = ..., *, generator: Generator | None = ..., out: Any = ...
+) -> Tensor:
+    """Ones with the probabilities in ``input``, else zeros, in its shape and dtype."""
+
+bfloat16: dtype
+
+def bincount(input: Tensor, weights: Any = ..., minlength: _int = ...) -> Tensor:
+    """How often each number from 0 occurs, or the sum of its weights."""
+
+def bitwise_and(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input & other``."""
+
+def bitwise_left_shift(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input << other``: bits move up; by a negative number, or by all there are, none is left."""
+
+def bitwise_not(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``~input``: logical for bools."""
+
+def bitwise_or(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input | other``."""
+
+def bitwise_right_shift(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input >> other``: bits move down, and those of the sign move in."""
+
+def bitwise_xor(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input ^ other``."""
+
+def block_diag(*tensors: Any) -> Tensor:
+    """A matrix with the tensors, of up to two dimensions, along its diagonal and zeros elsewhere."""
+
+def bmm(input: Tensor, mat2: Any, *, out: Any = ...) -> Tensor:
+    """The products of the matrices of two batches."""
+
+bool: dtype
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes broadcast to."""
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors, expanded to the shape they have in common."""
+
+def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
+    """`expand` to ``size``."""
+
+def bucketize(
+    input: Tensor, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Any = ...
+) -> Tensor:
+    """Between which of sorted ``boundaries`` each value lies: see `searchsorted`."""
+
+def can_cast(from_: dtype, to: dtype) -> _bool:
+    """Whether PyTorch's rules allow values of one dtype to be stored as another."""
+
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All tuples of an element of each vector, ``(number, vectors)``."""
+
+def cat(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
+    """The tensors one behind the other along ``dim``; their other sizes agree."""
+
+def cdist(x1: Any, x2: Any, p: _float = ..., compute_mode: str = ...) -> Tensor:
+    """The distances of all pairs of rows, ``(..., P, R)``."""
+
+cdouble: dtype
+
+def ceil(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The smallest integer that is not smaller."""
+
+def ceil_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.ceil_` of the first argument, which it returns."""
+
+cfloat: dtype
+chalf: dtype
+
+def cholesky(input: Tensor, upper: _bool = ...) -> Tensor:
+    """The former form of `torch.linalg.cholesky`, which PyTorch has removed."""
+
+def cholesky_solve(input: Tensor, input2: Any, upper: _bool = ..., *, out: Any = ...) -> Tensor:
+    """The solutions X of ``A X = input`` for A with the Cholesky factor ``input2``."""
+
+def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+    """At most ``chunks`` parts of one size (the last may be smaller), as views."""
+
+def clamp(input: Tensor, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor:
+    """``input`` held between two limits; ``max`` wins where it is the smaller."""
+
+def clamp_(input: Tensor, min: Any = ..., max: Any = ...) -> Tensor:
+    """In-place `clamp`."""
+
+def clamp_max(input: Tensor, max: Any, *, out: Any = ...) -> Tensor:
+    """``input``, or ``max`` where that is smaller."""
+
+def clamp_max_(input: Tensor, max: Any) -> Tensor:
+    """In-place `clamp_max`."""
+
+def clamp_min(input: Tensor, min: Any, *, out: Any = ...) -> Tensor:
+    """``input``, or ``min`` where that is greater."""
+
+def clamp_min_(input: Tensor, min: Any) -> Tensor:
+    """In-place `clamp_min`."""
+
+def clip(input: Tensor, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor:
+    """``input`` held between two limits; ``max`` wins where it is the smaller."""
+
+def clip_(input: Tensor, min: Any = ..., max: Any = ...) -> Tensor:
+    """In-place `clamp`."""
+
+def clone(input: Tensor, *, memory_format: Any = ...) -> Tensor:
+    """A copy; by default with the dimensions in the same order in memory."""
+
+def column_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
+    """The tensors side by side, vectors as columns."""
+
+def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ...) -> Tensor:
+    """All choices of ``r`` elements of a vector in their order, ``(number, r)``."""
+
+def compile(
+    model: Any = ...,
+    *,
+    fullgraph: _bool = ...,
+    dynamic: _bool | None = ...,
+    backend: Any = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    name: str | None = ...,
+    disable: _bool = ...,
+    recompile_limit: _int | None = ...,
+) -> Any:
+    """Capture what a training step does to tensors and replay it, without graph or allocation."""
+
+complex128: dtype
+complex32: dtype
+complex64: dtype
+
+def concat(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
+    """`cat` by another name."""
+
+def concatenate(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
+    """`cat` by NumPy's name."""
+
+def conj(input: Tensor) -> Tensor:
+    """The tensor itself, whose numbers are real."""
+
+def constant_pad_nd(
+    input: Tensor, pad: Sequence[_int], value: _bool | _int | _float = ...
+) -> Tensor:
+    """``input`` with ``value`` around its last dimensions."""
+
+contiguous_format: Any
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    groups: _int = ...,
+) -> Tensor:
+    """The convolution of a signal: `conv2d` over one dimension."""
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    groups: _int = ...,
+) -> Tensor:
+    """``out[n, o, y, x] = bias[o] + Σ weight[o, c, i, j] · input[n, c, s·y + d·i, s·x + d·j]``."""
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    groups: _int = ...,
+) -> Tensor:
+    """The convolution of a volume: `conv2d` over three dimensions."""
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: Any = ...,
+    padding: Any = ...,
+    output_padding: Any = ...,
+    groups: _int = ...,
+    dilation: Any = ...,
+) -> Tensor:
+    """The transposed convolution of a signal: `conv_transpose2d` over one dimension."""
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: Any = ...,
+    padding: Any = ...,
+    output_padding: Any = ...,
+    groups: _int = ...,
+    dilation: Any = ...,
+) -> Tensor:
+    """The adjoint of `conv2d` for its input, plus a bias: from its result's shape to its input's."""
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: Any = ...,
+    padding: Any = ...,
+    output_padding: Any = ...,
+    groups: _int = ...,
+    dilation: Any = ...,
+) -> Tensor:
+    """The transposed convolution of a volume: `conv_transpose2d` over three dimensions."""
+
+def copysign(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
+
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation of variables, ``(variables, variables)``, from -1 to 1; see `cov`."""
+
+def cos(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Cosine."""
+
+def cos_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.cos_` of the first argument, which it returns."""
+
+def cosh(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Hyperbolic cosine."""
+
+def cosh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.cosh_` of the first argument, which it returns."""
+
+def cosine_similarity(x1: Any, x2: Any, dim: _int = ..., eps: _float = ...) -> Tensor:
+    """The cosine of the angle between vectors: ``x1 · x2 / (‖x1‖ ‖x2‖)``."""
+
+def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ...) -> Tensor:
+    """The number of nonzero elements, overall or along ``dim``."""
+
+def cov(
+    input: Tensor, *, correction: _int = ..., fweights: Any = ..., aweights: Any = ...
+) -> Tensor:
+    """The covariance of variables, ``(variables, variables)``."""
+
+def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Any = ...) -> Tensor:
+    """The cross products of vectors along ``dim``, by default the first dimension of size 3."""
+
+def cummax(input: Tensor, dim: _int, *, out: Any = ...) -> return_types.cummax:
+    """The greatest element so far along ``dim``: the named tuple ``(values, indices)``."""
+
+def cummin(input: Tensor, dim: _int, *, out: Any = ...) -> return_types.cummin:
+    """The smallest element so far along ``dim``: the named tuple ``(values, indices)``."""
+
+def cumprod(input: Tensor, dim: _int, *, dtype: dtype | None = ..., out: Any = ...) -> Tensor:
+    """Running products along ``dim``; integers give int64."""
+
+def cumsum(input: Tensor, dim: _int, *, dtype: dtype | None = ..., out: Any = ...) -> Tensor:
+    """Running sums along ``dim``; integers give int64."""
+
+def cumulative_trapezoid(y: Any, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Tensor:
+    """The integral up to each place but the first: see `trapezoid`."""
+
+default_generator: Generator
+
+def deg2rad(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Degrees in radians."""
+
+def deg2rad_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.deg2rad_` of the first argument, which it returns."""
+
+def det(input: Tensor) -> Tensor:
+    """The determinants of square matrices, ``(..., n, n)``."""
+
+def detach(input: Tensor) -> Tensor:
+    """`Tensor.detach`: the same values without a history."""
+
+def detach_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.detach_` of the first argument, which it returns."""
+
+def diag(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
+    """A matrix's diagonal, or the matrix with a vector on its diagonal."""
+
+def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+    """Square matrices of zeros with the last dimension of ``input`` on a diagonal."""
+
+def diagflat(input: Tensor, offset: _int = ...) -> Tensor:
+    """The matrix with all elements of ``input`` on its diagonal."""
+
+def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+    """The elements with equal indices in two dimensions (shifted by ``offset``), as the last."""
+
+def diff(
+    input: Tensor,
+    n: _int = ...,
+    dim: _int = ...,
+    prepend: Any = ...,
+    append: Any = ...,
+    *,
+    out: Any = ...,
+) -> Tensor:
+    """The differences of neighbours along ``dim``."""
+
+def digamma(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The derivative of `lgamma`; infinite at 0, nan at the negative integers."""
+
+def dist(input: Tensor, other: Any, p: _float = ...) -> Tensor:
+    """The norm of ``input - other``: see `torch.linalg.vector_norm`."""
+
+def div(
+    input: Tensor,
+    other: Any = ...,
+    *,
+    rounding_mode: str | None = ...,
+    out: Any = ...,
+    **named: Any,
+) -> Tensor:
+    """``input / other``, broadcasting; without rounding, integers give the default float dtype."""
+
+def divide(
+    input: Tensor,
+    other: Any = ...,
+    *,
+    rounding_mode: str | None = ...,
+    out: Any = ...,
+    **named: Any,
+) -> Tensor:
+    """``input / other``, broadcasting; without rounding, integers give the default float dtype."""
+
+def dot(input: Tensor, tensor: Any, *, out: Any = ...) -> Tensor:
+    """The sum of the products of the elements of two vectors."""
+
+double: dtype
+
+def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """`tensor_split` along dimension 2 (of a vector: 0)."""
+
+def dstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
+    """The tensors one behind the other, along the third dimension."""
+
+e: _float
+
+def einsum(*args: Any) -> Tensor:
+    """A sum of products, for example ``einsum("ij,jk->ik", a, b)`` for a product of matrices."""
+
+def empty(
+    *sizes: Any,
+    size: Sequence[_int] | None = ...,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """A tensor with arbitrary values, of a shape given as one sequence or as several numbers."""
+
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    memory_format: Any = ...,
+) -> Tensor:
+    """A tensor of empty, with the shape and dtype of ``input``."""
+
+def eq(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input == other``."""
+
+def equal(input: Tensor, other: Tensor) -> _bool:
+    """Whether two tensors have the same shape and values."""
+
+def erf(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``2/√π ∫₀ˣ exp(-t²) dt``; of float32 within three units of the last place."""
+
+def erf_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.erf_` of the first argument, which it returns."""
+
+def erfc(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``1 - erf(input)``, exact also where that is tiny."""
+
+def erfc_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.erfc_` of the first argument, which it returns."""
+
+def erfinv(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The inverse of `erf`: infinite at 1 and -1, nan beyond."""
+
+def exp(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The exponential function."""
+
+def exp2(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``2 ** input``."""
+
+def exp2_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.exp2_` of the first argument, which it returns."""
+
+def exp_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.exp_` of the first argument, which it returns."""
+
+def expm1(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``exp(input) - 1``, exact near 0."""
+
+def expm1_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.expm1_` of the first argument, which it returns."""
+
+def eye(
+    n: _int,
+    m: _int | None = ...,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """A matrix ``(n, m)`` with ones on the diagonal; square by default."""
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A number, or the value of a 0-d tensor, in the shape and dtype of ``input``."""
+
+def fill_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.fill_` of the first argument, which it returns."""
+
+def fix(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The integer part."""
+
+def fix_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.trunc_` of the first argument, which it returns."""
+
+def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
+    """Dimensions ``start_dim`` to ``end_dim`` made one."""
+
+def flip(input: Tensor, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
+    """In reverse along the given dimensions; a copy."""
+
+def fliplr(input: Tensor) -> Tensor:
+    """In reverse along the second dimension."""
+
+def flipud(input: Tensor) -> Tensor:
+    """In reverse along the first dimension."""
+
+float: dtype
+float16: dtype
+float32: dtype
+float4_e2m1fn_x2: dtype
+float64: dtype
+float8_e4m3fn: dtype
+float8_e4m3fnuz: dtype
+float8_e5m2: dtype
+float8_e5m2fnuz: dtype
+float8_e8m0fnu: dtype
+
+def float_power(input: Tensor, exponent: Any, *, out: Any = ...) -> Tensor:
+    """``input ** exponent`` in double precision; one of the two may be a number."""
+
+def floor(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The greatest integer that is not greater."""
+
+def floor_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.floor_` of the first argument, which it returns."""
+
+def floor_divide(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``floor(input / other)``, broadcasting; its backward raises an error."""
+
+def fmax(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """The greater of two; if one is nan, the other."""
+
+def fmin(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """The smaller of two; if one is nan, the other."""
+
+def fmod(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input - trunc(input / other) * other``: has the sign of ``input``, as C's `fmod`."""
+
+def frac(input: Tensor, *, out: Any = ...) -> Tensor:
+    """What `trunc` cuts off."""
+
+def frac_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.frac_` of the first argument, which it returns."""
+
+def frexp(input: Tensor, *, out: Any = ...) -> return_types.frexp:
+    """Numbers as ``mantissa * 2**exponent``, with mantissas of size 1/2 to 1."""
+
+def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: _bool | None = ...) -> Tensor:
+    """A tensor on the memory of another library's array."""
+
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor on the memory of ``ndarray``: writes to either are seen by both."""
+
+def frombuffer(
+    buffer: Any, *, dtype: dtype, count: _int = ..., offset: _int = ..., requires_grad: _bool = ...
+) -> Tensor:
+    """The bytes of an object as a tensor of one dimension, on the same memory."""
+
+def full(
+    size: Sequence[_int],
+    fill_value: Any,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """A tensor of shape ``size`` filled with one number, whose type is the default for dtype."""
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+) -> Tensor:
+    """A tensor filled with one number, with the shape and dtype of ``input``."""
+
+def gather(
+    input: Tensor, dim: _int, index: Any, *, sparse_grad: _bool = ..., out: Any = ...
+) -> Tensor:
+    """``out[i, j, k] = input[i, index[i, j, k], k]`` (for ``dim=1``)."""
+
+def gcd(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """The greatest common divisor of integers."""
+
+def gcd_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.gcd_` of the first argument, which it returns."""
+
+def ge(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input >= other``."""
+
+def ger(input: Tensor, vec2: Tensor, *, out: Any = ...) -> Tensor:
+    """`outer` by another name."""
+
+def get_default_device() -> device:
+    """The CPU."""
+
+def get_default_dtype() -> dtype:
+    """The dtype that new floating-point tensors get; ``float32`` unless set."""
+
+def get_device(input: Tensor) -> _int:
+    """-1, the number of the CPU."""
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was given last. Default: "highest"."""
+
+def get_num_threads() -> _int:
+    """How many threads matrix products use."""
+
+def get_printoptions() -> dict[str, Any]:
+    """The print options, as arguments for `set_printoptions`."""
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator: a tensor of 5056 bytes."""
+
+def greater(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input > other``."""
+
+def greater_equal(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input >= other``."""
+
+def grid_sampler(
+    input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
+) -> Tensor:
+    """`grid_sampler_2d` of pictures, `grid_sampler_3d` of volumes."""
+
+def grid_sampler_2d(
+    input: Tensor, grid: Any, interpolation_mode: Any, padding_mode: Any, align_corners: Any
+) -> Tensor:
+    """The pictures ``(N, C, H, W)`` seen at the places ``(N, h, w, 2)``."""
+
+def grid_sampler_3d(
+    input: Tensor, grid: Any, interpolation_mode: Any, padding_mode: Any, align_corners: Any
+) -> Tensor:
+    """The volumes ``(N, C, D, H, W)`` at the places ``(N, d, h, w, 3)``; see `grid_sampler_2d`."""
+
+def gt(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input > other``."""
+
+half: dtype
+
+def heaviside(input: Tensor, values: Any, *, out: Any = ...) -> Tensor:
+    """0 for negative numbers and nan, 1 for positive ones, ``values`` at 0."""
+
+def histc(
+    input: Tensor,
+    bins: _int = ...,
+    min: _bool | _int | _float = ...,
+    max: _bool | _int | _float = ...,
+    *,
+    out: Any = ...,
+) -> Tensor:
+    """How many elements fall into each of ``bins`` parts of equal width."""
+
+def histogram(
+    input: Tensor,
+    bins: Any = ...,
+    *,
+    range: Sequence[_float] | None = ...,
+    weight: Tensor | None = ...,
+    density: _bool = ...,
+    out: Any = ...,
+) -> return_types.histogram:
+    """How many elements fall between edges."""
+
+def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """`tensor_split` along dimension 1 (of a vector: 0)."""
+
+def hstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
+    """The tensors side by side: along the second dimension, vectors along their only one."""
+
+def hypot(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``sqrt(input**2 + other**2)``, without overflow."""
+
+def imag(input: Tensor) -> Tensor:
+    """Always an error: no dtype is complex."""
+
+def index_add(
+    input: Tensor,
+    dim: _int,
+    index: Any,
+    source: Any,
+    *,
+    alpha: _bool | _int | _float = ...,
+    out: Any = ...,
+) -> Tensor:
+    """``input`` with ``alpha * source`` added to its parts at ``index`` along ``dim``."""
+
+def index_copy(input: Tensor, dim: _int, index: Any, source: Any, *, out: Any = ...) -> Tensor:
+    """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
+
+def index_fill(input: Tensor, dim: _int, index: Any, value: Any) -> Tensor:
+    """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
+
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
+    """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means."""
+
+def index_put_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.index_put_` of the first argument, which it returns."""
+
+def index_select(input: Tensor, dim: _int, index: Any, *, out: Any = ...) -> Tensor:
+    """The parts at ``index`` of dimension ``dim``."""
+
+inf: _float
+
+def initial_seed() -> _int:
+    """The seed of the default generator's stream."""
+
+def inner(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
+    """Products summed over the last dimension of both; with a 0-d tensor their product."""
+
+int: dtype
+int16: dtype
+int32: dtype
+int64: dtype
+int8: dtype
+
+def inverse(input: Tensor, *, out: Any = ...) -> Tensor:
+    """`torch.linalg.inv` by another name."""
+
+def is_anomaly_check_nan_enabled() -> _bool:
+    """Whether anomaly mode, once on, looks for nan and infinity."""
+
+def is_anomaly_enabled() -> _bool:
+    """Whether anomaly mode is on."""
+
+def is_autocast_enabled(device_type: str | None = ...) -> _bool:
+    """Always False."""
+
+def is_complex(input: Tensor) -> _bool:
+    """Whether a tensor is of a complex dtype, of which there is none."""
+
+def is_deterministic_algorithms_warn_only_enabled() -> _bool:
+    """Whether `use_deterministic_algorithms` was last given ``warn_only``."""
+
+def is_floating_point(input: Tensor) -> _bool:
+    """Whether a tensor is of a floating-point dtype."""
+
+def is_grad_enabled() -> _bool:
+    """Whether operations of this thread are recorded."""
+
+def is_inference(input: Tensor) -> _bool:
+    """Whether the tensor was made in inference mode."""
+
+def is_inference_mode_enabled() -> _bool:
+    """Whether this thread is in inference mode."""
+
+def is_nonzero(input: Tensor) -> _bool:
+    """Whether the only element of a tensor is not zero."""
+
+def is_same_size(input: Tensor, other: Tensor) -> _bool:
+    """Whether two tensors have the same shape."""
+
+def is_signed(input: Tensor) -> _bool:
+    """Whether the dtype has numbers below zero."""
+
+def is_tensor(obj: Any) -> _bool:
+    """Whether ``obj`` is a `Tensor`."""
+
+def is_warn_always_enabled() -> _bool:
+    """What `set_warn_always` was given last. Default: False."""
+
+def isclose(
+    input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...
+) -> Tensor:
+    """Whether ``|input - other| <= atol + rtol * |other|``, or both are equal."""
+
+def isfinite(input: Tensor) -> Tensor:
+    """Whether each element is neither infinite nor nan."""
+
+def isin(
+    elements: Any,
+    test_elements: Any,
+    *,
+    assume_unique: _bool = ...,
+    invert: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """Which ``elements`` are among ``test_elements``; one of the two may be a number."""
+
+def isinf(input: Tensor) -> Tensor:
+    """Whether each element is infinite."""
+
+def isnan(input: Tensor) -> Tensor:
+    """Whether each element is not a number."""
+
+def isneginf(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Whether each element is minus infinity."""
+
+def isposinf(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Whether each element is plus infinity."""
+
+def isreal(input: Tensor) -> Tensor:
+    """Whether each element is a real number, as all of them are."""
+
+def kron(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
+    """The Kronecker product: each element of ``input`` times the whole of ``other``."""
+
+def kthvalue(
+    input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...
+) -> return_types.kthvalue:
+    """The ``k``-th smallest element along ``dim``: the named tuple ``(values, indices)``."""
+
+def lcm(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """The least common multiple of integers."""
+
+def lcm_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.lcm_` of the first argument, which it returns."""
+
+def ldexp(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input * 2**other``; the power is computed in the type of ``other``, if that has one, but of one exponent without dimensions in double, if the result is."""
+
+def ldexp_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.ldexp_` of the first argument, which it returns."""
+
+def le(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input <= other``."""
+
+def lerp(input: Tensor, end: Any, weight: Any, *, out: Any = ...) -> Tensor:
+    """``input + weight * (end - input)``, broadcasting."""
+
+def less(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input < other``."""
+
+def less_equal(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input <= other``."""
+
+def lgamma(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``log(abs(gamma(input)))``; infinite at 0 and the negative integers."""
+
+def linspace(
+    start: _float,
+    end: _float,
+    steps: _int,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
+
+def load(
+    f: Any,
+    map_location: Any = ...,
+    pickle_module: Any = ...,
+    *,
+    weights_only: _bool | None = ...,
+    mmap: _bool | None = ...,
+    **pickle_load_args: Any,
+) -> Any:
+    """Read an object that `save` wrote, or a dict of tensors from any file of safetensors."""
+
+def log(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Natural logarithm; -inf at 0, nan below."""
+
+def log10(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Logarithm to base 10."""
+
+def log10_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.log10_` of the first argument, which it returns."""
+
+def log1p(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``log(1 + input)``, exact near 0."""
+
+def log1p_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.log1p_` of the first argument, which it returns."""
+
+def log2(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Logarithm to base 2."""
+
+def log2_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.log2_` of the first argument, which it returns."""
+
+def log_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.log_` of the first argument, which it returns."""
+
+def log_softmax(input: Tensor, dim: _int, dtype: Any = ..., *, out: Any = ...) -> Tensor:
+    """The logarithm of `softmax`, stable for inputs of any size."""
+
+def logaddexp(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``log(exp(input) + exp(other))``, without overflow."""
+
+def logaddexp2(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``log2(2**input + 2**other)``, without overflow."""
+
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinants; nan of negative ones."""
+
+def logical_and(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input and other``, elementwise."""
+
+def logical_not(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``not input``, elementwise."""
+
+def logical_or(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input or other``, elementwise."""
+
+def logical_xor(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """Whether exactly one of two is true, elementwise."""
+
+def logit(input: Tensor, eps: _float | None = ..., *, out: Any = ...) -> Tensor:
+    """``log(input / (1 - input))``, the inverse of the sigmoid; nan outside [0, 1]."""
+
+def logit_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.logit_` of the first argument, which it returns."""
+
+def logspace(
+    start: _float,
+    end: _float,
+    steps: _int,
+    base: _float = ...,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """``steps`` powers of ``base`` with exponents at equal distances."""
+
+def logsumexp(
+    input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Any = ...
+) -> Tensor:
+    """``log(sum(exp(input)))`` along ``dim``, for inputs of any size."""
+
+long: dtype
+
+def lt(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input < other``."""
+
+def lu_unpack(
+    LU_data: Any,
+    LU_pivots: Any,
+    unpack_data: _bool = ...,
+    unpack_pivots: _bool = ...,
+    *,
+    out: Any = ...,
+) -> return_types.lu_unpack:
+    """What `torch.linalg.lu` returns, from what `torch.linalg.lu_factor` does."""
+
+def manual_seed(seed: SupportsInt) -> Generator:
+    """Start the default generator's stream of ``seed``; returns that generator."""
+
+def masked_fill(input: Tensor, mask: Any, value: Any) -> Tensor:
+    """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true."""
+
+def masked_scatter(input: Tensor, mask: Any, source: Any) -> Tensor:
+    """``input`` with consecutive elements of ``source`` where ``mask`` is true."""
+
+def masked_select(input: Tensor, mask: Any, *, out: Any = ...) -> Tensor:
+    """The elements where ``mask`` is true, in one dimension; the two broadcast."""
+
+def matmul(input: Tensor, other: Any = ..., *, out: Any = ..., **named: Any) -> Tensor:
+    """The product of matrices, vectors, or batches of matrices, which broadcast."""
+
+def matrix_exp(input: Tensor) -> Tensor:
+    """`torch.linalg.matrix_exp`."""
+
+@overload
+def max(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
+
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.max:
+    """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
+
+@overload
+def max(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
+    """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    ceil_mode: _bool = ...,
+) -> Tensor:
+    """`max_pool2d` over one dimension: (N, C, L) or (C, L)."""
+
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    ceil_mode: _bool = ...,
+) -> tuple[Tensor, Tensor]:
+    """`max_pool1d`, and where each greatest element is."""
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    ceil_mode: _bool = ...,
+) -> Tensor:
+    """The greatest element of each window over the last two dimensions."""
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    ceil_mode: _bool = ...,
+) -> Tensor:
+    """`max_pool2d` over three dimensions: (N, C, D, H, W) or (C, D, H, W)."""
+
+def maximum(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """The greater of two, elementwise; nan if either is. Equal ones share the gradient."""
+
+def mean(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = ...,
+    keepdim: _bool = ...,
+    *,
+    dtype: dtype | None = ...,
+    out: Any = ...,
+    **named: Any,
+) -> Tensor:
+    """The mean of all elements, or along ``dim``; arguments as for `sum`."""
+
+@overload
+def median(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
+
+@overload
+def median(
+    input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...
+) -> return_types.median:
+    """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
+
+def meshgrid(*tensors: Any, indexing: str | None = ...) -> tuple[Tensor, ...]:
+    """Coordinates of a grid: one tensor per axis, all of the grid's shape."""
+
+@overload
+def min(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
+
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.min:
+    """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
+
+@overload
+def min(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
+    """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
+
+def minimum(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """The smaller of two, elementwise; nan if either is. Equal ones share the gradient."""
+
+def mm(input: Tensor, mat2: Any, *, out: Any = ...) -> Tensor:
+    """The product of two matrices."""
+
+def mode(
+    input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...
+) -> return_types.mode:
+    """The most frequent element along ``dim``: the named tuple ``(values, indices)``."""
+
+def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """`movedim` by NumPy's name."""
+
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """With the dimensions ``source`` moved to ``destination``; the others keep their order."""
+
+def msort(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The elements in order along the first dimension."""
+
+def mul(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input * other``, broadcasting."""
+
+def multinomial(
+    input: Tensor,
+    num_samples: _int,
+    replacement: _bool = ...,
+    *,
+    generator: Generator | None = ...,
+    out: Any = ...,
+) -> Tensor:
+    """Indices drawn with probabilities proportional to ``input``."""
+
+def multiply(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input * other``, broadcasting."""
+
+def mv(input: Tensor, vec: Any, *, out: Any = ...) -> Tensor:
+    """The product of a matrix and a vector."""
+
+nan: _float
+
+def nan_to_num(
+    input: Tensor,
+    nan: _bool | _int | _float | None = ...,
+    posinf: _bool | _int | _float | None = ...,
+    neginf: _bool | _int | _float | None = ...,
+    *,
+    out: Any = ...,
+) -> Tensor:
+    """Numbers in place of nan and of infinities."""
+
+def nan_to_num_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.nan_to_num_` of the first argument, which it returns."""
+
+def nanmean(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = ...,
+    keepdim: _bool = ...,
+    *,
+    dtype: dtype | None = ...,
+    out: Any = ...,
+) -> Tensor:
+    """The mean of the elements that are not nan, or along ``dim``."""
+
+@overload
+def nanmedian(input: Tensor, *, out: Any = ...) -> Tensor:
+    """`median` of the elements that are not nan."""
+
+@overload
+def nanmedian(
+    input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...
+) -> return_types.nanmedian:
+    """`median` of the elements that are not nan."""
+
+def nanquantile(
+    input: Tensor,
+    q: Any,
+    dim: _int | None = ...,
+    keepdim: _bool = ...,
+    *,
+    interpolation: str = ...,
+    out: Any = ...,
+) -> Tensor:
+    """`quantile` of the elements that are not nan."""
+
+def nansum(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = ...,
+    keepdim: _bool = ...,
+    *,
+    dtype: dtype | None = ...,
+    out: Any = ...,
+) -> Tensor:
+    """`sum` with 0 in place of nan."""
+
+def narrow(input: Tensor, dim: _int, start: Any, length: _int) -> Tensor:
+    """``length`` elements from ``start`` on along one dimension."""
+
+def ne(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input != other``."""
+
+def neg(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``-input``."""
+
+def neg_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.neg_` of the first argument, which it returns."""
+
+def negative(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``-input``."""
+
+def negative_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.neg_` of the first argument, which it returns."""
+
+newaxis: None
+
+def nextafter(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """The next number that floating point can tell from ``input``, towards ``other``."""
+
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = ..., out: Any = ...) -> Tensor:
+    """The indices of the elements that are not zero, ``(number, ndim)``."""
+
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
+    """The indices of the elements that are not zero, ``(number, ndim)``."""
+
+def norm(
+    input: Tensor,
+    p: Any = ...,
+    dim: _int | Sequence[_int] | None = ...,
+    keepdim: _bool = ...,
+    out: Tensor | None = ...,
+    dtype: dtype | None = ...,
+) -> Tensor:
+    """The vector norm with exponent ``p`` over all elements, or along ``dim``; "fro" stands for 2."""
+
+def normal(
+    mean: Tensor | _float,
+    std: Tensor | _float = ...,
+    size: _int | Sequence[_int] | None = ...,
+    *,
+    generator: Generator | None = ...,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """Normal numbers of given means and standard deviations."""
+
+def not_equal(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input != other``."""
+
+def numel(input: Tensor) -> _int:
+    """The number of elements."""
+
+def ones(
+    *sizes: Any,
+    size: Sequence[_int] | None = ...,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """A tensor of ones, of a shape given as one sequence or as several numbers."""
+
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    memory_format: Any = ...,
+) -> Tensor:
+    """A tensor of ones, with the shape and dtype of ``input``."""
+
+def outer(input: Tensor, vec2: Tensor, *, out: Any = ...) -> Tensor:
+    """``out[i, j] = input[i] * vec2[j]``."""
+
+def pairwise_distance(
+    x1: Any, x2: Any, p: _float = ..., eps: _float = ..., keepdim: _bool = ...
+) -> Tensor:
+    """The norm of ``x1 - x2 + eps`` along the last dimension."""
+
+def pdist(input: Tensor, p: _float = ...) -> Tensor:
+    """The distances of all pairs of rows."""
+
+def permute(input: Tensor, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
+    """With the dimensions in the order ``dims``."""
+
+pi: _float
+
+def pinverse(input: Tensor, rcond: _float = ...) -> Tensor:
+    """`torch.linalg.pinv` with a tolerance of its own."""
+
+def pixel_shuffle(input: Tensor, upscale_factor: Any) -> Tensor:
+    """(..., C · r², H, W) as (..., C, H · r, W · r): r² channels make squares of r by r."""
+
+def pixel_unshuffle(input: Tensor, downscale_factor: Any) -> Tensor:
+    """(..., C, H · r, W · r) as (..., C · r², H, W): the inverse of `pixel_shuffle`."""
+
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself."""
+
+def pow(input: Tensor, exponent: Any, *, out: Any = ...) -> Tensor:
+    """``input ** exponent``, broadcasting; one of the two may be a Python number."""
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """``input`` where positive, ``weight * input`` elsewhere."""
+
+preserve_format: Any
+
+def printoptions(**options: Any) -> Iterator[None]:
+    """Set print options for the extent of a `with` block."""
+
+def prod(
+    input: Tensor,
+    dim: _int = ...,
+    keepdim: _bool = ...,
+    *,
+    dtype: dtype | None = ...,
+    out: Any = ...,
+) -> Tensor:
+    """The product of all elements, or along one dimension; integers give int64."""
+
+def promote_types(a: dtype, b: dtype) -> dtype:
+    """The smallest dtype that holds both: of the higher category, or NumPy's within one."""
+
+def put(input: Tensor, index: Any, source: Any, accumulate: _bool = ...) -> Tensor:
+    """``input`` with elements of ``source`` at ``index``, counted as in one dimension."""
+
+qint32: dtype
+qint8: dtype
+
+def quantile(
+    input: Tensor,
+    q: Any,
+    dim: _int | None = ...,
+    keepdim: _bool = ...,
+    *,
+    interpolation: str = ...,
+    out: Any = ...,
+) -> Tensor:
+    """The value below which a share ``q`` of all elements lies, or of those along ``dim``."""
+
+quint2x4: dtype
+quint4x2: dtype
+quint8: dtype
+
+def rad2deg(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Radians in degrees."""
+
+def rad2deg_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.rad2deg_` of the first argument, which it returns."""
+
+def rand(
+    *sizes: Any,
+    size: _int | Sequence[_int] | None = ...,
+    generator: Generator | None = ...,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    pin_memory: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """Uniform numbers in [0, 1)."""
+
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = ...,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+) -> Tensor:
+    """Uniform numbers in [0, 1), in the shape of ``input`` and, by default, its dtype."""
+
+def randint(
+    *bounds: Any,
+    low: _int = ...,
+    high: _int | None = ...,
+    size: _int | Sequence[_int] | None = ...,
+    generator: Generator | None = ...,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    pin_memory: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """Random integers in [low, high), called as ``randint(high, size)`` or with ``low`` first."""
+
+def randint_like(
+    input: Tensor,
+    *bounds: _int,
+    low: _int = ...,
+    high: _int | None = ...,
+    generator: Generator | None = ...,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+) -> Tensor:
+    """Integers in [low, high), in the shape of ``input`` and, by default, its dtype."""
+
+def randn(
+    *sizes: Any,
+    size: _int | Sequence[_int] | None = ...,
+    generator: Generator | None = ...,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    pin_memory: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """Normal numbers of mean 0 and standard deviation 1; the arguments are those of `rand`."""
+
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = ...,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+) -> Tensor:
+    """Standard normal numbers, in the shape of ``input`` and, by default, its dtype."""
+
+def randperm(
+    n: _int,
+    *,
+    generator: Generator | None = ...,
+    dtype: dtype = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    pin_memory: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """The integers 0, ..., ``n`` - 1 in random order."""
+
+def range(
+    start: Any = ...,
+    end: Any = ...,
+    step: Any = ...,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """Numbers from ``start`` to ``end``, which is one of them, in steps of ``step``."""
+
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension."""
+
+def real(input: Tensor) -> Tensor:
+    """The tensor itself, whose numbers are real."""
+
+def reciprocal(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``1 / input``."""
+
+def reciprocal_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.reciprocal_` of the first argument, which it returns."""
+
+def relu(input: Tensor) -> Tensor:
+    """``max(input, 0)``; its gradient at 0 is 0."""
+
+def relu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.relu_` of the first argument, which it returns."""
+
+def remainder(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input - floor(input / other) * other``: has the sign of ``other``, as Python's `%`."""
+
+def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Any = ...) -> Tensor:
+    """With every slice along ``dim`` scaled so that its norm is at most ``maxnorm``."""
+
+def repeat_interleave(
+    input: Tensor = ...,
+    repeats: Any = ...,
+    dim: _int | None = ...,
+    *,
+    output_size: _int | None = ...,
+) -> Tensor:
+    """Each element, or each part along ``dim``, repeated in place."""
+
+def reshape(input: Tensor, *given: Any, shape: Sequence[_int] | None = ...) -> Tensor:
+    """The same elements in another shape: a view where the layout in memory allows, else a copy."""
+
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
+    """`resize_` to the shape of another tensor."""
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself, whose numbers are real."""
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself, whose numbers are real."""
+
+def result_type(tensor: Any, other: Any) -> dtype:
+    """The dtype of arithmetic between two tensors or numbers."""
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[_int],
+    weight: Tensor | None = ...,
+    eps: _float | None = ...,
+) -> Tensor:
+    """``input / √(mean(input²) + eps) * weight`` over the last dimensions."""
+
+def roll(input: Tensor, shifts: Any, dims: Any = ...) -> Tensor:
+    """Shifted along ``dims``, or as one row of elements without them."""
+
+def rot90(input: Tensor, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
+    """Turned ``k`` quarters in the plane of two dimensions, from the first to the second."""
+
+def round(input: Tensor, *, decimals: _int | None = ..., out: Any = ...) -> Tensor:
+    """The nearest number of ``decimals`` digits; halves go to the even one."""
+
+def round_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.round_` of the first argument, which it returns."""
+
+def row_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
+    """`vstack` by another name."""
+
+def rsqrt(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``1 / sqrt(input)``."""
+
+def rsqrt_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.rsqrt_` of the first argument, which it returns."""
+
+def rsub(input: Tensor, other: Any, *, alpha: _float = ...) -> Tensor:
+    """``other - alpha * input``, broadcasting."""
+
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = ...,
+    pickle_protocol: _int = ...,
+    _use_new_zipfile_serialization: _bool = ...,
+    _disable_byteorder_record: _bool = ...,
+) -> None:
+    """Write an object to a file in the safetensors format."""
+
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+) -> Tensor:
+    """A 0-d tensor of a number, in the default dtype unless another is given."""
+
+def scatter(
+    input: Tensor,
+    dim: _int,
+    index: Any,
+    src: Any = ...,
+    *,
+    value: Any = ...,
+    reduce: str | None = ...,
+    out: Any = ...,
+) -> Tensor:
+    """``out[i, index[i, j, k], k] = src[i, j, k]`` (for ``dim=1``), else ``input``."""
+
+def scatter_add(input: Tensor, dim: _int, index: Any, src: Any, *, out: Any = ...) -> Tensor:
+    """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
+
+def scatter_reduce(
+    input: Tensor,
+    dim: _int,
+    index: Any,
+    src: Any,
+    reduce: str,
+    *,
+    include_self: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """``input`` with elements of ``src`` combined along ``dim``, where ``index`` says."""
+
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Tensor,
+    *,
+    out_int32: _bool = ...,
+    right: _bool = ...,
+    side: str | None = ...,
+    sorter: Tensor | None = ...,
+    out: Any = ...,
+) -> Tensor:
+    """Where each value would have to be inserted in a sorted sequence to keep it sorted."""
+
+def seed() -> _int:
+    """Start an unforeseeable stream in the default generator; returns its seed."""
+
+def select(input: Tensor, dim: _int, index: _int) -> Tensor:
+    """The part at ``index`` of one dimension, which goes away."""
+
+def set_anomaly_enabled(mode: _bool, check_nan: _bool = ...) -> None:
+    """`set_detect_anomaly` by another name."""
+
+def set_default_device(device: Any) -> None:
+    """Accept the CPU, where tensors are anyway; None stands for it."""
+
+def set_default_dtype(d: dtype) -> None:
+    """Set the dtype that new floating-point tensors get."""
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default dtype to that of a type such as ``torch.DoubleTensor``, or its name."""
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Remember how exact products of float32 matrices need to be; they are computed in float32."""
+
+def set_num_threads(num: _int) -> None:
+    """Let matrix products use this many threads; one is best for small models."""
+
+def set_printoptions(
+    precision: _int | None = ...,
+    threshold: _float | None = ...,
+    edgeitems: _int | None = ...,
+    linewidth: _int | None = ...,
+    profile: str | None = ...,
+    sci_mode: _bool | None = ...,
+) -> None:
+    """Set how tensors are printed; what is not given stays, except `sci_mode`."""
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Let the default generator continue from a state that `get_rng_state` gave."""
+
+def set_warn_always(b: _bool) -> None:
+    """Let what is said once be said each time; Python's filters still apply."""
+
+def sgn(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The sign, as -1, 0 or 1; 0 for what is not a number."""
+
+short: dtype
+
+def sigmoid(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``1 / (1 + exp(-input))``."""
+
+def sigmoid_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.sigmoid_` of the first argument, which it returns."""
+
+def sign(input: Tensor, *, out: Any = ...) -> Tensor:
+    """-1, 0 or 1; 0 for nan."""
+
+def signbit(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Whether the sign is negative, as that of -0.0 is."""
+
+def sin(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Sine."""
+
+def sin_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.sin_` of the first argument, which it returns."""
+
+def sinc(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``sin(π input) / (π input)``, 1 at 0."""
+
+def sinc_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.sinc_` of the first argument, which it returns."""
+
+def sinh(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Hyperbolic sine."""
+
+def sinh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.sinh_` of the first argument, which it returns."""
+
+def slogdet(input: Tensor, *, out: Any = ...) -> return_types.slogdet:
+    """The sign of the determinants and the logarithm of their size: ``(sign, logabsdet)``."""
+
+def softmax(input: Tensor, dim: _int, dtype: Any = ..., *, out: Any = ...) -> Tensor:
+    """``exp(input)`` divided by its sum along ``dim``: positive, with sum 1."""
+
+def sort(
+    input: Tensor,
+    dim: _int = ...,
+    descending: _bool = ...,
+    *,
+    stable: _bool | None = ...,
+    out: Any = ...,
+) -> return_types.sort:
+    """The elements in order along ``dim``: the named tuple ``(values, indices)``."""
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
+    """Parts along one dimension, as views."""
+
+def split_with_sizes(
+    input: Tensor, split_sizes: Sequence[_int], dim: _int = ...
+) -> tuple[Tensor, ...]:
+    """Parts of the given sizes, which make up the whole dimension."""
+
+def sqrt(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Square root; nan for negative numbers."""
+
+def sqrt_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.sqrt_` of the first argument, which it returns."""
+
+def square(input: Tensor, *, out: Any = ...) -> Tensor:
+    """``input ** 2``."""
+
+def square_(input: Tensor) -> Tensor:
+    """In-place `square`."""
+
+def squeeze(input: Tensor, *dims: Any, dim: Any = ..., **named: Any) -> Tensor:
+    """Without dimensions of size 1: without all of them, or those among ``dim``."""
+
+def stack(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
+    """The tensors, all of one shape, along a new dimension ``dim``."""
+
+def std(
+    input: Tensor,
+    dim: Any = ...,
+    unbiased: _bool = ...,
+    keepdim: _bool = ...,
+    *,
+    correction: _float | None = ...,
+    out: Any = ...,
+) -> Tensor:
+    """The standard deviation: the square root of `var`, with the same arguments."""
+
+def std_mean(
+    input: Tensor,
+    dim: Any = ...,
+    unbiased: _bool = ...,
+    keepdim: _bool = ...,
+    *,
+    correction: _float | None = ...,
+) -> tuple[Tensor, ...]:
+    """The standard deviation and the mean, as a tuple; arguments as for `std`."""
+
+strided: Any
+
+def sub(input: Tensor, other: Any, *, alpha: _float = ..., out: Any = ...) -> Tensor:
+    """``input - alpha * other``, broadcasting."""
+
+def subtract(input: Tensor, other: Any, *, alpha: _float = ..., out: Any = ...) -> Tensor:
+    """``input - alpha * other``, broadcasting."""
+
+def sum(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = ...,
+    keepdim: _bool = ...,
+    *,
+    dtype: dtype | None = ...,
+    out: Any = ...,
+    **named: Any,
+) -> Tensor:
+    """The sum of all elements, or along ``dim``."""
+
+def svd(
+    input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Any = ...
+) -> return_types.svd:
+    """`torch.linalg.svd` in its former form: the named tuple ``(U, S, V)``, the last transposed."""
+
+def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
+    """`transpose` by NumPy's name."""
+
+def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """`transpose` by another name."""
+
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix; vectors and 0-d tensors as they are."""
+
+def take(input: Tensor, index: Any, *, out: Any = ...) -> Tensor:
+    """The elements at ``index``, counted as in one dimension; in the shape of ``index``."""
+
+def take_along_dim(
+    input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Any = ...
+) -> Tensor:
+    """Elements along ``dim`` at the positions that `argmax`, `argsort` and the like give."""
+
+def tan(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Tangent."""
+
+def tan_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.tan_` of the first argument, which it returns."""
+
+def tanh(input: Tensor, *, out: Any = ...) -> Tensor:
+    """Hyperbolic tangent."""
+
+def tanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.tanh_` of the first argument, which it returns."""
+
+def tensor(
+    data: Any,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    requires_grad: _bool = ...,
+    pin_memory: _bool = ...,
+) -> Tensor:
+    """A new tensor with a copy of ``data``."""
+
+def tensor_split(
+    input: Tensor,
+    indices_or_sections: Any = ...,
+    dim: _int = ...,
+    *,
+    indices: Any = ...,
+    sections: _int | None = ...,
+) -> tuple[Tensor, ...]:
+    """Parts along one dimension, as views; sizes need not be equal."""
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = ..., *, out: Any = ...) -> Tensor:
+    """Products summed over dimensions of both: the last of ``a`` and first of ``b``, or given ones."""
+
+def tile(input: Tensor, *times: Any, dims: Sequence[_int] | None = ...) -> Tensor:
+    """As `repeat`, with 1 for dimensions that fewer numbers leave out."""
+
+def to_dlpack(tensor: Tensor) -> Tensor:
+    """The memory of a tensor for another library, to be used once."""
+
+def topk(
+    input: Tensor,
+    k: _int,
+    dim: _int = ...,
+    largest: _bool = ...,
+    sorted: _bool = ...,
+    *,
+    out: Any = ...,
+) -> return_types.topk:
+    """The ``k`` greatest elements along ``dim``: the named tuple ``(values, indices)``."""
+
+def trace(input: Tensor) -> Tensor:
+    """The sum of a matrix's diagonal."""
+
+def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """With two dimensions swapped."""
+
+def trapezoid(y: Any, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Tensor:
+    """The integral of ``y`` along ``dim`` by the trapezoidal rule."""
+
+def trapz(y: Any, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Tensor:
+    """`trapezoid` by its former name."""
+
+def tril(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
+    """Zeros above a diagonal of the last two dimensions."""
+
+def tril_indices(
+    row: _int,
+    col: _int,
+    offset: _int = ...,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+) -> Tensor:
+    """The indices of a matrix's lower triangle, ``(2, number)``."""
+
+def triu(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
+    """Zeros below a diagonal of the last two dimensions."""
+
+def triu_indices(
+    row: _int,
+    col: _int,
+    offset: _int = ...,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+) -> Tensor:
+    """The indices of a matrix's upper triangle, ``(2, number)``."""
+
+def true_divide(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input / other``, broadcasting; integers give the default floating-point dtype."""
+
+def trunc(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The integer part."""
+
+def trunc_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.trunc_` of the first argument, which it returns."""
+
+def typename(obj: Any) -> str:
+    """The name of an object's type (of a class or function, its own) with its module."""
+
+uint16: dtype
+uint32: dtype
+uint64: dtype
+uint8: dtype
+
+def unbind(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]:
+    """The parts at each index of one dimension, which goes away."""
+
+def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
+    """Dimension ``dim`` in the shape ``sizes``, one of which may be -1."""
+
+def unique(
+    input: Tensor,
+    sorted: _bool = ...,
+    return_inverse: _bool = ...,
+    return_counts: _bool = ...,
+    dim: _int | None = ...,
+) -> Any:
+    """The values without repetition, in order; every nan is one of its own."""
+
+def unique_consecutive(
+    input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...
+) -> Any:
+    """One of each run of equal values; arguments as for `unique`."""
+
+def unsqueeze(input: Tensor, dim: _int) -> Tensor:
+    """With a new dimension of size 1 at ``dim``."""
+
+def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = ...) -> None:
+    """Remember whether the same input must give the same bits; all operations do so anyway."""
+
+def var(
+    input: Tensor,
+    dim: Any = ...,
+    unbiased: _bool = ...,
+    keepdim: _bool = ...,
+    *,
+    correction: _float | None = ...,
+    out: Any = ...,
+) -> Tensor:
+    """The variance of all elements, or along ``dim``."""
+
+def var_mean(
+    input: Tensor,
+    dim: Any = ...,
+    unbiased: _bool = ...,
+    keepdim: _bool = ...,
+    *,
+    correction: _float | None = ...,
+) -> tuple[Tensor, ...]:
+    """The variance and the mean, as a tuple; arguments as for `var`."""
+
+def vdot(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """The sum of the products of the elements of two vectors: `dot`, for real numbers."""
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = ...,
+    out_dims: Any = ...,
+    randomness: str = ...,
+    *,
+    chunk_size: _int | None = ...,
+) -> Callable[..., Any]:
+    """A function that applies ``func`` to every sample of a batch and stacks the results."""
+
+def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """`tensor_split` along dimension 0 (of a vector: 0)."""
+
+def vstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
+    """The tensors one below the other: along the first dimension, vectors as rows."""
+
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]:
+    """``input`` where ``condition`` is true and ``other`` elsewhere, broadcasting."""
+
+@overload
+def where(condition: Tensor, input: Any, other: Any = ..., *, out: Any = ...) -> Tensor:
+    """``input`` where ``condition`` is true and ``other`` elsewhere, broadcasting."""
+
+def xlogy(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
+    """``input * log(other)``, 0 where ``input`` is; one of the two may be a number."""
+
+def xlogy_(input: Tensor, other: Any) -> Tensor:
+    """In-place `xlogy`."""
+
+def zero_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor.zero_` of the first argument, which it returns."""
+
+def zeros(
+    *sizes: Any,
+    size: Sequence[_int] | None = ...,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    out: Any = ...,
+) -> Tensor:
+    """A tensor of zeros, of a shape given as one sequence or as several numbers."""
+
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    layout: Any = ...,
+    requires_grad: _bool = ...,
+    memory_format: Any = ...,
+) -> Tensor:
+    """A tensor of zeros, with the shape and dtype of ``input``."""
+
+__version__: str

@@ -1,0 +1,1307 @@
+"""Methods of tensors.
+
+`scripts/stubs.py` writes this file.
+"""
+
+from builtins import bool as _bool
+from builtins import float as _float
+from builtins import int as _int
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, overload
+
+from nanotorch import return_types as return_types
+from nanotorch._core.dtypes import Size as Size
+from nanotorch._core.dtypes import device as device
+from nanotorch._core.dtypes import dtype as dtype
+from nanotorch._core.graph import RemovableHandle as RemovableHandle
+from nanotorch._core.tensor import Tensor as Tensor
+from nanotorch.autograd.backward import GradientEdge as GradientEdge
+from nanotorch.ops.generator import Generator as Generator
+from nanotorch.ops.memory import UntypedStorage as UntypedStorage
+
+class Methods:
+    @property
+    def H(self) -> Tensor: ...
+    @property
+    def T(self) -> Tensor: ...
+    def __abs__(self) -> Tensor:
+        """Absolute value; its gradient at 0 is 0."""
+    def __add__(self, other: Any) -> Tensor:
+        """``input + alpha * other``, broadcasting."""
+    def __and__(self, other: Any) -> Tensor:
+        """``input & other``."""
+    def __dlpack__(self) -> Tensor:
+        """The memory of this tensor for `from_dlpack` of another library."""
+    def __dlpack_device__(self) -> tuple[_int, _int]:
+        """Where the tensor is: the CPU, of which there is one."""
+    def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
+        ...
+    def __floordiv__(self, other: Any) -> Tensor: ...
+    def __ge__(self, other: Any) -> Tensor: ...
+    def __getitem__(self, given: Any) -> Tensor:
+        """A part of the tensor: a view for integers, slices, None and `...`, a copy for index tensors."""
+    def __gt__(self, other: Any) -> Tensor: ...
+    def __iadd__(self, other: Any) -> Tensor: ...
+    def __iand__(self, other: Any) -> Tensor: ...
+    def __ifloordiv__(self, other: Any) -> Tensor: ...
+    def __ilshift__(self, other: Any) -> Tensor: ...
+    def __imod__(self, other: Any) -> Tensor: ...
+    def __imul__(self, other: Any) -> Tensor: ...
+    def __invert__(self) -> Tensor:
+        """`bitwise_not` as the operator `~`."""
+    def __ior__(self, other: Any) -> Tensor: ...
+    def __ipow__(self, other: Any) -> Tensor: ...
+    def __irshift__(self, other: Any) -> Tensor: ...
+    def __isub__(self, other: Any) -> Tensor: ...
+    def __itruediv__(self, other: Any) -> Tensor: ...
+    def __ixor__(self, other: Any) -> Tensor: ...
+    def __le__(self, other: Any) -> Tensor: ...
+    def __lshift__(self, other: Any) -> Tensor:
+        """``input << other``: bits move up; by a negative number, or by all there are, none is left."""
+    def __lt__(self, other: Any) -> Tensor: ...
+    def __matmul__(self, other: Any) -> Tensor:
+        """`matmul` as the operator `@`."""
+    def __mod__(self, other: Any) -> Tensor: ...
+    def __mul__(self, other: Any) -> Tensor:
+        """``input * other``, broadcasting."""
+    def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
+        ...
+    def __neg__(self) -> Tensor:
+        """``-input``."""
+    def __or__(self, other: Any) -> Tensor:
+        """``input | other``."""
+    def __pos__(self) -> Tensor:
+        """The tensor itself."""
+    def __pow__(self, other: Any) -> Tensor: ...
+    def __radd__(self, other: Any) -> Tensor:
+        """``input + alpha * other``, broadcasting."""
+    def __rand__(self, other: Any) -> Tensor:
+        """``input & other``."""
+    def __reversed__(self) -> Tensor:
+        """``reversed(tensor)``: in reverse along the first dimension."""
+    def __rfloordiv__(self, other: Any) -> Tensor: ...
+    def __rlshift__(self, other: Any) -> Tensor:
+        """``input << other``: bits move up; by a negative number, or by all there are, none is left."""
+    def __rmatmul__(self, other: Any) -> Tensor:
+        """``other @ self``."""
+    def __rmod__(self, other: Any) -> Tensor: ...
+    def __rmul__(self, other: Any) -> Tensor:
+        """``input * other``, broadcasting."""
+    def __ror__(self, other: Any) -> Tensor:
+        """``input | other``."""
+    def __rpow__(self, other: Any) -> Tensor: ...
+    def __rrshift__(self, other: Any) -> Tensor:
+        """``input >> other``: bits move down, and those of the sign move in."""
+    def __rshift__(self, other: Any) -> Tensor:
+        """``input >> other``: bits move down, and those of the sign move in."""
+    def __rsub__(self, other: Any) -> Tensor: ...
+    def __rtruediv__(self, other: Any) -> Tensor: ...
+    def __rxor__(self, other: Any) -> Tensor:
+        """``input ^ other``."""
+    def __setitem__(self, given: Any, value: Any) -> None:
+        """Write a number or tensor to a part of the tensor, broadcasting and converting."""
+    def __sub__(self, other: Any) -> Tensor: ...
+    def __truediv__(self, other: Any) -> Tensor: ...
+    def __xor__(self, other: Any) -> Tensor:
+        """``input ^ other``."""
+    def _give_shape(
+        self, shape: tuple[_int, ...], strides: tuple[_int, ...] | None = ...
+    ) -> Tensor:
+        """`resize_`, of tensors that require grad as well, and to any strides without gaps."""
+    def _stacked_with(self, others: Any) -> Tensor:
+        """`stack` for the engine, which knows tensors and their methods only."""
+    def abs(self) -> Tensor:
+        """Absolute value; its gradient at 0 is 0."""
+    def abs_(self) -> Tensor:
+        """In-place `abs`: writes its result into the tensor."""
+    def absolute(self) -> Tensor:
+        """Absolute value; its gradient at 0 is 0."""
+    def absolute_(self) -> Tensor:
+        """In-place `abs`: writes its result into the tensor."""
+    def acos(self) -> Tensor:
+        """Inverse cosine, in [0, pi]; nan outside [-1, 1]."""
+    def acos_(self) -> Tensor:
+        """In-place `acos`: writes its result into the tensor."""
+    def acosh(self) -> Tensor:
+        """Inverse hyperbolic cosine; nan below 1."""
+    def acosh_(self) -> Tensor:
+        """In-place `acosh`: writes its result into the tensor."""
+    def add(self, other: Any, *, alpha: _float = ...) -> Tensor:
+        """``input + alpha * other``, broadcasting."""
+    def add_(self, other: Any, *, alpha: _float = ...) -> Tensor:
+        """In-place `add`: writes its result into the tensor."""
+    def addbmm(
+        self,
+        batch1: Any,
+        batch2: Any,
+        *,
+        beta: _bool | _int | _float = ...,
+        alpha: _bool | _int | _float = ...,
+    ) -> Tensor:
+        """``beta * input + alpha *`` the sum of the products in a batch; ``input`` broadcasts."""
+    def addbmm_(
+        self,
+        batch1: Any,
+        batch2: Any,
+        *,
+        beta: _bool | _int | _float = ...,
+        alpha: _bool | _int | _float = ...,
+    ) -> Tensor:
+        """In-place `addbmm`: writes its result into the tensor."""
+    def addcdiv(
+        self, tensor1: Any, tensor2: Any, *former: Any, value: _bool | _int | _float = ...
+    ) -> Tensor:
+        """``input + value * tensor1 / tensor2``, broadcasting."""
+    def addcdiv_(
+        self, tensor1: Any, tensor2: Any, *former: Any, value: _bool | _int | _float = ...
+    ) -> Tensor:
+        """In-place `addcdiv`."""
+    def addcmul(self, tensor1: Any, tensor2: Any, *, value: _bool | _int | _float = ...) -> Tensor:
+        """``input + value * tensor1 * tensor2``, broadcasting."""
+    def addcmul_(self, tensor1: Any, tensor2: Any, *, value: _bool | _int | _float = ...) -> Tensor:
+        """In-place `addcmul`: writes its result into the tensor."""
+    def addmm(
+        self,
+        mat1: Any,
+        mat2: Any,
+        *,
+        beta: _bool | _int | _float = ...,
+        alpha: _bool | _int | _float = ...,
+    ) -> Tensor:
+        """``beta * input + alpha * mat1 @ mat2``; ``input`` broadcasts."""
+    def addmm_(
+        self,
+        mat1: Any,
+        mat2: Any,
+        *,
+        beta: _bool | _int | _float = ...,
+        alpha: _bool | _int | _float = ...,
+    ) -> Tensor:
+        """In-place `addmm`: writes its result into the tensor."""
+    def addmv(
+        self,
+        mat: Any,
+        vec: Any,
+        *,
+        beta: _bool | _int | _float = ...,
+        alpha: _bool | _int | _float = ...,
+    ) -> Tensor:
+        """``beta * input + alpha * mat @ vec``; ``input`` broadcasts."""
+    def addmv_(
+        self,
+        mat: Any,
+        vec: Any,
+        *,
+        beta: _bool | _int | _float = ...,
+        alpha: _bool | _int | _float = ...,
+    ) -> Tensor:
+        """In-place `addmv`: writes its result into the tensor."""
+    def addr(
+        self,
+        vec1: Any,
+        vec2: Any,
+        *,
+        beta: _bool | _int | _float = ...,
+        alpha: _bool | _int | _float = ...,
+    ) -> Tensor:
+        """``beta * input + alpha *`` the outer product of two vectors; ``input`` broadcasts."""
+    def addr_(
+        self,
+        vec1: Any,
+        vec2: Any,
+        *,
+        beta: _bool | _int | _float = ...,
+        alpha: _bool | _int | _float = ...,
+    ) -> Tensor:
+        """In-place `addr`: writes its result into the tensor."""
+    def adjoint(self) -> Tensor:
+        """The transpose of the last two dimensions, as for complex tensors."""
+    def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
+        """Whether every element is nonzero, overall or along ``dim``."""
+    def allclose(
+        self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...
+    ) -> _bool:
+        """Whether all elements are close to each other: see `isclose`."""
+    def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
+        """The greatest element, or along ``dim``; equal ones share the gradient."""
+    def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
+        """The smallest element, or along ``dim``; equal ones share the gradient."""
+    def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ...) -> return_types.aminmax:
+        """The least and the greatest element: the named tuple ``(min, max)``; or along ``dim``."""
+    def angle(self) -> Tensor:
+        """The angle of a real number in the complex plane: π below 0, else 0."""
+    def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
+        """Whether some element is nonzero, overall or along ``dim``."""
+    def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
+        """Replace each element by the function of it: slow, and without a gradient."""
+    def arccos(self) -> Tensor:
+        """Inverse cosine, in [0, pi]; nan outside [-1, 1]."""
+    def arccos_(self) -> Tensor:
+        """In-place `acos`: writes its result into the tensor."""
+    def arccosh(self) -> Tensor:
+        """Inverse hyperbolic cosine; nan below 1."""
+    def arccosh_(self) -> Tensor:
+        """In-place `acosh`: writes its result into the tensor."""
+    def arcsin(self) -> Tensor:
+        """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
+    def arcsin_(self) -> Tensor:
+        """In-place `asin`: writes its result into the tensor."""
+    def arcsinh(self) -> Tensor:
+        """Inverse hyperbolic sine."""
+    def arcsinh_(self) -> Tensor:
+        """In-place `asinh`: writes its result into the tensor."""
+    def arctan(self) -> Tensor:
+        """Inverse tangent, in [-pi/2, pi/2]."""
+    def arctan2(self, other: Any) -> Tensor:
+        """The angle of the point ``(other, input)``, in [-pi, pi]."""
+    def arctan2_(self, other: Any) -> Tensor:
+        """In-place `atan2`: writes its result into the tensor."""
+    def arctan_(self) -> Tensor:
+        """In-place `atan`: writes its result into the tensor."""
+    def arctanh(self) -> Tensor:
+        """Inverse hyperbolic tangent; nan outside [-1, 1]."""
+    def arctanh_(self) -> Tensor:
+        """In-place `atanh`: writes its result into the tensor."""
+    def argmax(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
+        """The index of the greatest element, flat or along ``dim``; the first of equal ones."""
+    def argmin(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
+        """The index of the smallest element, flat or along ``dim``; the first of equal ones."""
+    def argsort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ...) -> Tensor:
+        """The indices that sort along ``dim``; arguments as for `sort`."""
+    def argwhere(self) -> Tensor:
+        """The indices of the elements that are not zero, ``(number, ndim)``."""
+    def as_strided(self, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
+        """A view of the tensor's memory with given sizes, strides and first element."""
+    def as_strided_(self, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
+        """In-place `as_strided`."""
+    def asin(self) -> Tensor:
+        """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
+    def asin_(self) -> Tensor:
+        """In-place `asin`: writes its result into the tensor."""
+    def asinh(self) -> Tensor:
+        """Inverse hyperbolic sine."""
+    def asinh_(self) -> Tensor:
+        """In-place `asinh`: writes its result into the tensor."""
+    def atan(self) -> Tensor:
+        """Inverse tangent, in [-pi/2, pi/2]."""
+    def atan2(self, other: Any) -> Tensor:
+        """The angle of the point ``(other, input)``, in [-pi, pi]."""
+    def atan2_(self, other: Any) -> Tensor:
+        """In-place `atan2`: writes its result into the tensor."""
+    def atan_(self) -> Tensor:
+        """In-place `atan`: writes its result into the tensor."""
+    def atanh(self) -> Tensor:
+        """Inverse hyperbolic tangent; nan outside [-1, 1]."""
+    def atanh_(self) -> Tensor:
+        """In-place `atanh`: writes its result into the tensor."""
+    def backward(
+        self,
+        gradient: Tensor | None = ...,
+        retain_graph: _bool | None = ...,
+        create_graph: _bool = ...,
+        inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | None = ...,
+    ) -> None:
+        """Add to the leaves' ``grad`` the gradient of this tensor with respect to them."""
+    def baddbmm(
+        self,
+        batch1: Any,
+        batch2: Any,
+        *,
+        beta: _bool | _int | _float = ...,
+        alpha: _bool | _int | _float = ...,
+    ) -> Tensor:
+        """``beta * input + alpha * bmm(batch1, batch2)``; ``input`` broadcasts."""
+    def baddbmm_(
+        self,
+        batch1: Any,
+        batch2: Any,
+        *,
+        beta: _bool | _int | _float = ...,
+        alpha: _bool | _int | _float = ...,
+    ) -> Tensor:
+        """In-place `baddbmm`: writes its result into the tensor."""
+    def bernoulli(self, p: _float | None = ..., *, generator: Generator | None = ...) -> Tensor:
+        """Ones with the probabilities in ``input``, else zeros, in its shape and dtype."""
+    def bernoulli_(self, p: Tensor | _float = ..., *, generator: Generator | None = ...) -> Tensor:
+        """Fill with ones with probability ``p`` and zeros else; returns the tensor."""
+    def bincount(self, weights: Any = ..., minlength: _int = ...) -> Tensor:
+        """How often each number from 0 occurs, or the sum of its weights."""
+    def bitwise_and(self, other: Any) -> Tensor:
+        """``input & other``."""
+    def bitwise_and_(self, other: Any) -> Tensor:
+        """In-place `bitwise_and`: writes its result into the tensor."""
+    def bitwise_left_shift(self, other: Any) -> Tensor:
+        """``input << other``: bits move up; by a negative number, or by all there are, none is left."""
+    def bitwise_left_shift_(self, other: Any) -> Tensor:
+        """In-place `bitwise_left_shift`: writes its result into the tensor."""
+    def bitwise_not(self) -> Tensor:
+        """``~input``: logical for bools."""
+    def bitwise_not_(self) -> Tensor:
+        """In-place `bitwise_not`: writes its result into the tensor."""
+    def bitwise_or(self, other: Any) -> Tensor:
+        """``input | other``."""
+    def bitwise_or_(self, other: Any) -> Tensor:
+        """In-place `bitwise_or`: writes its result into the tensor."""
+    def bitwise_right_shift(self, other: Any) -> Tensor:
+        """``input >> other``: bits move down, and those of the sign move in."""
+    def bitwise_right_shift_(self, other: Any) -> Tensor:
+        """In-place `bitwise_right_shift`: writes its result into the tensor."""
+    def bitwise_xor(self, other: Any) -> Tensor:
+        """``input ^ other``."""
+    def bitwise_xor_(self, other: Any) -> Tensor:
+        """In-place `bitwise_xor`: writes its result into the tensor."""
+    def bmm(self, mat2: Any) -> Tensor:
+        """The products of the matrices of two batches."""
+    def bool(self) -> Tensor:
+        """This tensor with dtype bool."""
+    def broadcast_to(self, size: Sequence[_int]) -> Tensor:
+        """`expand` to ``size``."""
+    def byte(self) -> Tensor:
+        """This tensor with dtype uint8."""
+    def cauchy_(
+        self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...
+    ) -> Tensor:
+        """Fill with Cauchy distributed numbers; returns the tensor."""
+    def ceil(self) -> Tensor:
+        """The smallest integer that is not smaller."""
+    def ceil_(self) -> Tensor:
+        """In-place `ceil`: writes its result into the tensor."""
+    def char(self) -> Tensor:
+        """This tensor with dtype int8."""
+    def cholesky(self, upper: _bool = ...) -> Tensor:
+        """The former form of `torch.linalg.cholesky`, which PyTorch has removed."""
+    def cholesky_solve(self, input2: Any, upper: _bool = ...) -> Tensor:
+        """The solutions X of ``A X = input`` for A with the Cholesky factor ``input2``."""
+    def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+        """At most ``chunks`` parts of one size (the last may be smaller), as views."""
+    def clamp(self, min: Any = ..., max: Any = ...) -> Tensor:
+        """``input`` held between two limits; ``max`` wins where it is the smaller."""
+    def clamp_(self, min: Any = ..., max: Any = ...) -> Tensor:
+        """In-place `clamp`."""
+    def clamp_max(self, max: Any) -> Tensor:
+        """``input``, or ``max`` where that is smaller."""
+    def clamp_max_(self, max: Any) -> Tensor:
+        """In-place `clamp_max`."""
+    def clamp_min(self, min: Any) -> Tensor:
+        """``input``, or ``min`` where that is greater."""
+    def clamp_min_(self, min: Any) -> Tensor:
+        """In-place `clamp_min`."""
+    def clip(self, min: Any = ..., max: Any = ...) -> Tensor:
+        """``input`` held between two limits; ``max`` wins where it is the smaller."""
+    def clip_(self, min: Any = ..., max: Any = ...) -> Tensor:
+        """In-place `clamp`."""
+    def clone(self, *, memory_format: Any = ...) -> Tensor:
+        """A copy; by default with the dimensions in the same order in memory."""
+    def conj(self) -> Tensor:
+        """The tensor itself, whose numbers are real."""
+    def contiguous(self, memory_format: Any = ...) -> Tensor:
+        """The tensor itself if its elements lie in memory in order, else a copy where they do."""
+    def copy_(self, other: Any, non_blocking: _bool = ...) -> Tensor:
+        """Write the values of ``other`` into this tensor, broadcasting and converting."""
+    def copysign(self, other: Any) -> Tensor:
+        """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
+    def copysign_(self, other: Any) -> Tensor:
+        """In-place `copysign`."""
+    def corrcoef(self) -> Tensor:
+        """The correlation of variables, ``(variables, variables)``, from -1 to 1; see `cov`."""
+    def cos(self) -> Tensor:
+        """Cosine."""
+    def cos_(self) -> Tensor:
+        """In-place `cos`: writes its result into the tensor."""
+    def cosh(self) -> Tensor:
+        """Hyperbolic cosine."""
+    def cosh_(self) -> Tensor:
+        """In-place `cosh`: writes its result into the tensor."""
+    def count_nonzero(self, dim: _int | Sequence[_int] | None = ...) -> Tensor:
+        """The number of nonzero elements, overall or along ``dim``."""
+    def cov(self, *, correction: _int = ..., fweights: Any = ..., aweights: Any = ...) -> Tensor:
+        """The covariance of variables, ``(variables, variables)``."""
+    def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
+        """The cross products of vectors along ``dim``, by default the first dimension of size 3."""
+    def cuda(self, device: Any = ..., non_blocking: _bool = ...) -> Tensor:
+        """Always an error: tensors live on the CPU."""
+    def cummax(self, dim: _int) -> return_types.cummax:
+        """The greatest element so far along ``dim``: the named tuple ``(values, indices)``."""
+    def cummin(self, dim: _int) -> return_types.cummin:
+        """The smallest element so far along ``dim``: the named tuple ``(values, indices)``."""
+    def cumprod(self, dim: _int, *, dtype: dtype | None = ...) -> Tensor:
+        """Running products along ``dim``; integers give int64."""
+    def cumprod_(self, dim: _int, *, dtype: dtype | None = ...) -> Tensor:
+        """In-place `cumprod`."""
+    def cumsum(self, dim: _int, *, dtype: dtype | None = ...) -> Tensor:
+        """Running sums along ``dim``; integers give int64."""
+    def cumsum_(self, dim: _int, *, dtype: dtype | None = ...) -> Tensor:
+        """In-place `cumsum`."""
+    def deg2rad(self) -> Tensor:
+        """Degrees in radians."""
+    def deg2rad_(self) -> Tensor:
+        """In-place `deg2rad`: writes its result into the tensor."""
+    def det(self) -> Tensor:
+        """The determinants of square matrices, ``(..., n, n)``."""
+    def diag(self, diagonal: _int = ...) -> Tensor:
+        """A matrix's diagonal, or the matrix with a vector on its diagonal."""
+    def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+        """Square matrices of zeros with the last dimension of ``input`` on a diagonal."""
+    def diagflat(self, offset: _int = ...) -> Tensor:
+        """The matrix with all elements of ``input`` on its diagonal."""
+    def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+        """The elements with equal indices in two dimensions (shifted by ``offset``), as the last."""
+    def diff(self, n: _int = ..., dim: _int = ..., prepend: Any = ..., append: Any = ...) -> Tensor:
+        """The differences of neighbours along ``dim``."""
+    def digamma(self) -> Tensor:
+        """The derivative of `lgamma`; infinite at 0, nan at the negative integers."""
+    def digamma_(self) -> Tensor:
+        """In-place `digamma`: writes its result into the tensor."""
+    def dist(self, other: Any, p: _float = ...) -> Tensor:
+        """The norm of ``input - other``: see `torch.linalg.vector_norm`."""
+    def div(self, other: Any = ..., *, rounding_mode: str | None = ..., **named: Any) -> Tensor:
+        """``input / other``, broadcasting; without rounding, integers give the default float dtype."""
+    def div_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
+        """In-place `div`."""
+    def divide(self, other: Any = ..., *, rounding_mode: str | None = ..., **named: Any) -> Tensor:
+        """``input / other``, broadcasting; without rounding, integers give the default float dtype."""
+    def divide_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
+        """In-place `div`."""
+    def dot(self, tensor: Any) -> Tensor:
+        """The sum of the products of the elements of two vectors."""
+    def double(self) -> Tensor:
+        """This tensor with dtype float64."""
+    def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        """`tensor_split` along dimension 2 (of a vector: 0)."""
+    def eq(self, other: Any) -> Tensor:
+        """``input == other``."""
+    def eq_(self, other: Any) -> Tensor:
+        """Write 1 where `eq` holds and 0 where not."""
+    def equal(self, other: Tensor) -> _bool:
+        """Whether two tensors have the same shape and values."""
+    def erf(self) -> Tensor:
+        """``2/√π ∫₀ˣ exp(-t²) dt``; of float32 within three units of the last place."""
+    def erf_(self) -> Tensor:
+        """In-place `erf`: writes its result into the tensor."""
+    def erfc(self) -> Tensor:
+        """``1 - erf(input)``, exact also where that is tiny."""
+    def erfc_(self) -> Tensor:
+        """In-place `erfc`: writes its result into the tensor."""
+    def erfinv(self) -> Tensor:
+        """The inverse of `erf`: infinite at 1 and -1, nan beyond."""
+    def erfinv_(self) -> Tensor:
+        """In-place `erfinv`: writes its result into the tensor."""
+    def exp(self) -> Tensor:
+        """The exponential function."""
+    def exp2(self) -> Tensor:
+        """``2 ** input``."""
+    def exp2_(self) -> Tensor:
+        """In-place `exp2`: writes its result into the tensor."""
+    def exp_(self) -> Tensor:
+        """In-place `exp`: writes its result into the tensor."""
+    def expand(self, *sizes: Any, size: Sequence[_int] | None = ...) -> Tensor:
+        """Repeated along dimensions of size 1 and new leading ones, without a copy; -1 keeps a size."""
+    def expand_as(self, other: Tensor) -> Tensor:
+        """`expand` to the shape of ``other``."""
+    def expm1(self) -> Tensor:
+        """``exp(input) - 1``, exact near 0."""
+    def expm1_(self) -> Tensor:
+        """In-place `expm1`: writes its result into the tensor."""
+    def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Tensor:
+        """Fill with exponentially distributed numbers of rate ``lambd``; returns the tensor."""
+    def fill_(self, value: Any) -> Tensor:
+        """Write a number, or the value of a 0-d tensor, everywhere."""
+    def fill_diagonal_(self, fill_value: _bool | _int | _float, wrap: _bool = ...) -> Tensor:
+        """Write a number where all indices are equal."""
+    def fix(self) -> Tensor:
+        """The integer part."""
+    def fix_(self) -> Tensor:
+        """In-place `trunc`: writes its result into the tensor."""
+    def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
+        """Dimensions ``start_dim`` to ``end_dim`` made one."""
+    def flip(self, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
+        """In reverse along the given dimensions; a copy."""
+    def fliplr(self) -> Tensor:
+        """In reverse along the second dimension."""
+    def flipud(self) -> Tensor:
+        """In reverse along the first dimension."""
+    def float(self) -> Tensor:
+        """This tensor with dtype float32."""
+    def float_power(self, exponent: Any) -> Tensor:
+        """``input ** exponent`` in double precision; one of the two may be a number."""
+    def float_power_(self, exponent: Any) -> Tensor:
+        """In-place `float_power`."""
+    def floor(self) -> Tensor:
+        """The greatest integer that is not greater."""
+    def floor_(self) -> Tensor:
+        """In-place `floor`: writes its result into the tensor."""
+    def floor_divide(self, other: Any) -> Tensor:
+        """``floor(input / other)``, broadcasting; its backward raises an error."""
+    def floor_divide_(self, other: Any) -> Tensor:
+        """In-place `floor_divide`: writes its result into the tensor."""
+    def fmax(self, other: Any) -> Tensor:
+        """The greater of two; if one is nan, the other."""
+    def fmin(self, other: Any) -> Tensor:
+        """The smaller of two; if one is nan, the other."""
+    def fmod(self, other: Any) -> Tensor:
+        """``input - trunc(input / other) * other``: has the sign of ``input``, as C's `fmod`."""
+    def fmod_(self, other: Any) -> Tensor:
+        """In-place `fmod`."""
+    def frac(self) -> Tensor:
+        """What `trunc` cuts off."""
+    def frac_(self) -> Tensor:
+        """In-place `frac`: writes its result into the tensor."""
+    def frexp(self) -> return_types.frexp:
+        """Numbers as ``mantissa * 2**exponent``, with mantissas of size 1/2 to 1."""
+    def gather(self, dim: _int, index: Any, *, sparse_grad: _bool = ...) -> Tensor:
+        """``out[i, j, k] = input[i, index[i, j, k], k]`` (for ``dim=1``)."""
+    def gcd(self, other: Any) -> Tensor:
+        """The greatest common divisor of integers."""
+    def gcd_(self, other: Any) -> Tensor:
+        """In-place `gcd`: writes its result into the tensor."""
+    def ge(self, other: Any) -> Tensor:
+        """``input >= other``."""
+    def ge_(self, other: Any) -> Tensor:
+        """Write 1 where `ge` holds and 0 where not."""
+    def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Tensor:
+        """Fill with numbers of trials until the first success of chance ``p``; returns the tensor."""
+    def ger(self, vec2: Tensor) -> Tensor:
+        """`outer` by another name."""
+    def greater(self, other: Any) -> Tensor:
+        """``input > other``."""
+    def greater_(self, other: Any) -> Tensor:
+        """Write 1 where `gt` holds and 0 where not."""
+    def greater_equal(self, other: Any) -> Tensor:
+        """``input >= other``."""
+    def greater_equal_(self, other: Any) -> Tensor:
+        """Write 1 where `ge` holds and 0 where not."""
+    def gt(self, other: Any) -> Tensor:
+        """``input > other``."""
+    def gt_(self, other: Any) -> Tensor:
+        """Write 1 where `gt` holds and 0 where not."""
+    def half(self) -> Tensor:
+        """This tensor with dtype float16."""
+    def hardshrink(self, lambd: _float = ...) -> Tensor:
+        """``input`` outside [-lambd, lambd], 0 inside."""
+    def heaviside(self, values: Any) -> Tensor:
+        """0 for negative numbers and nan, 1 for positive ones, ``values`` at 0."""
+    def heaviside_(self, values: Any) -> Tensor:
+        """In-place `heaviside`: writes its result into the tensor."""
+    def histc(
+        self, bins: _int = ..., min: _bool | _int | _float = ..., max: _bool | _int | _float = ...
+    ) -> Tensor:
+        """How many elements fall into each of ``bins`` parts of equal width."""
+    def histogram(
+        self,
+        bins: Any = ...,
+        *,
+        range: Sequence[_float] | None = ...,
+        weight: Tensor | None = ...,
+        density: _bool = ...,
+    ) -> return_types.histogram:
+        """How many elements fall between edges."""
+    def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        """`tensor_split` along dimension 1 (of a vector: 0)."""
+    def hypot(self, other: Any) -> Tensor:
+        """``sqrt(input**2 + other**2)``, without overflow."""
+    def hypot_(self, other: Any) -> Tensor:
+        """In-place `hypot`: writes its result into the tensor."""
+    @property
+    def imag(self) -> Tensor: ...
+    def index_add(
+        self, dim: _int, index: Any, source: Any, *, alpha: _bool | _int | _float = ...
+    ) -> Tensor:
+        """``input`` with ``alpha * source`` added to its parts at ``index`` along ``dim``."""
+    def index_add_(self, dim: Any, index: Any, source: Any, *, alpha: Any = ...) -> Tensor:
+        """In-place `index_add_in_place`: writes its result into the tensor."""
+    def index_copy(self, dim: _int, index: Any, source: Any) -> Tensor:
+        """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
+    def index_copy_(self, dim: Any, index: Any, source: Any) -> Tensor:
+        """In-place `index_copy_in_place`: writes its result into the tensor."""
+    def index_fill(self, dim: _int, index: Any, value: Any) -> Tensor:
+        """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
+    def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+        """In-place `index_fill`."""
+    def index_put(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
+        """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means."""
+    def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
+        """In-place `index_put`."""
+    def index_select(self, dim: _int, index: Any) -> Tensor:
+        """The parts at ``index`` of dimension ``dim``."""
+    def inner(self, other: Tensor) -> Tensor:
+        """Products summed over the last dimension of both; with a 0-d tensor their product."""
+    def int(self) -> Tensor:
+        """This tensor with dtype int32."""
+    def inverse(self) -> Tensor:
+        """`torch.linalg.inv` by another name."""
+    def is_complex(self) -> _bool:
+        """Always False."""
+    @property
+    def is_cuda(self) -> _bool: ...
+    @property
+    def is_ipu(self) -> _bool: ...
+    @property
+    def is_maia(self) -> _bool: ...
+    @property
+    def is_meta(self) -> _bool: ...
+    @property
+    def is_mkldnn(self) -> _bool: ...
+    @property
+    def is_mps(self) -> _bool: ...
+    @property
+    def is_mtia(self) -> _bool: ...
+    @property
+    def is_nested(self) -> _bool: ...
+    def is_nonzero(self) -> _bool:
+        """Whether the only element of a tensor is not zero."""
+    def is_pinned(self) -> _bool:
+        """Always False."""
+    @property
+    def is_quantized(self) -> _bool: ...
+    def is_same_size(self, other: Tensor) -> _bool:
+        """Whether two tensors have the same shape."""
+    def is_shared(self) -> _bool:
+        """Always False."""
+    @property
+    def is_sparse(self) -> _bool: ...
+    @property
+    def is_sparse_csr(self) -> _bool: ...
+    @property
+    def is_vulkan(self) -> _bool: ...
+    @property
+    def is_xla(self) -> _bool: ...
+    @property
+    def is_xpu(self) -> _bool: ...
+    def isclose(
+        self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...
+    ) -> Tensor:
+        """Whether ``|input - other| <= atol + rtol * |other|``, or both are equal."""
+    def isfinite(self) -> Tensor:
+        """Whether each element is neither infinite nor nan."""
+    def isinf(self) -> Tensor:
+        """Whether each element is infinite."""
+    def isnan(self) -> Tensor:
+        """Whether each element is not a number."""
+    def isneginf(self) -> Tensor:
+        """Whether each element is minus infinity."""
+    def isposinf(self) -> Tensor:
+        """Whether each element is plus infinity."""
+    def isreal(self) -> Tensor:
+        """Whether each element is a real number, as all of them are."""
+    def kron(self, other: Tensor) -> Tensor:
+        """The Kronecker product: each element of ``input`` times the whole of ``other``."""
+    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ...) -> return_types.kthvalue:
+        """The ``k``-th smallest element along ``dim``: the named tuple ``(values, indices)``."""
+    def lcm(self, other: Any) -> Tensor:
+        """The least common multiple of integers."""
+    def lcm_(self, other: Any) -> Tensor:
+        """In-place `lcm`: writes its result into the tensor."""
+    def ldexp(self, other: Any) -> Tensor:
+        """``input * 2**other``; the power is computed in the type of ``other``, if that has one, but of one exponent without dimensions in double, if the result is."""
+    def ldexp_(self, other: Any) -> Tensor:
+        """In-place `ldexp`: writes its result into the tensor."""
+    def le(self, other: Any) -> Tensor:
+        """``input <= other``."""
+    def le_(self, other: Any) -> Tensor:
+        """Write 1 where `le` holds and 0 where not."""
+    def lerp(self, end: Any, weight: Any) -> Tensor:
+        """``input + weight * (end - input)``, broadcasting."""
+    def lerp_(self, end: Tensor, weight: Any) -> Tensor:
+        """In-place `lerp`."""
+    def less(self, other: Any) -> Tensor:
+        """``input < other``."""
+    def less_(self, other: Any) -> Tensor:
+        """Write 1 where `lt` holds and 0 where not."""
+    def less_equal(self, other: Any) -> Tensor:
+        """``input <= other``."""
+    def less_equal_(self, other: Any) -> Tensor:
+        """Write 1 where `le` holds and 0 where not."""
+    def lgamma(self) -> Tensor:
+        """``log(abs(gamma(input)))``; infinite at 0 and the negative integers."""
+    def lgamma_(self) -> Tensor:
+        """In-place `lgamma`: writes its result into the tensor."""
+    def log(self) -> Tensor:
+        """Natural logarithm; -inf at 0, nan below."""
+    def log10(self) -> Tensor:
+        """Logarithm to base 10."""
+    def log10_(self) -> Tensor:
+        """In-place `log10`: writes its result into the tensor."""
+    def log1p(self) -> Tensor:
+        """``log(1 + input)``, exact near 0."""
+    def log1p_(self) -> Tensor:
+        """In-place `log1p`: writes its result into the tensor."""
+    def log2(self) -> Tensor:
+        """Logarithm to base 2."""
+    def log2_(self) -> Tensor:
+        """In-place `log2`: writes its result into the tensor."""
+    def log_(self) -> Tensor:
+        """In-place `log`: writes its result into the tensor."""
+    def log_normal_(
+        self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...
+    ) -> Tensor:
+        """Fill with numbers whose logarithm is normal with ``mean`` and ``std``; returns the tensor."""
+    def log_softmax(self, dim: _int, dtype: Any = ...) -> Tensor:
+        """The logarithm of `softmax`, stable for inputs of any size."""
+    def logaddexp(self, other: Any) -> Tensor:
+        """``log(exp(input) + exp(other))``, without overflow."""
+    def logaddexp2(self, other: Any) -> Tensor:
+        """``log2(2**input + 2**other)``, without overflow."""
+    def logdet(self) -> Tensor:
+        """The logarithm of the determinants; nan of negative ones."""
+    def logical_and(self, other: Any) -> Tensor:
+        """``input and other``, elementwise."""
+    def logical_and_(self, other: Any) -> Tensor:
+        """In-place `logical_and`: writes its result into the tensor."""
+    def logical_not(self) -> Tensor:
+        """``not input``, elementwise."""
+    def logical_not_(self) -> Tensor:
+        """In-place `logical_not`: writes its result into the tensor."""
+    def logical_or(self, other: Any) -> Tensor:
+        """``input or other``, elementwise."""
+    def logical_or_(self, other: Any) -> Tensor:
+        """In-place `logical_or`: writes its result into the tensor."""
+    def logical_xor(self, other: Any) -> Tensor:
+        """Whether exactly one of two is true, elementwise."""
+    def logical_xor_(self, other: Any) -> Tensor:
+        """In-place `logical_xor`: writes its result into the tensor."""
+    def logit(self, eps: _float | None = ...) -> Tensor:
+        """``log(input / (1 - input))``, the inverse of the sigmoid; nan outside [0, 1]."""
+    def logit_(self, eps: _float | None = ...) -> Tensor:
+        """In-place `logit`: writes its result into the tensor."""
+    def logsumexp(self, dim: _int | Sequence[_int] | None, keepdim: _bool = ...) -> Tensor:
+        """``log(sum(exp(input)))`` along ``dim``, for inputs of any size."""
+    def long(self) -> Tensor:
+        """This tensor with dtype int64."""
+    def lt(self, other: Any) -> Tensor:
+        """``input < other``."""
+    def lt_(self, other: Any) -> Tensor:
+        """Write 1 where `lt` holds and 0 where not."""
+    @property
+    def mH(self) -> Tensor: ...
+    @property
+    def mT(self) -> Tensor: ...
+    def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+        """Replace each element by the function of it and that of ``tensor``, which broadcasts."""
+    def masked_fill(self, mask: Any, value: Any) -> Tensor:
+        """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true."""
+    def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
+        """In-place `masked_fill`."""
+    def masked_scatter(self, mask: Any, source: Any) -> Tensor:
+        """``input`` with consecutive elements of ``source`` where ``mask`` is true."""
+    def masked_scatter_(self, mask: Any, source: Any) -> Tensor:
+        """In-place `masked_scatter`: writes its result into the tensor."""
+    def masked_select(self, mask: Any) -> Tensor:
+        """The elements where ``mask`` is true, in one dimension; the two broadcast."""
+    def matmul(self, other: Any = ..., **named: Any) -> Tensor:
+        """The product of matrices, vectors, or batches of matrices, which broadcast."""
+    def matrix_exp(self) -> Tensor:
+        """`torch.linalg.matrix_exp`."""
+    @overload
+    def max(self) -> Tensor:
+        """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
+    @overload
+    def max(self, dim: _int, keepdim: _bool = ...) -> return_types.max:
+        """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
+    @overload
+    def max(self, other: Tensor) -> Tensor:
+        """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
+    def maximum(self, other: Any) -> Tensor:
+        """The greater of two, elementwise; nan if either is. Equal ones share the gradient."""
+    def mean(
+        self,
+        dim: _int | Sequence[_int] | None = ...,
+        keepdim: _bool = ...,
+        *,
+        dtype: dtype | None = ...,
+        **named: Any,
+    ) -> Tensor:
+        """The mean of all elements, or along ``dim``; arguments as for `sum`."""
+    @overload
+    def median(self) -> Tensor:
+        """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
+    @overload
+    def median(self, dim: _int, keepdim: _bool = ...) -> return_types.median:
+        """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
+    @overload
+    def min(self) -> Tensor:
+        """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
+    @overload
+    def min(self, dim: _int, keepdim: _bool = ...) -> return_types.min:
+        """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
+    @overload
+    def min(self, other: Tensor) -> Tensor:
+        """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
+    def minimum(self, other: Any) -> Tensor:
+        """The smaller of two, elementwise; nan if either is. Equal ones share the gradient."""
+    def mm(self, mat2: Any) -> Tensor:
+        """The product of two matrices."""
+    def mode(self, dim: _int = ..., keepdim: _bool = ...) -> return_types.mode:
+        """The most frequent element along ``dim``: the named tuple ``(values, indices)``."""
+    def moveaxis(self, source: Any, destination: Any) -> Tensor:
+        """`movedim` by NumPy's name."""
+    def movedim(self, source: Any, destination: Any) -> Tensor:
+        """With the dimensions ``source`` moved to ``destination``; the others keep their order."""
+    def msort(self) -> Tensor:
+        """The elements in order along the first dimension."""
+    def mul(self, other: Any) -> Tensor:
+        """``input * other``, broadcasting."""
+    def mul_(self, other: Any) -> Tensor:
+        """In-place `mul`: writes its result into the tensor."""
+    def multinomial(
+        self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ...
+    ) -> Tensor:
+        """Indices drawn with probabilities proportional to ``input``."""
+    def multiply(self, other: Any) -> Tensor:
+        """``input * other``, broadcasting."""
+    def multiply_(self, other: Any) -> Tensor:
+        """In-place `mul`: writes its result into the tensor."""
+    def mv(self, vec: Any) -> Tensor:
+        """The product of a matrix and a vector."""
+    def nan_to_num(
+        self,
+        nan: _bool | _int | _float | None = ...,
+        posinf: _bool | _int | _float | None = ...,
+        neginf: _bool | _int | _float | None = ...,
+    ) -> Tensor:
+        """Numbers in place of nan and of infinities."""
+    def nan_to_num_(
+        self,
+        nan: _bool | _int | _float | None = ...,
+        posinf: _bool | _int | _float | None = ...,
+        neginf: _bool | _int | _float | None = ...,
+    ) -> Tensor:
+        """In-place `nan_to_num`: writes its result into the tensor."""
+    def nanmean(
+        self,
+        dim: _int | Sequence[_int] | None = ...,
+        keepdim: _bool = ...,
+        *,
+        dtype: dtype | None = ...,
+    ) -> Tensor:
+        """The mean of the elements that are not nan, or along ``dim``."""
+    @overload
+    def nanmedian(self) -> Tensor:
+        """`median` of the elements that are not nan."""
+    @overload
+    def nanmedian(self, dim: _int, keepdim: _bool = ...) -> return_types.nanmedian:
+        """`median` of the elements that are not nan."""
+    def nanquantile(
+        self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...
+    ) -> Tensor:
+        """`quantile` of the elements that are not nan."""
+    def nansum(
+        self,
+        dim: _int | Sequence[_int] | None = ...,
+        keepdim: _bool = ...,
+        *,
+        dtype: dtype | None = ...,
+    ) -> Tensor:
+        """`sum` with 0 in place of nan."""
+    def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
+        """``length`` elements from ``start`` on along one dimension."""
+    def ndimension(self) -> _int:
+        """The number of dimensions."""
+    def ne(self, other: Any) -> Tensor:
+        """``input != other``."""
+    def ne_(self, other: Any) -> Tensor:
+        """Write 1 where `ne` holds and 0 where not."""
+    def neg(self) -> Tensor:
+        """``-input``."""
+    def neg_(self) -> Tensor:
+        """In-place `neg`: writes its result into the tensor."""
+    def negative(self) -> Tensor:
+        """``-input``."""
+    def negative_(self) -> Tensor:
+        """In-place `neg`: writes its result into the tensor."""
+    def nelement(self) -> _int:
+        """The number of elements."""
+    def new(self, *given: Any) -> Tensor:
+        """A tensor of this one's dtype, made as its type makes them: `torch.FloatTensor(*given)`."""
+    def new_empty(
+        self,
+        *sizes: Any,
+        size: Sequence[_int] | None = ...,
+        dtype: dtype | None = ...,
+        device: Any = ...,
+        layout: Any = ...,
+        requires_grad: _bool = ...,
+    ) -> Tensor:
+        """Arbitrary values of a given shape with the dtype of this tensor."""
+    def new_full(
+        self,
+        size: Sequence[_int],
+        fill_value: Any,
+        *,
+        dtype: dtype | None = ...,
+        device: Any = ...,
+        layout: Any = ...,
+        requires_grad: _bool = ...,
+    ) -> Tensor:
+        """One number in shape ``size`` with the dtype of this tensor."""
+    def new_ones(
+        self,
+        *sizes: Any,
+        size: Sequence[_int] | None = ...,
+        dtype: dtype | None = ...,
+        device: Any = ...,
+        layout: Any = ...,
+        requires_grad: _bool = ...,
+    ) -> Tensor:
+        """Ones of a given shape with the dtype of this tensor."""
+    def new_tensor(
+        self, data: Any, *, dtype: dtype | None = ..., device: Any = ..., requires_grad: _bool = ...
+    ) -> Tensor:
+        """A new tensor of ``data`` with the dtype of this one."""
+    def new_zeros(
+        self,
+        *sizes: Any,
+        size: Sequence[_int] | None = ...,
+        dtype: dtype | None = ...,
+        device: Any = ...,
+        layout: Any = ...,
+        requires_grad: _bool = ...,
+    ) -> Tensor:
+        """Zeros of a given shape with the dtype of this tensor."""
+    def nextafter(self, other: Any) -> Tensor:
+        """The next number that floating point can tell from ``input``, towards ``other``."""
+    def nextafter_(self, other: Any) -> Tensor:
+        """In-place `nextafter`: writes its result into the tensor."""
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = ..., out: Any = ...) -> Tensor:
+        """The indices of the elements that are not zero, ``(number, ndim)``."""
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
+        """The indices of the elements that are not zero, ``(number, ndim)``."""
+    def norm(
+        self,
+        p: Any = ...,
+        dim: _int | Sequence[_int] | None = ...,
+        keepdim: _bool = ...,
+        dtype: dtype | None = ...,
+    ) -> Tensor:
+        """`torch.norm`."""
+    def normal_(
+        self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...
+    ) -> Tensor:
+        """Fill with normal numbers; returns the tensor."""
+    def not_equal(self, other: Any) -> Tensor:
+        """``input != other``."""
+    def not_equal_(self, other: Any) -> Tensor:
+        """Write 1 where `ne` holds and 0 where not."""
+    def outer(self, vec2: Tensor) -> Tensor:
+        """``out[i, j] = input[i] * vec2[j]``."""
+    def permute(self, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
+        """With the dimensions in the order ``dims``."""
+    def pinverse(self, rcond: _float = ...) -> Tensor:
+        """`torch.linalg.pinv` with a tolerance of its own."""
+    def positive(self) -> Tensor:
+        """The tensor itself."""
+    def pow(self, exponent: Any) -> Tensor:
+        """``input ** exponent``, broadcasting; one of the two may be a Python number."""
+    def pow_(self, exponent: Any) -> Tensor:
+        """In-place `pow`."""
+    def prelu(self, weight: Tensor) -> Tensor:
+        """``input`` where positive, ``weight * input`` elsewhere."""
+    def prod(self, dim: _int = ..., keepdim: _bool = ..., *, dtype: dtype | None = ...) -> Tensor:
+        """The product of all elements, or along one dimension; integers give int64."""
+    def put(self, index: Any, source: Any, accumulate: _bool = ...) -> Tensor:
+        """``input`` with elements of ``source`` at ``index``, counted as in one dimension."""
+    def put_(self, index: Any, source: Any, accumulate: Any = ...) -> Tensor:
+        """In-place `put_in_place`: writes its result into the tensor."""
+    def quantile(
+        self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...
+    ) -> Tensor:
+        """The value below which a share ``q`` of all elements lies, or of those along ``dim``."""
+    def rad2deg(self) -> Tensor:
+        """Radians in degrees."""
+    def rad2deg_(self) -> Tensor:
+        """In-place `rad2deg`: writes its result into the tensor."""
+    def random_(
+        self, *bounds: _int | None, generator: Generator | None = ..., **named: _int
+    ) -> Tensor:
+        """Fill with random integers; returns the tensor."""
+    def ravel(self) -> Tensor:
+        """All elements in one dimension."""
+    @property
+    def real(self) -> Tensor: ...
+    def reciprocal(self) -> Tensor:
+        """``1 / input``."""
+    def reciprocal_(self) -> Tensor:
+        """In-place `reciprocal`: writes its result into the tensor."""
+    def relu(self) -> Tensor:
+        """``max(input, 0)``; its gradient at 0 is 0."""
+    def relu_(self) -> Tensor:
+        """In-place `relu`: writes its result into the tensor."""
+    def remainder(self, other: Any) -> Tensor:
+        """``input - floor(input / other) * other``: has the sign of ``other``, as Python's `%`."""
+    def remainder_(self, other: Any) -> Tensor:
+        """In-place `remainder`."""
+    def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+        """With every slice along ``dim`` scaled so that its norm is at most ``maxnorm``."""
+    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+        """In-place `renorm`."""
+    def repeat(self, *times: Any, repeats: Sequence[_int] | None = ...) -> Tensor:
+        """Copies side by side, a number for each dimension and for new leading ones."""
+    def repeat_interleave(
+        self, repeats: Any = ..., dim: _int | None = ..., *, output_size: _int | None = ...
+    ) -> Tensor:
+        """Each element, or each part along ``dim``, repeated in place."""
+    def reshape(self, *given: Any, shape: Sequence[_int] | None = ...) -> Tensor:
+        """The same elements in another shape: a view where the layout in memory allows, else a copy."""
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """`reshape` to the shape of ``other``."""
+    def resize_(self, *size: Any, memory_format: Any = ...) -> Tensor:
+        """Give the tensor another shape in its own memory, in the order of the dimensions."""
+    def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
+        """`resize_` to the shape of another tensor."""
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself, whose numbers are real."""
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself, whose numbers are real."""
+    def roll(self, shifts: Any, dims: Any = ...) -> Tensor:
+        """Shifted along ``dims``, or as one row of elements without them."""
+    def rot90(self, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
+        """Turned ``k`` quarters in the plane of two dimensions, from the first to the second."""
+    def round(self, *, decimals: _int | None = ...) -> Tensor:
+        """The nearest number of ``decimals`` digits; halves go to the even one."""
+    def round_(self, *, decimals: _int | None = ...) -> Tensor:
+        """In-place `round`."""
+    def rsqrt(self) -> Tensor:
+        """``1 / sqrt(input)``."""
+    def rsqrt_(self) -> Tensor:
+        """In-place `rsqrt`: writes its result into the tensor."""
+    def scatter(
+        self, dim: _int, index: Any, src: Any = ..., *, value: Any = ..., reduce: str | None = ...
+    ) -> Tensor:
+        """``out[i, index[i, j, k], k] = src[i, j, k]`` (for ``dim=1``), else ``input``."""
+    def scatter_(
+        self,
+        dim: _int,
+        index: Tensor,
+        src: Any = ...,
+        *,
+        value: Any = ...,
+        reduce: str | None = ...,
+    ) -> Tensor:
+        """In-place `scatter`."""
+    def scatter_add(self, dim: _int, index: Any, src: Any) -> Tensor:
+        """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
+    def scatter_add_(self, dim: Any, index: Any, src: Any) -> Tensor:
+        """In-place `scatter_add_in_place`: writes its result into the tensor."""
+    def scatter_reduce(
+        self, dim: _int, index: Any, src: Any, reduce: str, *, include_self: _bool = ...
+    ) -> Tensor:
+        """``input`` with elements of ``src`` combined along ``dim``, where ``index`` says."""
+    def scatter_reduce_(
+        self, dim: _int, index: Any, src: Any, reduce: str, *, include_self: _bool = ...
+    ) -> Tensor:
+        """In-place `scatter_reduce`: writes its result into the tensor."""
+    def select(self, dim: _int, index: _int) -> Tensor:
+        """The part at ``index`` of one dimension, which goes away."""
+    def sgn(self) -> Tensor:
+        """The sign, as -1, 0 or 1; 0 for what is not a number."""
+    def sgn_(self) -> Tensor:
+        """In-place `sgn`: writes its result into the tensor."""
+    def short(self) -> Tensor:
+        """This tensor with dtype int16."""
+    def sigmoid(self) -> Tensor:
+        """``1 / (1 + exp(-input))``."""
+    def sigmoid_(self) -> Tensor:
+        """In-place `sigmoid`: writes its result into the tensor."""
+    def sign(self) -> Tensor:
+        """-1, 0 or 1; 0 for nan."""
+    def sign_(self) -> Tensor:
+        """In-place `sign`: writes its result into the tensor."""
+    def signbit(self) -> Tensor:
+        """Whether the sign is negative, as that of -0.0 is."""
+    def sin(self) -> Tensor:
+        """Sine."""
+    def sin_(self) -> Tensor:
+        """In-place `sin`: writes its result into the tensor."""
+    def sinc(self) -> Tensor:
+        """``sin(π input) / (π input)``, 1 at 0."""
+    def sinc_(self) -> Tensor:
+        """In-place `sinc`: writes its result into the tensor."""
+    def sinh(self) -> Tensor:
+        """Hyperbolic sine."""
+    def sinh_(self) -> Tensor:
+        """In-place `sinh`: writes its result into the tensor."""
+    def slogdet(self) -> return_types.slogdet:
+        """The sign of the determinants and the logarithm of their size: ``(sign, logabsdet)``."""
+    def softmax(self, dim: _int, dtype: Any = ...) -> Tensor:
+        """``exp(input)`` divided by its sum along ``dim``: positive, with sum 1."""
+    def sort(
+        self, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ...
+    ) -> return_types.sort:
+        """The elements in order along ``dim``: the named tuple ``(values, indices)``."""
+    def split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Parts of one size or of given sizes along one dimension, as views."""
+    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
+        """Parts of the given sizes, which make up the whole dimension."""
+    def sqrt(self) -> Tensor:
+        """Square root; nan for negative numbers."""
+    def sqrt_(self) -> Tensor:
+        """In-place `sqrt`: writes its result into the tensor."""
+    def square(self) -> Tensor:
+        """``input ** 2``."""
+    def square_(self) -> Tensor:
+        """In-place `square`."""
+    def squeeze(self, *dims: Any, dim: Any = ..., **named: Any) -> Tensor:
+        """Without dimensions of size 1: without all of them, or those among ``dim``."""
+    def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place `squeeze`."""
+    def std(
+        self,
+        dim: Any = ...,
+        unbiased: _bool = ...,
+        keepdim: _bool = ...,
+        *,
+        correction: _float | None = ...,
+    ) -> Tensor:
+        """The standard deviation: the square root of `var`, with the same arguments."""
+    def storage_offset(self) -> _int:
+        """Where in its memory the first element lies, counted in elements."""
+    def sub(self, other: Any, *, alpha: _float = ...) -> Tensor:
+        """``input - alpha * other``, broadcasting."""
+    def sub_(self, other: Any, *, alpha: _float = ...) -> Tensor:
+        """In-place `sub`: writes its result into the tensor."""
+    def subtract(self, other: Any, *, alpha: _float = ...) -> Tensor:
+        """``input - alpha * other``, broadcasting."""
+    def subtract_(self, other: Any, *, alpha: _float = ...) -> Tensor:
+        """In-place `sub`: writes its result into the tensor."""
+    def sum(
+        self,
+        dim: _int | Sequence[_int] | None = ...,
+        keepdim: _bool = ...,
+        *,
+        dtype: dtype | None = ...,
+        **named: Any,
+    ) -> Tensor:
+        """The sum of all elements, or along ``dim``."""
+    def sum_to_size(self, *sizes: Any, size: Sequence[_int] | None = ...) -> Tensor:
+        """Summed along dimensions so that the result has shape ``size``: the adjoint of `expand`."""
+    def svd(self, some: _bool = ..., compute_uv: _bool = ...) -> return_types.svd:
+        """`torch.linalg.svd` in its former form: the named tuple ``(U, S, V)``, the last transposed."""
+    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
+        """`transpose` by NumPy's name."""
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
+        """In-place `swapaxes`."""
+    def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
+        """`transpose` by another name."""
+    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
+        """In-place `swapdims`."""
+    def t(self) -> Tensor:
+        """The transpose of a matrix; vectors and 0-d tensors as they are."""
+    def t_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place `t`."""
+    def take(self, index: Any) -> Tensor:
+        """The elements at ``index``, counted as in one dimension; in the shape of ``index``."""
+    def take_along_dim(self, indices: Tensor, dim: _int | None = ...) -> Tensor:
+        """Elements along ``dim`` at the positions that `argmax`, `argsort` and the like give."""
+    def tan(self) -> Tensor:
+        """Tangent."""
+    def tan_(self) -> Tensor:
+        """In-place `tan`: writes its result into the tensor."""
+    def tanh(self) -> Tensor:
+        """Hyperbolic tangent."""
+    def tanh_(self) -> Tensor:
+        """In-place `tanh`: writes its result into the tensor."""
+    def tensor_split(
+        self,
+        indices_or_sections: Any = ...,
+        dim: _int = ...,
+        *,
+        indices: Any = ...,
+        sections: _int | None = ...,
+    ) -> tuple[Tensor, ...]:
+        """Parts along one dimension, as views; sizes need not be equal."""
+    def tile(self, *times: Any, dims: Sequence[_int] | None = ...) -> Tensor:
+        """As `repeat`, with 1 for dimensions that fewer numbers leave out."""
+    def to(
+        self,
+        *target: Any,
+        dtype: dtype | None = ...,
+        device: Any = ...,
+        non_blocking: _bool = ...,
+        copy: _bool = ...,
+        memory_format: Any = ...,
+    ) -> Tensor:
+        """This tensor with another dtype; itself if nothing changes."""
+    def topk(
+        self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ...
+    ) -> return_types.topk:
+        """The ``k`` greatest elements along ``dim``: the named tuple ``(values, indices)``."""
+    def trace(self) -> Tensor:
+        """The sum of a matrix's diagonal."""
+    def transpose(self, dim0: _int, dim1: _int) -> Tensor:
+        """With two dimensions swapped."""
+    def transpose_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place `transpose`."""
+    def tril(self, diagonal: _int = ...) -> Tensor:
+        """Zeros above a diagonal of the last two dimensions."""
+    def tril_(self, diagonal: _int = ...) -> Tensor:
+        """In-place `tril`: writes its result into the tensor."""
+    def triu(self, diagonal: _int = ...) -> Tensor:
+        """Zeros below a diagonal of the last two dimensions."""
+    def triu_(self, diagonal: _int = ...) -> Tensor:
+        """In-place `triu`: writes its result into the tensor."""
+    def true_divide(self, other: Any) -> Tensor:
+        """``input / other``, broadcasting; integers give the default floating-point dtype."""
+    def true_divide_(self, other: Any) -> Tensor:
+        """In-place `true_divide`: writes its result into the tensor."""
+    def trunc(self) -> Tensor:
+        """The integer part."""
+    def trunc_(self) -> Tensor:
+        """In-place `trunc`: writes its result into the tensor."""
+    def type(self, dtype: Any = ...) -> Tensor:
+        """The name of the tensor's type, or the tensor with another dtype."""
+    def type_as(self, other: Tensor) -> Tensor:
+        """This tensor with the dtype of ``other``."""
+    def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
+        """The parts at each index of one dimension, which goes away."""
+    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
+        """Dimension ``dim`` in the shape ``sizes``, one of which may be -1."""
+    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
+        """Windows of ``size`` elements, ``step`` apart, along one dimension; within one: the last."""
+    def uniform_(
+        self, *bounds: _float, generator: Generator | None = ..., **named: _float
+    ) -> Tensor:
+        """Fill with uniform numbers; returns the tensor."""
+    def unique(
+        self,
+        sorted: _bool = ...,
+        return_inverse: _bool = ...,
+        return_counts: _bool = ...,
+        dim: _int | None = ...,
+    ) -> Any:
+        """The values without repetition, in order; every nan is one of its own."""
+    def unique_consecutive(
+        self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...
+    ) -> Any:
+        """One of each run of equal values; arguments as for `unique`."""
+    def unsqueeze(self, dim: _int) -> Tensor:
+        """With a new dimension of size 1 at ``dim``."""
+    def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place `unsqueeze`."""
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory that the tensor and others are views of."""
+    def var(
+        self,
+        dim: Any = ...,
+        unbiased: _bool = ...,
+        keepdim: _bool = ...,
+        *,
+        correction: _float | None = ...,
+    ) -> Tensor:
+        """The variance of all elements, or along ``dim``."""
+    def vdot(self, other: Any) -> Tensor:
+        """The sum of the products of the elements of two vectors: `dot`, for real numbers."""
+    def view(self, *shape: Any, size: Sequence[_int] | None = ...) -> Tensor:
+        """The same memory in another shape; -1 stands for what is left."""
+    def view_as(self, other: Tensor) -> Tensor:
+        """`view` in the shape of ``other``."""
+    def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        """`tensor_split` along dimension 0 (of a vector: 0)."""
+    def where(self, condition: Tensor, other: Any) -> Tensor:
+        """This tensor where ``condition`` is true and ``other`` elsewhere."""
+    def xlogy(self, other: Any) -> Tensor:
+        """``input * log(other)``, 0 where ``input`` is; one of the two may be a number."""
+    def xlogy_(self, other: Any) -> Tensor:
+        """In-place `xlogy`."""
+    def zero_(self) -> Tensor:
+        """In-place `zero`: writes its result into the tensor."""
