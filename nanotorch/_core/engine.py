@@ -4,7 +4,7 @@ import sys
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from heapq import heappop, heappush, heappushpop
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -558,19 +558,19 @@ def quick_sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
         freed: what takes the place of saved values once they are used; None to keep them.
     """
     node: Any = root[0]
+    # The node that runs next and what has arrived at it: a list where it may have several outputs.
     following: Any = node
-    # What waits: the gradient of a node's one output; a list where there may be several.
-    waiting: dict[Any, Any] = {}
+    arriving: Any = start_of(node, root[1], first) if node.multi else first
+    waiting: dict[Any, Any] = {}  # what has arrived at other nodes
     leaves: dict[Any, Any] = {}
     lent: set[Any] = set()  # the leaves whose gradient others may hold too
-    others: list[tuple[int, Any]] = []  # what waits besides `following`: a heap
-    waiting[node] = start_of(node, root[1], first) if node.multi else first
+    others: list[tuple[int, Any]] = []  # the nodes of `waiting`: a heap
     watched = not node._sequence
-    new: Any = None  # where all edges lead nowhere
+    grads: Any = None
+    g = new = None  # where all edges lead nowhere
     try:
         while following is not None and following.plain and not watched:
-            node, following = following, None
-            g = waiting[node]
+            node, following, g, grads = following, None, arriving, None
             if node.folded:
                 with folding:  # another thread may look at the node, which turns then
                     edges, grads = node._edges, node.apply_bare(g)
@@ -584,7 +584,6 @@ def quick_sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
                     grads = node.apply_bare(g)
                 if freed is not None and node.keeps_values:
                     node._saved = freed
-            del waiting[node]
             position = -1
             for target, number in edges:
                 position += 1
@@ -594,17 +593,7 @@ def quick_sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
                 shape, dtype = target._outputs[number]
                 if new.shape != shape or new.dtype is not dtype:
                     new = fit(new, node, position, shape, dtype)
-                if target.multi:
-                    if target in waiting:
-                        add(waiting[target], 2 * number, new, False)
-                        continue
-                    waiting[target] = start_of(target, number, new)
-                elif target._sequence:
-                    if target in waiting:
-                        waiting[target] = waiting[target] + new
-                        continue
-                    waiting[target] = new
-                else:
+                if not target._sequence:
                     if target in leaves:
                         held = [leaves[target], target not in lent]
                         add(held, 0, new, True)
@@ -615,26 +604,43 @@ def quick_sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
                         watched = watched or target.is_watched()
                         if new is g or not node.fresh_gradients:
                             lent.add(target)
-                    continue
-                if following is None:
-                    following = target
+                elif target is following:
+                    if target.multi:
+                        add(arriving, 2 * number, new, False)
+                    else:
+                        arriving = arriving + new
+                elif target in waiting:
+                    if target.multi:
+                        add(waiting[target], 2 * number, new, False)
+                    else:
+                        waiting[target] = waiting[target] + new
                 else:
-                    heappush(others, (-target._sequence, target))
-            if others:
-                if following is None:
-                    following = heappop(others)[1]
-                else:
-                    following = heappushpop(others, (-following._sequence, following))[1]
+                    held = start_of(target, number, new) if target.multi else new
+                    if following is None:
+                        following, arriving = target, held
+                    else:
+                        waiting[target] = held
+                        heappush(others, (-target._sequence, target))
+            if others and (following is None or -others[0][0] > following._sequence):
+                if following is not None:
+                    waiting[following] = arriving
+                    heappush(others, (-following._sequence, following))
+                following = heappop(others)[1]
+                arriving = waiting.pop(following)
     except Folded:
-        watched = True
+        waiting[node], watched = g, True
     except BaseException:
+        if grads is None:
+            waiting[node] = g
         # Leaves that were done by now have their gradients, as if each had been served at once.
         Sweep.instead(root, freed, waiting, leaves, node._sequence).catch_up()
         raise
     if following is None and not watched:
-        del new, grads, g  # a leaf takes over what nobody else holds
+        del new, grads, g, arriving  # a leaf takes over what nobody else holds
         settle(leaves, lent)
     else:
+        if following is not None:
+            waiting[following] = arriving
         Sweep.instead(root, freed, waiting, leaves, node._sequence - (node not in waiting)).run()
 
 

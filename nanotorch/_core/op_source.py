@@ -543,7 +543,10 @@ def outputs(o: "Op") -> list[str]:
             "for number, part in enumerate(out):",
             f"    make_view(part, input, (this_function, ({statics}), number))",
         ]
-    lines = ["out = new(Tensor); out._array = r" + ("" if o.view else "; out._cell = [0, None]")]
+    lines = [
+        "out = new(Tensor); out._array = r; out._view = None"
+        + ("" if o.view else "; out._cell = [0, None]")
+    ]
     if o.view:
         statics = "".join(f"{n}, " for n in o.statics)
         lines.append(f"make_view(out, input, (this_function, ({statics}), None))")

@@ -354,6 +354,8 @@ def wrap(array: np.ndarray) -> Tensor:
     out = object.__new__(Tensor)
     out._array = array
     out._cell = [0, None]
+    out._view = out._edge = None
+    out._requires_grad = False
     return out
 
 
