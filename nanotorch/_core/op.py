@@ -814,6 +814,11 @@ def op(**declared: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return declare
 
 
+def hidden_op(**declared: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`op` for what is no method and not exported: a part of what users call."""
+    return op(method=False, public=False, **declared)
+
+
 @overload
 def method(function: F, *, public: bool = True, name: str | None = None) -> F: ...
 

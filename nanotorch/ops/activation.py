@@ -8,7 +8,7 @@ import numpy as np
 from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import as_dtype
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import OPS, Array, method, number, op
+from nanotorch._core.op import OPS, Array, hidden_op, method, number, op
 from nanotorch._core.sums import BITS, HALF, SINGLE, SMALL, maximum_along, pick, sum_over
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import inplace_form, number_in, tensors_given
@@ -28,11 +28,9 @@ def tanh(input: Array) -> Array:
     return np.tanh(input)
 
 
-@op(
+@hidden_op(
     grad=lambda g, result: tanh_backward(g, result),
     result=lambda g, grad, result: g * grad * (-2.0 * result),
-    method=False,
-    public=False,
     node="TanhBackwardBackward0",
     batch=elementwise,
     wide=True,
@@ -53,11 +51,9 @@ def sigmoid(input: Array) -> Array:
     return np.divide(one, out, out=out)
 
 
-@op(
+@hidden_op(
     grad=lambda g, result: sigmoid_backward(g, result),
     result=lambda g, grad, result: g * grad * (1.0 - 2.0 * result),
-    method=False,
-    public=False,
     node="SigmoidBackwardBackward0",
     batch=elementwise,
     wide=True,
@@ -87,11 +83,9 @@ def relu(input: Array) -> Array:
 # where they are taken, so they require grad, though their derivative by it is 0.
 
 
-@op(
+@hidden_op(
     g=lambda g, result: relu_backward(g, result),
     result=lambda g: vanishing(g),
-    method=False,
-    public=False,
     node="ThresholdBackwardBackward0",
     batch=elementwise,
 )
@@ -109,10 +103,8 @@ def relu_backward(g: Array, result: Array) -> Array:
     return np.bitwise_and(mask, g.view(bits), out=mask).view(g.dtype)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, negative_slope: leaky_relu_backward(g, input, negative_slope),
-    method=False,
-    public=False,
     batch=elementwise,
     wide=True,
 )
@@ -123,11 +115,9 @@ def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
     return pick(input > 0, input, input * input.dtype.type(negative_slope))
 
 
-@op(
+@hidden_op(
     g=lambda g, input, negative_slope: leaky_relu_backward(g, input, negative_slope),
     input=lambda g: vanishing(g),
-    method=False,
-    public=False,
     batch=elementwise,
 )
 def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
@@ -135,10 +125,8 @@ def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
     return pick(input > 0, g, g * g.dtype.type(negative_slope))
 
 
-@op(
+@hidden_op(
     input=lambda g, input, beta, threshold: softplus_slope(g, input, beta, threshold),
-    method=False,
-    public=False,
     batch=elementwise,
     wide=True,
 )
@@ -161,10 +149,8 @@ def softplus_slope(g: Any, input: Any, beta: float, threshold: float) -> Any:
 # Along a dimension. Both subtract the maximum, so that no exponential overflows.
 
 
-@op(
+@hidden_op(
     input=lambda g, out, dim: out * (g - sum(g * out, dim, True)),
-    method=False,
-    public=False,
     node="SoftmaxBackward0",
     in_order=True,
     wide=True,
@@ -180,10 +166,8 @@ def softmax_along(input: Array, dim: int) -> Array:
     return np.divide(e, sum_over(e, (dim,), True), out=e)
 
 
-@op(
+@hidden_op(
     input=lambda g, out, dim: g - exp(out) * sum(g, dim, True),
-    method=False,
-    public=False,
     node="LogSoftmaxBackward0",
     in_order=True,
     wide=True,
@@ -255,13 +239,7 @@ def require_float(name: str, input: Array) -> None:
         raise float_only(name, input)
 
 
-@op(
-    input=lambda g, input: silu_slope(g, input),
-    inplace=True,
-    method=False,
-    public=False,
-    wide=True,
-)
+@hidden_op(input=lambda g, input: silu_slope(g, input), inplace=True, wide=True)
 def silu(input: Array) -> Array:
     """``input * sigmoid(input)``."""
     require_float("silu_cpu", input)
@@ -280,14 +258,7 @@ def silu_slope(g: Any, input: Any) -> Any:
 silu_: Any = inplace_form("silu")
 
 
-@op(
-    input=lambda g, input: g * sigmoid(-input),
-    method=False,
-    public=False,
-    in_order=True,
-    batch=elementwise,
-    wide=True,
-)
+@hidden_op(input=lambda g, input: g * sigmoid(-input), in_order=True, batch=elementwise, wide=True)
 def log_sigmoid(input: Array) -> Array:
     """``log(sigmoid(input))``, without overflow."""
     require_float("log_sigmoid_cpu", input)
@@ -301,10 +272,8 @@ def below_one(x: Array) -> Array:
     return out
 
 
-@op(
+@hidden_op(
     input=lambda g, input, alpha, scale: elu_slope(g, input, alpha, scale),
-    method=False,
-    public=False,
     batch=elementwise,
     wide=True,
 )
@@ -316,13 +285,7 @@ def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     return pick(input > 0, input * kind(scale), negative)
 
 
-@op(
-    input=lambda g, input, alpha: celu_slope(g, input, alpha),
-    method=False,
-    public=False,
-    batch=elementwise,
-    wide=True,
-)
+@hidden_op(input=lambda g, input, alpha: celu_slope(g, input, alpha), batch=elementwise, wide=True)
 def celu(input: Array, alpha: float = 1.0) -> Array:
     """``input`` where positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
 
@@ -351,11 +314,9 @@ def elu_slope(g: Any, input: Any, alpha: float, scale: float) -> Any:
     return zero_where(g * scale, input <= 0) + zero_where(g * below, input > 0)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, min_val, max_val: hardtanh_backward(g, input, min_val, max_val),
     inplace=True,
-    method=False,
-    public=False,
 )
 def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """``input`` held between two limits; its gradient at the limits is 0."""
@@ -368,11 +329,9 @@ def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array
 hardtanh_: Any = inplace_form("hardtanh")
 
 
-@op(
+@hidden_op(
     g=lambda g, input, min_val, max_val: hardtanh_backward(g, input, min_val, max_val),
     input=lambda g: vanishing(g),
-    method=False,
-    public=False,
     batch=elementwise,
 )
 def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) -> Array:
@@ -380,10 +339,8 @@ def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) ->
     return pick((input > min_val) & (input < max_val), g, g.dtype.type(0))
 
 
-@op(
+@hidden_op(
     input=lambda g, input: g * gelu_tanh_slope(input),
-    method=False,
-    public=False,
     node="GeluBackward0",
     batch=elementwise,
     wide=True,
@@ -406,13 +363,7 @@ def gelu_tanh_slope(input: Any) -> Any:
     return 0.5 * (1 + t) + 0.5 * input * (1 - t * t) * inner
 
 
-@op(
-    input=lambda g, input: g * mish_slope(input),
-    inplace=True,
-    method=False,
-    public=False,
-    wide=True,
-)
+@hidden_op(input=lambda g, input: g * mish_slope(input), inplace=True, wide=True)
 def mish(input: Array) -> Array:
     """``input * tanh(softplus(input))``."""
     require_float("mish_cpu", input)
@@ -428,13 +379,7 @@ def mish_slope(input: Any) -> Any:
 mish_: Any = inplace_form("mish")
 
 
-@op(
-    input=lambda g, input, dim: glu_slope(g, input, dim),
-    method=False,
-    public=False,
-    node="GluBackward0",
-    wide=True,
-)
+@hidden_op(input=lambda g, input, dim: glu_slope(g, input, dim), node="GluBackward0", wide=True)
 def glu_along(input: Array, dim: int) -> Array:
     """The first half along a dimension times the sigmoid of the second."""
     require_float("glu_cpu", input)
@@ -460,11 +405,8 @@ THIRD = 1 / 3
 SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in any precision
 
 
-@op(
-    input=lambda g, input, threshold: threshold_backward(g, input, threshold),
-    method=False,
-    public=False,
-    batch=elementwise,
+@hidden_op(
+    input=lambda g, input, threshold: threshold_backward(g, input, threshold), batch=elementwise
 )
 def threshold(input: Array, threshold: float, value: float) -> Array:
     """``input`` where it is greater than ``threshold``, else ``value``; nan stays."""
@@ -474,11 +416,9 @@ def threshold(input: Array, threshold: float, value: float) -> Array:
     return pick(input <= limit, number_in(value, kind), input)
 
 
-@op(
+@hidden_op(
     g=lambda g, input, threshold: threshold_backward(g, input, threshold),
     input=lambda g: vanishing(g),
-    method=False,
-    public=False,
     batch=elementwise,
 )
 def threshold_backward(g: Array, input: Array, threshold: float) -> Array:
@@ -499,11 +439,9 @@ def hardshrink(input: Array, lambd: float = 0.5) -> Array:
     return pick((input >= -limit) & (input <= limit), input.dtype.type(0), input)
 
 
-@op(
+@hidden_op(
     g=lambda g, input, lambd: hardshrink_backward(g, input, lambd),
     input=lambda g: vanishing(g),
-    method=False,
-    public=False,
     batch=elementwise,
 )
 def hardshrink_backward(g: Array, input: Array, lambd: float) -> Array:
@@ -511,12 +449,7 @@ def hardshrink_backward(g: Array, input: Array, lambd: float) -> Array:
     return pick((input < -lambd) | (input > lambd), g, g.dtype.type(0))
 
 
-@op(
-    input=lambda g, input, lambd: hardshrink_backward(g, input, lambd),
-    method=False,
-    public=False,
-    batch=elementwise,
-)
+@hidden_op(input=lambda g, input, lambd: hardshrink_backward(g, input, lambd), batch=elementwise)
 def softshrink(input: Array, lambd: float = 0.5) -> Array:
     """``input`` moved towards 0 by ``lambd``, and 0 from [-lambd, lambd] on.
 
@@ -535,13 +468,7 @@ def softshrink(input: Array, lambd: float = 0.5) -> Array:
     return input - np.clip(input, -limit, limit)
 
 
-@op(
-    input=lambda g, input: hardsigmoid_backward(g, input),
-    inplace=True,
-    method=False,
-    public=False,
-    wide=True,
-)
+@hidden_op(input=lambda g, input: hardsigmoid_backward(g, input), inplace=True, wide=True)
 def hardsigmoid(input: Array) -> Array:
     """``input + 3`` held between 0 and 6, divided by 6."""
     if input.dtype.kind != "f":
@@ -550,11 +477,9 @@ def hardsigmoid(input: Array) -> Array:
     return held / 6
 
 
-@op(
+@hidden_op(
     g=lambda g, input: hardsigmoid_backward(g, input),
     input=lambda g: vanishing(g),
-    method=False,
-    public=False,
     batch=elementwise,
     wide=True,
 )
@@ -563,13 +488,7 @@ def hardsigmoid_backward(g: Array, input: Array) -> Array:
     return pick((input > -3) & (input < 3), g * SIXTH, g.dtype.type(0))
 
 
-@op(
-    input=lambda g, input: hardswish_backward(g, input),
-    inplace=True,
-    method=False,
-    public=False,
-    wide=True,
-)
+@hidden_op(input=lambda g, input: hardswish_backward(g, input), inplace=True, wide=True)
 def hardswish(input: Array) -> Array:
     """``input * hardsigmoid(input)``."""
     if input.dtype.kind != "f":
@@ -579,11 +498,9 @@ def hardswish(input: Array) -> Array:
     return held / 6
 
 
-@op(
+@hidden_op(
     grad=lambda g, input: hardswish_backward(g, input),
     input=lambda g, grad, input: where((input > -3) & (input < 3), g * grad * THIRD, 0.0),
-    method=False,
-    public=False,
     batch=elementwise,
     wide=True,
 )
@@ -600,11 +517,9 @@ hardswish_: Any = inplace_form("hardswish")
 # Slopes that are given per channel, or drawn per element
 
 
-@op(
+@hidden_op(
     input=lambda g, input, weight: tied(where(input > 0, g, g * weight), input),
     weight=lambda g, input, weight: tied(where(input > 0, 0.0, g * input), weight),
-    method=False,
-    public=False,
     batch=elementwise,
 )
 def prelu_kernel(input: Array, weight: Array) -> Array:

@@ -10,7 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import ABSENT, by_own_names, combination
 from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number
-from nanotorch._core.op import OPERANDS, Array, in_half, in_single, method, op
+from nanotorch._core.op import OPERANDS, Array, hidden_op, in_half, in_single, method, op
 from nanotorch._core.op_source import former_order
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
@@ -67,21 +67,14 @@ def trunc(input: Array) -> Array:
     return np.trunc(input) if input.dtype.kind == "f" else np.array(input)
 
 
-@op(input=lambda g: vanishing(g), inplace=True, method=False, public=False, node="RoundBackward0")
+@hidden_op(input=lambda g: vanishing(g), inplace=True, node="RoundBackward0")
 def round_whole(input: Array) -> Array:
     """The nearest integer; halves go to the even one."""
     refuse_bool("round", input)
     return np.round(input) if input.dtype.kind == "f" else np.array(input)
 
 
-@op(
-    input=lambda g: vanishing(g),
-    inplace=True,
-    method=False,
-    public=False,
-    node="RoundBackward1",
-    wide=True,
-)
+@hidden_op(input=lambda g: vanishing(g), inplace=True, node="RoundBackward1", wide=True)
 def round_decimals(input: Array, decimals: int) -> Array:
     """The nearest number of ``decimals`` digits; halves go to the even one."""
     if input.dtype.kind != "f":
@@ -161,13 +154,7 @@ def floor_divide(input: Array, other: Array) -> Array:
     return rounded_down(input, other)
 
 
-@op(
-    other=lambda g: no_derivative("floor_divide"),
-    method=False,
-    public=False,
-    node=NO_DERIVATIVE,
-    batch=elementwise,
-)
+@hidden_op(other=lambda g: no_derivative("floor_divide"), node=NO_DERIVATIVE, batch=elementwise)
 def number_floor_divided(other: Array, input: Any) -> Array:
     """`floor_divide` of a Python number by a tensor."""
     return of_number(rounded_down, input, other)
@@ -189,14 +176,12 @@ def rounded_down(input: Array, other: Array) -> Array:
     return np.floor_divide(input, other)
 
 
-@op(
+@hidden_op(
     # PyTorch keeps the operands, which must not be written to, though the gradients are zeros.
     input=lambda g, other: vanishing(g),
     other=lambda g, input, other: vanishing(g),
     cast="promote",
     inplace=True,
-    method=False,
-    public=False,
     node="DivBackward2",
     wide=True,
     unrounded=("other",),
@@ -214,13 +199,11 @@ def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
 # Remainders: a divisor that is a number has no gradient, and PyTorch a node for either case.
 
 
-@op(
+@hidden_op(
     input=lambda g: g,
     other=lambda g, input, other: -g * rounded_divide(input, other, "floor"),
     cast="promote",
     inplace=True,
-    method=False,
-    public=False,
     node="RemainderBackward1",
     wide=True,
 )
@@ -229,27 +212,13 @@ def remainder_tensor(input: Array, other: Array) -> Array:
     return with_sign_of_divisor(input, other)
 
 
-@op(
-    input=lambda g: g,
-    cast="promote",
-    inplace=True,
-    method=False,
-    public=False,
-    node="RemainderBackward0",
-    wide=True,
-)
+@hidden_op(input=lambda g: g, cast="promote", inplace=True, node="RemainderBackward0", wide=True)
 def remainder_number(input: Array, other: Array) -> Array:
     """`remainder` by a Python number."""
     return with_sign_of_divisor(input, other)
 
 
-@op(
-    other=lambda g: no_derivative("remainder"),
-    method=False,
-    public=False,
-    node=NO_DERIVATIVE,
-    batch=elementwise,
-)
+@hidden_op(other=lambda g: no_derivative("remainder"), node=NO_DERIVATIVE, batch=elementwise)
 def number_remainder(other: Array, input: Any) -> Array:
     """`remainder` of a Python number by a tensor."""
     return of_number(with_sign_of_divisor, input, other)
@@ -264,14 +233,12 @@ def with_sign_of_divisor(input: Array, other: Array) -> Array:
     return np.where((rest != 0) & ((rest < 0) != (other < 0)), rest + other, rest)
 
 
-@op(
+@hidden_op(
     input=lambda g: g,
     other=lambda g, input, other: -g * rounded_divide(input, other, "trunc"),
     cast="promote",
     numbers=False,
     inplace=True,
-    method=False,
-    public=False,
     node="FmodBackward1",
     wide=True,
 )
@@ -281,13 +248,11 @@ def fmod_tensor(input: Array, other: Array) -> Array:
     return np.fmod(input, other)
 
 
-@op(
+@hidden_op(
     input=lambda g: g,
     cast="promote",
     numbers="other",
     inplace=True,
-    method=False,
-    public=False,
     node="FmodBackward0",
     wide=True,
 )
@@ -580,13 +545,11 @@ def same_size(g: Any, input: Any, out: Any) -> Any:
     return g * zero_where(out / input, input == 0)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out: same_size(g, input, out),
     other=lambda g, out: vanishing(g),
     cast="float",
     inplace=True,
-    method=False,
-    public=False,
     node="CopysignBackward0",
 )
 def copysign_tensor(input: Array, other: Array) -> Array:
@@ -594,12 +557,10 @@ def copysign_tensor(input: Array, other: Array) -> Array:
     return np.copysign(input, other)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out: same_size(g, input, out),
     cast="float",
     inplace=True,
-    method=False,
-    public=False,
     node="CopysignBackward1",
 )
 def copysign_number(input: Array, other: float) -> Array:
@@ -646,13 +607,11 @@ def by_log(g: Any, other: Any, cut: Any) -> Any:
     return zero_where(xlogy(g, other), cut)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, other: by_log(g, other, (input == 0) & (other <= 0)),
     other=lambda g, input, other: g * input / other,
     cast="float",
     inplace=True,
-    method=False,
-    public=False,
     node="XlogyBackward0",
 )
 def xlogy_tensors(input: Array, other: Array) -> Array:
@@ -660,24 +619,16 @@ def xlogy_tensors(input: Array, other: Array) -> Array:
     return times_log(input, other)
 
 
-@op(
-    other=lambda g, input, other: g * input / other,
-    cast="float",
-    method=False,
-    public=False,
-    node="XlogyBackward1",
-)
+@hidden_op(other=lambda g, input, other: g * input / other, cast="float", node="XlogyBackward1")
 def number_xlogy(other: Array, input: float) -> Array:
     """`xlogy` of a number by a tensor."""
     return times_log(dtypes.array_of_number(input, other.dtype), other)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, other: by_log(g, other, (input == 0) & (not other > 0)),
     cast="float",
     inplace=True,
-    method=False,
-    public=False,
     node="XlogyBackward2",
 )
 def xlogy_number(input: Array, other: float) -> Array:
@@ -820,12 +771,10 @@ def between(input: Array, end: Array, weight: Any, form: str) -> Array:
     return np.where(np.abs(weight) < 0.5, input + weight * way, end - way * (1 - weight))
 
 
-@op(
+@hidden_op(
     input=lambda g, weight: g * (1 - weight),
     end=lambda g, weight: g * weight,
     inplace=True,
-    method=False,
-    public=False,
     node="LerpBackward0",
     batch=elementwise,
     wide=True,
@@ -836,13 +785,11 @@ def lerp_number(input: Array, end: Array, weight: float) -> Array:
     return between(input, end, weight, "scalar")
 
 
-@op(
+@hidden_op(
     input=lambda g, weight: g * (1 - weight),
     end=lambda g, weight: g * weight,
     weight=lambda g, input, end: g * (end - input),
     inplace=True,
-    method=False,
-    public=False,
     node="LerpBackward1",
     batch=elementwise,
     wide=True,
@@ -910,15 +857,13 @@ NO_INTEGERS = (
 )
 
 
-@op(
+@hidden_op(
     input=lambda g, tensor2: g,  # PyTorch keeps the divisor in any case
     tensor1=lambda g, tensor2, value: g * (value / tensor2),
     tensor2=lambda g, tensor1, tensor2, value: -g * (value * tensor1 / (tensor2 * tensor2)),
     cast="promote",
     numbers=False,
     inplace=True,
-    method=False,
-    public=False,
     node="AddcdivBackward0",
     wide=True,
 )

@@ -10,7 +10,7 @@ from nanotorch._core.arguments import combination
 from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number
 from nanotorch._core.layout import refuse_overlap
-from nanotorch._core.op import OPS, Array, method, op
+from nanotorch._core.op import OPS, Array, hidden_op, method
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import inplace_form, number_in
 from nanotorch.ops.comparison import halved_where, zero_where
@@ -27,11 +27,9 @@ def inside(input: Any, min: float | None, max: float | None) -> Any:
     return input > min if max is None else (input > min) & (input < max)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, min, max: zero_where(g, ~inside(input, min, max)),
     inplace=True,
-    method=False,
-    public=False,
     node="ClampBackward1",
 )
 def clamp_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
@@ -102,13 +100,11 @@ def max_share(g: Any, input: Any, min: Any, max: Any) -> Any:
     return zero_where(halved_where(g, tie), ~(tie | beyond))
 
 
-@op(
+@hidden_op(
     input=lambda g, input, min, max: input_share(g, input, min, max),
     min=lambda g, input, min, max: min_share(g, input, min, max),
     max=lambda g, input, min, max: max_share(g, input, min, max),
     inplace=True,
-    method=False,
-    public=False,
     node="ClampBackward0",
     batch=elementwise,
 )
@@ -212,11 +208,9 @@ method(clamp_, name="clip_")
 BY_NUMBERS, BY_TENSORS = OPS["clamp_numbers"].kernel, OPS["clamp_tensors"].kernel
 
 
-@op(
+@hidden_op(
     input=lambda g, input, min: zero_where(g, ~inside(input, min, None)),
     inplace=True,
-    method=False,
-    public=False,
     node="ClampMinBackward0",
 )
 def least_number(input: Array, min: Number) -> Array:
@@ -225,12 +219,10 @@ def least_number(input: Array, min: Number) -> Array:
     return result
 
 
-@op(
+@hidden_op(
     input=lambda g, input, min: input_share(g, input, min, None),
     min=lambda g, input, min: min_share(g, input, min, None),
     inplace=True,
-    method=False,
-    public=False,
     node="ClampMinBackward1",
     batch=elementwise,
 )
@@ -240,11 +232,9 @@ def least_tensor(input: Array, min: Array) -> Array:
     return result
 
 
-@op(
+@hidden_op(
     input=lambda g, input, max: zero_where(g, ~inside(input, None, max)),
     inplace=True,
-    method=False,
-    public=False,
     node="ClampMaxBackward0",
 )
 def most_number(input: Array, max: Number) -> Array:
@@ -253,12 +243,10 @@ def most_number(input: Array, max: Number) -> Array:
     return result
 
 
-@op(
+@hidden_op(
     input=lambda g, input, max: input_share(g, input, None, max),
     max=lambda g, input, max: max_share(g, input, None, max),
     inplace=True,
-    method=False,
-    public=False,
     node="ClampMaxBackward1",
     batch=elementwise,
 )

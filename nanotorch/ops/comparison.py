@@ -7,7 +7,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.batched import NO_RULE, elementwise, leading, never, under_vmap
-from nanotorch._core.op import OPERANDS, Array, method, op, public
+from nanotorch._core.op import OPERANDS, Array, hidden_op, method, op, public
 from nanotorch._core.sums import pick
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
@@ -18,31 +18,25 @@ NO_ALLCLOSE = (
 )
 
 
-@op(input=lambda g, mask: zero_where(g, mask), method=False, public=False)
+@hidden_op(input=lambda g, mask: zero_where(g, mask))
 def zero_where(input: Array, mask: Array) -> Array:
     """``input`` with zeros where ``mask`` is true: what formulas put in place of inf and nan."""
     return pick(mask, input.dtype.type(0), input)
 
 
-@op(input=lambda g, mask: halved_where(g, mask), method=False, public=False)
+@hidden_op(input=lambda g, mask: halved_where(g, mask))
 def halved_where(input: Array, mask: Array) -> Array:
     """``input``, of which half where ``mask`` is true: the gradient of one of two equals."""
     return pick(mask, input * input.dtype.type(0.5), input)
 
 
-@op(method=False, public=False)
+@hidden_op()
 def vanishing(input: Array) -> Array:
     """Zeros, which depend on nothing: the gradient of what is flat almost everywhere."""
     return np.zeros_like(input)
 
 
-@op(
-    input=lambda g: g,
-    to=lambda g, zeros: vanishing(g) if zeros else None,
-    method=False,
-    public=False,
-    batch=leading,
-)
+@hidden_op(input=lambda g: g, to=lambda g, zeros: vanishing(g) if zeros else None, batch=leading)
 def tied(input: Array, to: Array, zeros: bool = True) -> Array:
     """A gradient that PyTorch's backward computes from ``to`` as well, though it does not change
     with it: so it requires grad where ``to`` does, and its own gradient by it is zeros or None."""
@@ -204,7 +198,7 @@ def isfinite(input: Array) -> Array:
     return np.isfinite(input)
 
 
-@op(cast="promote", numbers=False, method=False, public=False)
+@hidden_op(cast="promote", numbers=False)
 def elements_close(input: Array, other: Array, rtol: float, atol: float, equal_nan: bool) -> Array:
     """The kernel of `isclose`."""
     return np.isclose(input, other, rtol, atol, equal_nan)

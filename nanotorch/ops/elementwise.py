@@ -9,7 +9,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import combination, named
 from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number
-from nanotorch._core.op import PUBLIC, Array, method, number, op, public
+from nanotorch._core.op import PUBLIC, Array, hidden_op, method, number, op, public
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import inplace_form, need_tensors, number_in
@@ -101,14 +101,12 @@ def check_factor(name: str, factor: Number, kind: np.dtype) -> None:
         )
 
 
-@op(
+@hidden_op(
     input=lambda g, alpha: -g if alpha == 1 else g * -alpha,
     cast="promote",
     numbers="other",
     refuse_bool=NO_BOOL,
     node="RsubBackward1",
-    method=False,
-    public=False,
 )
 def rsub_number(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``other - alpha * input`` for a Python number ``other``."""
@@ -116,15 +114,13 @@ def rsub_number(input: Array, other: Array, *, alpha: float = 1) -> Array:
     return other - input if alpha == 1 and alpha is not True else sum_with(other, input, alpha, -1)
 
 
-@op(
+@hidden_op(
     input=lambda g, alpha: -g if alpha == 1 else g * -alpha,
     other=lambda g: g,
     cast="promote",
     numbers=False,
     refuse_bool=NO_BOOL,
     node="RsubBackward0",
-    method=False,
-    public=False,
 )
 def rsub_tensor(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``other - alpha * input`` for two tensors."""
@@ -416,11 +412,9 @@ def minimum(input: Array, other: Array) -> Array:
 # Powers.
 
 
-@op(
+@hidden_op(
     input=lambda g, input, exponent: power_slope(g, input, exponent),
     inplace=True,
-    method=False,
-    public=False,
     node="PowBackward0",
     arithmetic=True,
 )
@@ -466,7 +460,7 @@ NUMBER_POWERS: dict[float, Any] = {
 }
 
 
-@op(
+@hidden_op(
     # The result is named only to notice, as PyTorch does, that it was written to.
     input=lambda g, input, exponent, out: zero_where(
         g * (exponent * pow_tensor(input, exponent - 1)), exponent == 0
@@ -476,8 +470,6 @@ NUMBER_POWERS: dict[float, Any] = {
     ),
     cast="promote",
     inplace=True,
-    method=False,
-    public=False,
     node="PowBackward1",
 )
 def pow_tensor(input: Array, exponent: Array) -> Array:
@@ -507,14 +499,12 @@ def whole_power(input: Array, exponent: Array) -> Array:
     return np.where(exponent < 0, units, np.power(input, np.maximum(exponent, 0)))
 
 
-@op(
+@hidden_op(
     exponent=lambda g, input, exponent, out: (
         zero_where(g * (out * -math.inf), exponent >= 0)
         if input == 0
         else g * (out * (math.log(input) if input > 0 else math.nan))
     ),
-    method=False,
-    public=False,
     node="PowBackward2",
     batch=elementwise,
 )
@@ -577,33 +567,19 @@ def square(input: Any) -> Any:
 # Arithmetic with a number that PyTorch records as nodes of their own.
 
 
-@op(
-    input=lambda g, other: g * other,
-    method=False,
-    public=False,
-    node="MulBackward1",
-    batch=elementwise,
-    wide=True,
-)
+@hidden_op(input=lambda g, other: g * other, node="MulBackward1", batch=elementwise, wide=True)
 def times_number(input: Array, other: float) -> Array:
     """``input * other`` in the dtype of ``input``."""
     return input * input.dtype.type(other)
 
 
-@op(
-    input=lambda g, other: g / other,
-    method=False,
-    public=False,
-    node="DivBackward1",
-    batch=elementwise,
-    wide=True,
-)
+@hidden_op(input=lambda g, other: g / other, node="DivBackward1", batch=elementwise, wide=True)
 def over_number(input: Array, other: float) -> Array:
     """``input / other`` in the dtype of ``input``."""
     return input / input.dtype.type(other)
 
 
-@op(input=lambda g: g, method=False, public=False, node="AddBackward1", batch=elementwise)
+@hidden_op(input=lambda g: g, node="AddBackward1", batch=elementwise)
 def plus_number(input: Array, other: float) -> Array:
     """``input + other`` in the dtype of ``input``."""
     return input + input.dtype.type(other)

@@ -8,7 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.batched import Call, leading, one_by_one, per_sample
-from nanotorch._core.op import OPS, Array, number, op, wide
+from nanotorch._core.op import OPS, Array, hidden_op, number, wide
 from nanotorch._core.sums import HALF, SINGLE, pick, sum_of_squares, sum_whole
 from nanotorch._core.tensor import wrap
 from nanotorch.ops.activation import log_sigmoid, sigmoid
@@ -40,7 +40,7 @@ def per_element(g: Any, shape: tuple[int, ...], reduction: str) -> Any:
     return g
 
 
-@op(input=lambda g, operand, other: g, method=False, public=False, batch=leading)
+@hidden_op(input=lambda g, operand, other: g, batch=leading)
 def kept(input: Array, operand: Array, other: Array) -> Array:
     """The slope of a loss, with the operands it is of: PyTorch saves them for its own slope, and so
     minds writes to them."""
@@ -54,12 +54,10 @@ def square_slope(g: Any, operand: Any, other: Any, reduction: str) -> Any:
     return kept(share * (difference + difference), operand, other)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, target, reduction: square_slope(g, input, target, reduction),
     target=lambda g, input, target, reduction: square_slope(g, target, input, reduction),
     cast="promote",
-    method=False,
-    public=False,
     node="MseLossBackward0",
     batch=per_sample,
     arithmetic=True,
@@ -94,13 +92,11 @@ def target_slope(g: Any, input: Any, weight: Any, reduction: str) -> Any:
     return share * (log(1 - input) - log(input))
 
 
-@op(
+@hidden_op(
     input=lambda g, input, target, weight, reduction: cross_entropy_slope(
         g, input, target, weight, reduction
     ),
     target=lambda g, input, target, weight, reduction: target_slope(g, input, weight, reduction),
-    method=False,
-    public=False,
     node="BinaryCrossEntropyBackward0",
     batch=per_sample,
 )
@@ -147,15 +143,13 @@ def logits_target_slope(g: Any, input: Any, weight: Any, pos_weight: Any, reduct
     return share * (log_sigmoid(-input) - pos_weight * log_sigmoid(input))
 
 
-@op(
+@hidden_op(
     input=lambda g, input, target, weight, pos_weight, reduction: logits_slope(
         g, input, target, weight, pos_weight, reduction
     ),
     target=lambda g, input, target, weight, pos_weight, reduction: logits_target_slope(
         g, input, weight, pos_weight, reduction
     ),
-    method=False,
-    public=False,
     node="BinaryCrossEntropyWithLogitsBackward0",
     batch=per_sample,
 )
@@ -257,12 +251,10 @@ def spread_of_all(call: Call) -> Any:
     return g.reshape((-1,) + (1,) * one.ndim) * one
 
 
-@op(
+@hidden_op(
     input=lambda g, input, target, weight, reduction, ignore_index: tied(
         nll_spread(g, target, weight, input.shape, reduction, ignore_index), input
     ),
-    method=False,
-    public=False,
     node="NllLossBackward0",
     batch=lambda call: nll_of_all(call),
     wide=True,
@@ -293,12 +285,10 @@ def nll(
     return total / sum_whole(weights) if reduction == "mean" else total
 
 
-@op(
+@hidden_op(
     input=lambda g, target, weight, reduction, ignore_index: nll(
         g, target, weight, reduction, ignore_index
     ),
-    method=False,
-    public=False,
     batch=lambda call: spread_of_all(call),
     wide=True,
 )
@@ -335,11 +325,9 @@ def soft_slope(g: Any, input: Any, target: Any, reduction: str) -> Any:
     return kept(share * (-target * power / (power + 1)), input, target)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, target, reduction: soft_slope(g, input, target, reduction),
     cast="promote",
-    method=False,
-    public=False,
     node="SoftMarginLossBackward0",
     batch=per_sample,
 )
@@ -354,12 +342,10 @@ def soft_margin(input: Array, target: Array, reduction: str) -> Array:
 nll_kernel = OPS["nll"].kernel
 
 
-@op(
+@hidden_op(
     input=lambda g, input, target, weight, reduction, ignore_index: tied(
         nll_spread(g, target, weight, input.shape, reduction, ignore_index), input
     ),
-    method=False,
-    public=False,
     node="NllLoss2DBackward0",
     wide=True,
 )
@@ -383,14 +369,12 @@ def held_slope(
     return kept(share * clamp(difference, -limit, limit), operand, other)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, target, reduction, delta: held_slope(g, input, target, reduction, delta),
     target=lambda g, input, target, reduction, delta: held_slope(
         g, target, input, reduction, delta
     ),
     cast="promote",
-    method=False,
-    public=False,
     node="HuberLossBackward0",
     batch=per_sample,
 )
@@ -403,7 +387,7 @@ def huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
     return reduced(values.astype(input.dtype, copy=False), reduction)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, target, reduction, beta: held_slope(
         g, input, target, reduction, 1.0, beta
     ),
@@ -411,8 +395,6 @@ def huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
         g, target, input, reduction, 1.0, beta
     ),
     cast="promote",
-    method=False,
-    public=False,
     node="SmoothL1LossBackward0",
     batch=per_sample,
 )

@@ -13,7 +13,7 @@ from nanotorch._core.batched import dimensions, in_rows, leading
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import Array, method, op
+from nanotorch._core.op import Array, hidden_op, method
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, sum_whole
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import zero_where
@@ -50,10 +50,8 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     return dims if ndim else ()
 
 
-@op(
+@hidden_op(
     input=lambda g, dim, keepdim: sum_along(g, dim, keepdim),
-    method=False,
-    public=False,
     node="ExpandBackward0",
     batch=dimensions,
 )
@@ -76,10 +74,8 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
     return input.dtype if input.dtype.kind == "f" else np.dtype(np.int64)
 
 
-@op(
+@hidden_op(
     input=lambda g, input_shape: spread(g, input_shape, tuple(range(len(input_shape))), False),
-    method=False,
-    public=False,
     node="SumBackward0",
     batch=lambda call: sum_along(in_rows(call.whole("input")), (1,), False, call.args["dtype"]),
 )
@@ -93,10 +89,8 @@ def sum_all(input: Array, dtype: DType | None = None) -> Array:
     return add_all(input, None, kind)
 
 
-@op(
+@hidden_op(
     input=lambda g, input_shape, dim, keepdim: spread(g, input_shape, dim, keepdim),
-    method=False,
-    public=False,
     node="SumBackward1",
     in_order=True,
 )
@@ -166,16 +160,13 @@ def require_mean_dtype(input: Array, dtype: DType | None) -> None:
         )
 
 
-@op(
+@hidden_op(
     input=lambda g, input_shape: spread(
-        g / (count(input_shape, tuple(range(len(input_shape)))) or 1),
-        input_shape, tuple(range(len(input_shape))), False,
+        g / (math.prod(input_shape) or 1), input_shape, tuple(range(len(input_shape))), False
     ),
-    method=False,
-    public=False,
     node="MeanBackward0",
     batch=lambda call: mean_along(in_rows(call.whole("input")), (1,), False, call.args["dtype"]),
-)  # fmt: skip
+)
 def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
     require_mean_dtype(input, dtype)
@@ -186,12 +177,10 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
     return np.true_divide(sum_whole(input.astype(kind, copy=False)), input.size, dtype=kind)
 
 
-@op(
+@hidden_op(
     input=lambda g, input_shape, dim, keepdim: spread(
         g / (count(input_shape, dim) or 1), input_shape, dim, keepdim
     ),
-    method=False,
-    public=False,
     node="MeanBackward1",
     in_order=True,
 )
@@ -230,13 +219,7 @@ def mean(
     return mean_along(input, normal_dims(dim, input.ndim), keepdim, dtype)
 
 
-@op(
-    input=lambda g, dim: reverse_cumsum(g, dim),
-    method=False,
-    public=False,
-    node="CumsumBackward0",
-    in_order=True,
-)
+@hidden_op(input=lambda g, dim: reverse_cumsum(g, dim), node="CumsumBackward0", in_order=True)
 def cumsum_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
     """Running sums along one dimension."""
     return accumulated(np.add, input, dim, sum_dtype(input, dtype))
@@ -310,7 +293,7 @@ def accumulate_rows(function: np.ufunc, held: Array, side_by_side: bool) -> None
     function.accumulate(rest, 0, out=rest)
 
 
-@op(input=lambda g, dim: cumsum_along(g, dim), method=False, public=False)
+@hidden_op(input=lambda g, dim: cumsum_along(g, dim))
 def reverse_cumsum(input: Array, dim: int) -> Array:
     """Running sums from the end: the adjoint of `cumsum`."""
     if not input.ndim:
@@ -343,10 +326,8 @@ def product_slope(g: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> An
     return g * transpose(others(transpose(input, dim[0], -1)), dim[0], -1)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out: product_slope_of_all(g, input),
-    method=False,
-    public=False,
     node="ProdBackward0",
     batch=lambda call: prod_along(in_rows(call.whole("input")), (1,), False, call.args["dtype"]),
 )
@@ -362,10 +343,8 @@ def product(input: Array, dim: tuple[int, ...] | None, keepdim: bool, kind: np.d
     return multiply_all(input, dim, kind, None, keepdim)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out, dim, keepdim: product_slope(g, input, dim, keepdim),
-    method=False,
-    public=False,
     node="ProdBackward1",
     in_order=True,
 )
@@ -376,7 +355,7 @@ def prod_along(
     return product(input, dim, keepdim, sum_dtype(input, dtype))
 
 
-@op(input=lambda g, input: others_slope(g, input), method=False, public=False, wide=True)
+@hidden_op(input=lambda g, input: others_slope(g, input), wide=True)
 def others(input: Array) -> Array:
     """For each element, the product of the others along the last dimension."""
     if input.all():  # a nan is in all products, as PyTorch's division has it
@@ -387,11 +366,9 @@ def others(input: Array) -> Array:
     return before * after
 
 
-@op(
+@hidden_op(
     shares=lambda g, input: others_slope(g, input),
     input=lambda g, shares, input: others_curvature(g, shares, input),
-    method=False,
-    public=False,
     wide=True,
 )
 def others_slope(shares: Array, input: Array) -> Array:
@@ -416,11 +393,7 @@ def others_curvature(g: Any, shares: Any, input: Any) -> Any:
     return sum_along(without_diagonal(unsqueeze(shares, -1) * parts), (input.ndim - 1,), False)
 
 
-@op(
-    input=lambda g: sum_along(without_diagonal(g), (g.ndim - 2,), False),
-    method=False,
-    public=False,
-)
+@hidden_op(input=lambda g: sum_along(without_diagonal(g), (g.ndim - 2,), False))
 def rows_without_one(input: Array) -> Array:
     """``(..., n)`` -> ``(..., n, n)``: row i is ``input`` with a 1 in the place of element i."""
     n = input.shape[-1]
@@ -429,7 +402,7 @@ def rows_without_one(input: Array) -> Array:
     return rows
 
 
-@op(input=lambda g: without_diagonal(g), method=False, public=False, batch=leading)
+@hidden_op(input=lambda g: without_diagonal(g), batch=leading)
 def without_diagonal(input: Array) -> Array:
     """Zeros on the diagonal of the last two dimensions."""
     out = input.copy()
@@ -451,14 +424,12 @@ def prod(
     return prod_along(input, (along,) if input.ndim else (), keepdim, dtype)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out, dim, keepdim: (
         spread(g, tuple(input.shape), dim, keepdim)
         * exp(input - spread(out, tuple(input.shape), dim, keepdim))
     ),
     cast="float",
-    method=False,
-    public=False,
     node="LogsumexpBackward0",
     in_order=True,
     wide=True,
@@ -545,12 +516,10 @@ def variance_slope(
     return share * (2 / n if n else math.inf) * (input - mean)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, dim, keepdim, correction, overall: variance_slope(
         g, input, dim, keepdim, correction, overall
     ),
-    method=False,
-    public=False,
     node="VarBackward0",
     in_order=True,
     wide=True,
@@ -563,12 +532,10 @@ def var_along(
     return like(spread_and_mean(input, dim, correction, "var")[0], input, dim, keepdim)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out, dim, keepdim, correction, overall: variance_slope(
         zero_where(g / (out * 2), out == 0), input, dim, keepdim, correction, overall
     ),
-    method=False,
-    public=False,
     node="StdBackward0",
     in_order=True,
     wide=True,

@@ -11,7 +11,7 @@ from nanotorch._core.batched import DYNAMIC, looped, never, under_vmap
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import Number
 from nanotorch._core.layout import own_dim
-from nanotorch._core.op import Array, method, op, public
+from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number
 
@@ -53,23 +53,17 @@ def distinct(input: Array, dim: int | None, consecutive: bool) -> tuple[Array, A
     return np.moveaxis(np.ascontiguousarray(values), 0, dim), inverse, counts
 
 
-@op(
-    input=lambda g: without_slope("_unique2"),
-    aux=("inverse", "counts"),
-    method=False,
-    public=False,
-    node="Unique2Backward0",
+@hidden_op(
+    input=lambda g: without_slope("_unique2"), aux=("inverse", "counts"), node="Unique2Backward0"
 )
 def unique_values(input: Array) -> tuple[Array, Array, Array]:
     """`unique` of all elements."""
     return distinct(input, None, False)
 
 
-@op(
+@hidden_op(
     input=lambda g: without_slope("unique_dim"),
     aux=("inverse", "counts"),
-    method=False,
-    public=False,
     node="UniqueDimBackward0",
 )
 def unique_slices(input: Array, dim: int) -> tuple[Array, Array, Array]:
@@ -77,11 +71,9 @@ def unique_slices(input: Array, dim: int) -> tuple[Array, Array, Array]:
     return distinct(input, dim, False)
 
 
-@op(
+@hidden_op(
     input=lambda g: without_slope("unique_consecutive"),
     aux=("inverse", "counts"),
-    method=False,
-    public=False,
     node="UniqueConsecutiveBackward0",
 )
 def unique_runs(input: Array, dim: int | None) -> tuple[Array, Array, Array]:

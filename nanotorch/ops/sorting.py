@@ -10,7 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints, lacking, named_tuple, twice
 from nanotorch._core.batched import along, dimensions, in_rows, one_by_one, under_vmap
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import Array, method, op
+from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.elementwise import maximum, minimum
@@ -107,10 +107,8 @@ def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out, dim, keepdim: shared(g, input, out, dim, keepdim),
-    method=False,
-    public=False,
     node="AmaxBackward0",
     in_order=True,
 )
@@ -120,10 +118,8 @@ def amax_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     return maximum_of_all(input, dim, None, None, keepdim)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out, dim, keepdim: shared(g, input, out, dim, keepdim),
-    method=False,
-    public=False,
     node="AminBackward0",
     in_order=True,
 )
@@ -172,10 +168,8 @@ def whole(name: str, input: Any) -> tuple[int, ...]:
     return tuple(range(input.ndim))
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out: shared_by_all(g, input, out),
-    method=False,
-    public=False,
     node="MaxBackward1",
     batch=lambda call: amax_along(in_rows(call.whole("input")), (1,), False),
 )
@@ -184,10 +178,8 @@ def max_all(input: Array) -> Array:
     return maximum_of_all(input, whole("max", input))
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out: shared_by_all(g, input, out),
-    method=False,
-    public=False,
     node="MinBackward1",
     batch=lambda call: amin_along(in_rows(call.whole("input")), (1,), False),
 )
@@ -199,22 +191,16 @@ def min_all(input: Array) -> Array:
 # Along one dimension, with the index of the element chosen
 
 
-@op(
-    input=lambda g, positions, dim, size: put_along(g, positions, dim, size),
-    method=False,
-    public=False,
-    batch=dimensions,
+@hidden_op(
+    input=lambda g, positions, dim, size: put_along(g, positions, dim, size), batch=dimensions
 )
 def take_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     """One element along ``dim`` for each position; ``positions`` keeps that dimension as 1."""
     return np.take_along_axis(input, positions, dim)
 
 
-@op(
-    input=lambda g, positions, dim, size: take_along(g, positions, dim, size),
-    method=False,
-    public=False,
-    batch=dimensions,
+@hidden_op(
+    input=lambda g, positions, dim, size: take_along(g, positions, dim, size), batch=dimensions
 )
 def put_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     """Zeros but for one element along ``dim`` at each position: the adjoint of `take_along`."""
@@ -423,11 +409,9 @@ def in_order(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     return values, arranged_like(indices, input)
 
 
-@op(
+@hidden_op(
     input=lambda g, indices, input_shape, dim: moved_slope(g, indices, input_shape, dim),
     aux=("indices",),
-    method=False,
-    public=False,
     node="SortBackward0",
 )
 def sort_along(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
@@ -435,11 +419,9 @@ def sort_along(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     return in_order(input, dim, descending)
 
 
-@op(
+@hidden_op(
     input=lambda g, indices, input_shape, dim: moved_slope(g, indices, input_shape, dim),
     aux=("indices",),
-    method=False,
-    public=False,
     node="SortBackward1",
 )
 def sort_stably(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
@@ -486,11 +468,9 @@ def refuse_bool(name: str, input: Array) -> None:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
 
 
-@op(
+@hidden_op(
     input=lambda g, indices, input_shape, dim: moved_slope(g, indices, input_shape, dim),
     aux=("indices",),
-    method=False,
-    public=False,
     node="TopkBackward0",
 )
 def top_along(input: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
@@ -590,10 +570,8 @@ def middle_along(input: Array, dim: int, keepdim: bool, skip_nan: bool) -> tuple
     return at_rank(input, middle_rank(input, dim, skip_nan), dim, keepdim)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out: shared_by_all(g, input, out),
-    method=False,
-    public=False,
     node="MedianBackward0",
     batch=one_by_one,
 )
@@ -602,10 +580,8 @@ def median_all(input: Array) -> Array:
     return middle_of_all(input, False)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out: shared_by_all(g, input, out),
-    method=False,
-    public=False,
     node="NanmedianBackward0",
     batch=one_by_one,
 )

@@ -8,7 +8,7 @@ import numpy as np
 from nanotorch._core.arguments import named_tuple
 from nanotorch._core.batched import elementwise, one_by_one
 from nanotorch._core.dtypes import Number
-from nanotorch._core.op import Array, method, op, public
+from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number, need_tensors, number_in
 from nanotorch.ops.comparison import vanishing, zero_where
@@ -86,11 +86,9 @@ def zeta(s: int, x: Array) -> Array:
     return total
 
 
-@op(
+@hidden_op(
     input=lambda g, input, n: g * digamma_slope(input, n + 1),
     cast="float",
-    method=False,
-    public=False,
     node="PolygammaBackward0",
     wide=True,
 )
@@ -259,10 +257,7 @@ def beyond(input: Any, eps: float | None) -> Any:
 
 
 @op(
-    input=lambda g, input, eps: logit_backward(g, input, eps),
-    cast="float",
-    inplace=True,
-    wide=True,
+    input=lambda g, input, eps: logit_backward(g, input, eps), cast="float", inplace=True, wide=True
 )
 def logit(input: Array, eps: float | None = None) -> Array:
     """``log(input / (1 - input))``, the inverse of the sigmoid; nan outside [0, 1].
@@ -276,11 +271,9 @@ def logit(input: Array, eps: float | None = None) -> Array:
     return np.log(input / (1 - input))
 
 
-@op(
+@hidden_op(
     g=lambda g, input, eps: logit_backward(g, input, eps),
     input=lambda g, out, input: g * out * (2 * input - 1) / (input * (1 - input)),
-    method=False,
-    public=False,
     batch=elementwise,
     wide=True,
 )
@@ -449,17 +442,15 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 # Parts of a number
 
 
-@op(g=lambda g, exponent: halved(g, exponent), method=False, public=False, batch=elementwise)
+@hidden_op(g=lambda g, exponent: halved(g, exponent), batch=elementwise)
 def halved(g: Array, exponent: Array) -> Array:
     """``g / 2**exponent``."""
     return np.ldexp(g, -exponent)
 
 
-@op(
+@hidden_op(
     input=lambda g, exponent: halved(g, exponent),
     aux=("exponent",),
-    method=False,
-    public=False,
     node="FrexpBackward0",
     batch=elementwise,
 )
@@ -490,19 +481,14 @@ def frexp(input: Any) -> Any:
 # New values in the same shape
 
 
-@op(input=lambda g: blank(g), method=False, public=False, node="FillBackward0", batch=elementwise)
+@hidden_op(input=lambda g: blank(g), node="FillBackward0", batch=elementwise)
 def filled_by_number(input: Array, value: Number) -> Array:
     """A number in the shape of ``input``."""
     return np.full_like(input, number_in(value, input.dtype))
 
 
-@op(
-    input=lambda g: blank(g),
-    value=lambda g: sum_all(g),
-    method=False,
-    public=False,
-    node="FillBackward1",
-    batch=one_by_one,
+@hidden_op(
+    input=lambda g: blank(g), value=lambda g: sum_all(g), node="FillBackward1", batch=one_by_one
 )
 def filled_by_tensor(input: Array, value: Array) -> Array:
     """The value of a 0-d tensor in the shape of ``input``."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.op import Array, op
+from nanotorch._core.op import Array, hidden_op, op
 from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.elementwise import exp, log, square
@@ -107,12 +107,10 @@ def ndtri(input: Array) -> Array:
     return np.where((p >= 0) & (p <= 1), values, math.nan).astype(input.dtype)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, other: zero_where(xlog1py(g, other), (input == 0) & (other <= -1)),
     other=lambda g, input, other: g * (input / (other + 1)),
     cast="float",
-    method=False,
-    public=False,
     node="SpecialXlog1PyBackward0",
     wide=True,
 )

@@ -12,7 +12,7 @@ from nanotorch._core.batched import dimensions, looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim, own_dim
-from nanotorch._core.op import Array, method, op, public
+from nanotorch._core.op import Array, hidden_op, method, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, inplace_form
@@ -66,12 +66,10 @@ from nanotorch.ops.sorting import maximum_of_all, minimum_of_all, shared, sort
 # Without nan
 
 
-@op(
+@hidden_op(
     input=lambda g, input, dim, keepdim: (
         spread(g, tuple(input.shape), dim, keepdim) * (input == input)
     ),
-    method=False,
-    public=False,
     node="NansumBackward0",
     in_order=True,
 )
@@ -141,13 +139,11 @@ def ends_slope(
     )
 
 
-@op(
+@hidden_op(
     input=lambda g, input, least, most, dim, keepdim: ends_slope(
         g, input, least, most, dim, keepdim
     ),
     results=("least", "most"),
-    method=False,
-    public=False,
     node="AminmaxBackward0",
     batch=dimensions,
 )
@@ -197,13 +193,11 @@ def spread_slope(
     return both(first, second)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, dim, keepdim, correction, overall: spread_slope(
         g[0], g[1], input, dim, keepdim, correction, overall
     ),
     results=("variance", "mean"),
-    method=False,
-    public=False,
     node="VarMeanBackward0",
     wide=True,
 )
@@ -221,13 +215,11 @@ def of_variance(g: Any, deviation: Any) -> Any:
     return None if g is None else zero_where(g / (deviation * 2), deviation == 0)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, deviation, dim, keepdim, correction, overall: spread_slope(
         of_variance(g[0], deviation), g[1], input, dim, keepdim, correction, overall
     ),
     results=("deviation", "mean"),
-    method=False,
-    public=False,
     node="StdMeanBackward0",
     wide=True,
 )
@@ -628,11 +620,9 @@ def slope_beside_zeros(g: Array, input: Array, out: Array, dim: int) -> Array:
     return zero_where(before, past) + zero_where(at_first, ~first)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out, dim: product_slope(g, input, out, dim),
     inplace=True,
-    method=False,
-    public=False,
     node="CumprodBackward0",
     in_order=True,
 )
@@ -685,11 +675,9 @@ def met_slope(g: Any, input: Any, indices: Any, dim: int) -> Any:
     return gather_backward(g, tuple(input.shape), dim, indices) if input.ndim else g * 1.0
 
 
-@op(
+@hidden_op(
     input=lambda g, input, indices, dim: met_slope(g, input, indices, dim),
     aux=("indices",),
-    method=False,
-    public=False,
     node="CummaxBackward0",
 )
 def cummax_along(input: Array, dim: int) -> tuple[Array, Array]:
@@ -697,11 +685,9 @@ def cummax_along(input: Array, dim: int) -> tuple[Array, Array]:
     return running(input, dim, np.maximum)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, indices, dim: met_slope(g, input, indices, dim),
     aux=("indices",),
-    method=False,
-    public=False,
     node="CumminBackward0",
 )
 def cummin_along(input: Array, dim: int) -> tuple[Array, Array]:
