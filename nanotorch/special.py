@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from nanotorch import ops
 from nanotorch._core.out import Out, with_out
 from nanotorch.names.lookup import missing
-from nanotorch.ops.special_functions import entr, erfcx, log_ndtr, ndtr, ndtri, xlog1py
+from nanotorch.ops.special import entr, erfcx, log_ndtr, ndtr, ndtri, xlog1py
 
 digamma, erf, erfc, erfinv, exp2 = ops.digamma, ops.erf, ops.erfc, ops.erfinv, ops.exp2
 expm1, log1p, log_softmax, logit = ops.expm1, ops.log1p, ops.log_softmax, ops.logit

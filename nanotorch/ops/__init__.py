@@ -39,7 +39,7 @@ from nanotorch.ops import triangular_factors as triangular_factors
 FAMILIES = {
     "nanotorch.ops": (
         "attention convolution distance einstein elementwise embedding loss normalization "
-        "pooling recurrent resampling special_functions windows"
+        "pooling recurrent resampling windows"
     ),
 }
 # What the package has of them; the others are parts of layers.

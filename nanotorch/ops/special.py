@@ -10,9 +10,9 @@ from nanotorch._core.batched import elementwise, one_by_one
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import as_number, need_tensors, number_in
+from nanotorch.ops.arguments import as_number, need_tensors, number_in, refuse_half
 from nanotorch.ops.comparison import vanishing, zero_where
-from nanotorch.ops.elementwise import cos, exp, sin, square
+from nanotorch.ops.elementwise import cos, exp, log, sin, square
 from nanotorch.ops.inplace import blank
 from nanotorch.ops.reduction import sum_all
 
@@ -154,13 +154,17 @@ def ratio(x: Array, p: tuple[float, ...], q: tuple[float, ...]) -> Array:
     return np.polyval(p, x) / np.polyval(q, x)
 
 
-def complement(x: Array) -> Array:
-    """``1 - erf(x)`` for ``x >= 0.46875``."""
-    between = np.exp(-x * x) * ratio(x, BETWEEN_P, BETWEEN_Q)
+def scaled_tail(x: Array) -> Array:
+    """``exp(x²) erfc(x)`` for ``x >= 4``."""
     far = np.maximum(x, 4.0)
     inverse = 1.0 / (far * far)
-    tail = (1.0 / math.sqrt(math.pi) - inverse * ratio(inverse, FAR_P, FAR_Q)) / far
-    return np.where(x <= 4.0, between, np.exp(-far * far) * tail)
+    return (1.0 / math.sqrt(math.pi) - inverse * ratio(inverse, FAR_P, FAR_Q)) / far
+
+
+def complement(x: Array) -> Array:
+    """``1 - erf(x)`` for ``x >= 0.46875``."""
+    scaled = np.where(x <= 4.0, ratio(x, BETWEEN_P, BETWEEN_Q), scaled_tail(x))
+    return np.exp(-x * x) * scaled
 
 
 @op(
@@ -322,6 +326,13 @@ TAIL_Q = (2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.8463183175100
           5.99832206555887937690e-1, 1.0)  # fmt: skip
 
 
+def outer_quantile(tail: Array) -> Array:
+    """Beyond where the share ``tail`` of the normal distribution lies, for one below 0.075."""
+    r = np.sqrt(-np.log(tail))
+    tails = ratio(np.maximum(r - 5, 0), TAIL_P, TAIL_Q)
+    return np.where(r <= 5, ratio(r - 1.6, OUTER_P, OUTER_Q), tails)
+
+
 @op(
     input=lambda g, input: g * (0.5 * math.sqrt(math.pi) * exp(square(erfinv(input)))),
     cast="float",
@@ -338,10 +349,7 @@ def erfinv(input: Array) -> Array:
     x = input.astype(np.float64)
     size = np.abs(x)
     middle = 0.5 * x * ratio(0.180625 - 0.25 * np.minimum(size, 0.85) ** 2, MIDDLE_P, MIDDLE_Q)
-    r = np.sqrt(-np.log((1 - np.clip(size, 0.85, 1 - 1e-16)) / 2))
-    far = np.where(
-        r <= 5, ratio(r - 1.6, OUTER_P, OUTER_Q), ratio(np.maximum(r - 5, 0), TAIL_P, TAIL_Q)
-    )
+    far = outer_quantile((1 - np.clip(size, 0.85, 1 - 1e-16)) / 2)
     values = np.where(size <= 0.85, middle, np.copysign(far, x)) / math.sqrt(2)
     values = np.where(size == 1, np.copysign(math.inf, x), values)
     return np.where((size > 1) | np.isnan(x), math.nan, values).astype(input.dtype)
@@ -517,3 +525,100 @@ def detach(input: Tensor) -> Tensor:
     """`Tensor.detach`: the same values without a history."""
     need_tensors(input)
     return input.detach()
+
+
+# Functions of `torch.special` alone: entropies and the normal distribution.
+
+
+ROOT_HALF = math.sqrt(0.5)
+
+
+@hidden_op(
+    input=lambda g, input: -g * (1 + log(input)),
+    node="SpecialEntrBackward0",
+    cast="float",
+    wide=True,
+)
+def entr(input: Array) -> Array:
+    """``-input * log(input)``: 0 at 0, minus infinity below."""
+    positive = np.where(input > 0, input, input.dtype.type(1))
+    values = np.where(input > 0, -input * np.log(positive), np.where(input == 0, 0, -math.inf))
+    return np.where(np.isnan(input), input, values).astype(input.dtype)
+
+
+def scaled_complement(x: Array) -> Array:
+    """``exp(x²) erfc(x)`` in double precision."""
+    size = np.abs(x)
+    middle = np.clip(size, 0.46875, 4.0)
+    values = np.where(size <= 4.0, ratio(middle, BETWEEN_P, BETWEEN_Q), scaled_tail(size))
+    near = np.minimum(size, 0.46875)
+    values = np.where(size < 0.46875, np.exp(near * near) * (1 - np.asarray(erf(near))), values)
+    return np.where(np.isnan(x), x, np.where(x < 0, 2 * np.exp(x * x) - values, values))
+
+
+@hidden_op(
+    input=lambda g, input, out: g * (2 * input * out - 2 / math.sqrt(math.pi)),
+    node="SpecialErfcxBackward0",
+    cast="float",
+)
+def erfcx(input: Array) -> Array:
+    """``exp(input²) * erfc(input)``, which does not vanish where `erfc` does."""
+    refuse_half("erfcx_cpu", input)
+    return scaled_complement(input.astype(np.float64)).astype(input.dtype)
+
+
+@hidden_op(
+    # PyTorch saves the result as well, and so minds a write to it.
+    input=lambda g, input, out: g * math.sqrt(2 / math.pi) / erfcx(input * -ROOT_HALF),
+    node="SpecialLogNdtrBackward0",
+    cast="float",
+)
+def log_ndtr(input: Array) -> Array:
+    """The logarithm of the area under the normal density up to ``input``."""
+    refuse_half("log_ndtr_cpu", input)
+    x = input.astype(np.float64) * ROOT_HALF
+    low, high = np.minimum(x, -ROOT_HALF), np.maximum(x, -ROOT_HALF)
+    left = np.log(0.5 * scaled_complement(-low)) - low * low
+    right = np.log1p(-0.5 * scaled_complement(high) * np.exp(-high * high))
+    return np.where(x < -ROOT_HALF, left, right).astype(input.dtype)
+
+
+def ndtr(input: Any) -> Any:
+    """The area under the normal density up to ``input``."""
+    return (erf(input * ROOT_HALF) + 1) * 0.5
+
+
+@hidden_op(
+    input=lambda g, out: g * (exp(square(out) * 0.5) * math.sqrt(2 * math.pi)),
+    node="SpecialNdtriBackward0",
+    cast="float",
+)
+def ndtri(input: Array) -> Array:
+    """Up to where the area under the normal density is ``input``: nan outside [0, 1].
+
+    Reference:
+        Wichura, Algorithm AS 241: The Percentage Points of the Normal Distribution, Applied
+        Statistics 37, 1988.
+    """
+    refuse_half("ndtri_cpu", input)
+    p = input.astype(np.float64)
+    q = p - 0.5
+    inner = np.clip(q, -0.425, 0.425)
+    middle = inner * ratio(0.180625 - inner * inner, MIDDLE_P, MIDDLE_Q)
+    far = outer_quantile(np.clip(np.minimum(p, 1 - p), 1e-320, 0.5))
+    values = np.where(np.abs(q) <= 0.425, middle, np.copysign(far, q))
+    values = np.where((p == 0) | (p == 1), np.copysign(math.inf, q), values)
+    return np.where((p >= 0) & (p <= 1), values, math.nan).astype(input.dtype)
+
+
+@hidden_op(
+    input=lambda g, input, other: zero_where(xlog1py(g, other), (input == 0) & (other <= -1)),
+    other=lambda g, input, other: g * (input / (other + 1)),
+    cast="float",
+    node="SpecialXlog1PyBackward0",
+    wide=True,
+)
+def xlog1py(input: Array, other: Array) -> Array:
+    """``input * log1p(other)``; 0 where ``input`` is, unless ``other`` is not a number."""
+    values = input * np.log1p(other)
+    return np.where((input == 0) & ~np.isnan(other), input.dtype.type(0), values)
