@@ -305,8 +305,8 @@ def watched(o: "Op") -> Callable[..., Any]:
 def watched_write(o: "Op") -> Callable[..., Any]:
     """`write`, looking at the conversion to a smaller dtype."""
 
-    def writing(tensor: Any, values: Any, name: str) -> None:
-        write(tensor, values, name)
+    def writing(tensor: Any, values: Any, name: str, *how: Any) -> None:
+        write(tensor, values, name, *how)
         if values.dtype != tensor._array.dtype and level_of(tensor):
             look(name, tensor, [("computed", values)], None, sys._getframe(1))
 

@@ -353,7 +353,7 @@ def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
 
 
 def again(
-    o: "Op",
+    o: Any,
     called: str,
     more: Sequence[Any],
     others: Mapping[str, str],
@@ -505,6 +505,12 @@ def in_half(result: Any) -> Any:
     return result.astype(HALF) if getattr(result, "dtype", None) == SINGLE else result
 
 
+CALLED: tuple[Any, ...] = (
+    bare, NoValues, in_batch, constant, explain, in_half, in_single, widened, again, promote,
+    not_a_tensor, unpack_input, unpack_out, stand_in, InferenceCell, observe, opened, edge_of,
+    leaf_edge, of_inference, make_view, check_memory, refuse_history, refuse_write, write, rebase,
+    refuse_overlap, refuse_rebase, wrap,
+)  # fmt: skip
 RUNTIME: dict[str, Any] = {
     "ABSENT": ABSENT,
     "ndarray": np.ndarray,
@@ -521,40 +527,7 @@ RUNTIME: dict[str, Any] = {
     "observers": observers,
     "ours": ours,
     "getframe": sys._getframe,
-    **{
-        f.__name__: f
-        for f in (
-            bare,
-            NoValues,
-            in_batch,
-            constant,
-            explain,
-            in_half,
-            in_single,
-            widened,
-            again,
-            promote,
-            not_a_tensor,
-            unpack_input,
-            unpack_out,
-            stand_in,
-            InferenceCell,
-            observe,
-            opened,
-            edge_of,
-            leaf_edge,
-            of_inference,
-            make_view,
-            check_memory,
-            refuse_history,
-            refuse_write,
-            write,
-            rebase,
-            refuse_overlap,
-            refuse_rebase,
-            wrap,
-        )
-    },
+    **{f.__name__: f for f in CALLED},
 }
 
 
@@ -651,29 +624,59 @@ class FoldedNode(OpNode):
         return self
 
 
-class Op(Options):
-    """A declaration and what was read off it; what only some calls ask for, when they do.
+class Declared:
+    """What functions are generated of: an operation, or a choice among several.
 
     Attributes:
-        called: what is called for the kernel.
         out: how the public function treats `out=`, if it has that argument.
-        inputs: names of the differentiable and other array parameters, in order.
-        formulas: by input name; the edges of the node are in this order.
-        needs: by input name, the parameters of its formula.
-        recipe: names of what the formulas need, in the order of `Node._saved`.
-        namespace: the globals of the op's generated functions, `kernel` among them: what stands
+        namespace: the globals of the functions; for an operation, `kernel` among them: what stands
             there is what is called.
-        functions: the generated functions, by name; those of methods begin with `Tensor.`.
+        functions: the functions, by name; those of methods begin with `Tensor.`.
     """
 
     namespace: dict[str, Any]
     out: Out | None = None
 
+    def __init__(self, kernel: Callable[..., Any]) -> None:
+        self.kernel, self.name = kernel, kernel.__name__
+        self.functions: dict[str, Any] = {}
+
+    @cached_property
+    def arguments(self) -> dict[str, Argument]:
+        """The arguments of the kernel, by name."""
+        return arguments_of(self.kernel)
+
+    @property
+    def inplace_name(self) -> str:
+        """The name of the in-place form."""
+        return f"{self.name}_"
+
+    def source(self, called: str) -> str:
+        """The source of the function that goes by ``called`` among the functions."""
+        raise NotImplementedError
+
+    def accept_out(self, rule: Out) -> None:
+        """Give the public function the argument ``out``; it must not have been called yet."""
+        self.out = rule
+        self.functions[self.name].__signature__ = LazySignature(self.kernel, {"out": OUT})
+
+
+class Op(Declared, Options):
+    """A declaration and what was read off it; what only some calls ask for, when they do.
+
+    Attributes:
+        called: what is called for the kernel.
+        inputs: names of the differentiable and other array parameters, in order.
+        formulas: by input name; the edges of the node are in this order.
+        needs: by input name, the parameters of its formula.
+        recipe: names of what the formulas need, in the order of `Node._saved`.
+    """
+
     def __init__(
         self, kernel: Callable[..., Any], formulas: dict[str, Formula], **options: Any
     ) -> None:
-        self.kernel, self.called = kernel, without_wrapper(kernel)
-        self.name = kernel.__name__
+        super().__init__(kernel)
+        self.called = without_wrapper(kernel)
         if options.keys() - OPTIONS:
             raise TypeError(f"op {self.name}: unknown options {sorted(options.keys() - OPTIONS)}")
         vars(self).update(options)
@@ -685,12 +688,12 @@ class Op(Options):
         self.formulas = {n: formulas[n] for n in self.inputs if n in formulas}
         self.needs = {n: parameters(f) for n, f in self.formulas.items()}
         self.recipe = self._read_recipe()
-        self.functions: dict[str, Any] = {}
 
-    @cached_property
-    def arguments(self) -> dict[str, Argument]:
-        """The arguments of the kernel, by name."""
-        return arguments_of(self.kernel)
+    def source(self, called: str) -> str:
+        with completing:
+            if "NewNode" not in self.namespace:
+                complete(self)
+        return op_source.source(self, called)
 
     @cached_property
     def statics(self) -> list[str]:
@@ -721,11 +724,6 @@ class Op(Options):
         """Whether what formulas ask for by ``name``, of that kind, is freed once it is used."""
         annotated = self.kernel.__annotations__.get(name)
         return kind in ("input", "out", "aux") or getattr(annotated, "keeps_values", False)
-
-    def accept_out(self, rule: Out) -> None:
-        """Give the public function the argument ``out``; it must not have been called yet."""
-        self.out = rule
-        self.functions[self.name].__signature__ = LazySignature(self.kernel, {"out": OUT})
 
     @property
     def known_as(self) -> str:
@@ -869,7 +867,9 @@ def build(o: Op) -> Callable[..., Any]:
     if o.method:
         setattr(Tensor, o.name, generated(o, METHOD + o.name))
     if o.inplace:
-        setattr(Tensor, f"{o.name}_", generated(o, f"{METHOD}{o.name}_"))
+        inplace = generated(o, f"{METHOD}{o.name}_")
+        if o.method:
+            setattr(Tensor, f"{o.name}_", inplace)
     if o.dunder:
         install_operators(o, function)
     return function
@@ -917,7 +917,7 @@ def node_class(name: str, base: type, **attributes: Any) -> Any:
     return type(plain, (base,), {"_name": name, "__module__": "nanotorch.autograd", **attributes})
 
 
-def generated(o: Op, name: str) -> Any:
+def generated(o: Declared, name: str) -> Any:
     """A function of an op whose source is put together and compiled when it is first called.
 
     Most functions of most ops are never called, and compiling them all would take longer than the
@@ -938,18 +938,14 @@ def generated(o: Op, name: str) -> Any:
     return function
 
 
-def uncompiled(*args: Any, which: tuple[Op, str], **named: Any) -> Any:
+def uncompiled(*args: Any, which: tuple[Declared, str], **named: Any) -> Any:
     """What stands for the code of a function that has not been called yet."""
     return compiled(*which)(*args, **named)
 
 
-def compiled(o: Op, name: str) -> Any:
+def compiled(o: Declared, name: str) -> Any:
     """Compile a function of an op; tracebacks and debuggers find its lines."""
-    with completing:
-        if "NewNode" not in o.namespace:
-            complete(o)
-    plain = name.removeprefix(METHOD)
-    source = op_source.source(o, name)
+    plain, source = name.removeprefix(METHOD), o.source(name)
     filename = f"<nanotorch op {o.name}: {name}>"
     held: dict[str, Any] = {}
     exec(compile(source, filename, "exec"), o.namespace, held)

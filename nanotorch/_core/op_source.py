@@ -32,6 +32,8 @@ class Options:
         expanded: for the in-place form: how PyTorch warns of memory that several elements share,
             by the name of the function; "" where it says nothing. None: that is refused.
         in_order: the result lies in memory in the order of its dimensions, however the input does.
+        c_names: for the in-place form: its error for a result of a higher kind than the tensor's
+            has the name of the latter in C.
         numbers: whether an operand may be a Python number; "other": whether the second may.
         dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
         view: the result shares the input's memory; with ``multi``, each of several results does.
@@ -64,6 +66,7 @@ class Options:
     overlap: bool | None = None
     expanded: str | None = None
     in_order: bool = False
+    c_names: bool = False
     numbers: bool | str = True
     dunder: str | None = None
     view: bool = False
@@ -299,10 +302,7 @@ def taken(o: "Op", inplace: bool) -> tuple[list[str], list[str]]:
         if o.unrounded and not o.wide:
             lines = ["half = False", *lines, f"    half = a_{first}.dtype != a_{rest[0]}.dtype"]
         return lines, []
-    take = [
-        f"a_{n} = None if {n} is None else {n}._array" if n in o.optional else f"a_{n} = {n}._array"
-        for n in inputs
-    ]
+    take = [f"a_{n} = {if_given(o, n, 'None')}{n}._array" for n in inputs]
     if o.cast == "float":
         n = inputs[0]
         take += [
@@ -378,7 +378,7 @@ def source(o: "Op", called: str) -> str:
     return accepting_more(o, called, guarded(o, function(o, inplace=inplace), inplace=inplace))
 
 
-def accepting_more(o: "Op", called: str, source: str) -> str:
+def accepting_more(o: Any, called: str, source: str) -> str:
     """The operation with `out`, further names of its arguments, and their former order."""
     method = called.startswith(METHOD)
     out = o.out is not None and not method
@@ -462,7 +462,7 @@ def function(o: "Op", *, inplace: bool) -> list[str]:
     lines += ["    " + line for line in arrays(o, inplace)]
     if inplace:
         lines += [
-            f"    write(input, r, {o.known_as + '_'!r})",
+            f"    write(input, r, {o.known_as + '_'!r}{', True' if o.c_names else ''})",
             "    out = input",
             "    r = input._array",
         ]
@@ -481,7 +481,7 @@ def function(o: "Op", *, inplace: bool) -> list[str]:
     return lines
 
 
-def signature(o: "Op") -> str:
+def signature(o: Any) -> str:
     """The kernel's parameters, with their defaults by name."""
     parts = []
     keyword = False
@@ -554,11 +554,17 @@ def outputs(o: "Op") -> list[str]:
     return lines
 
 
+def if_given(o: "Op", name: str, otherwise: str) -> str:
+    """What comes before an expression of an input that may be None."""
+    return f"{otherwise} if {name} is None else " if name in o.optional else ""
+
+
 def before_write(o: "Op") -> list[str]:
     """Before an in-place write: the former history, and copies of what is saved and overwritten."""
     lines = []
     if o.formulas:
-        lines += ["if recording:", *(f"    e_{n} = edge_of({n})" for n in o.formulas)]
+        lines.append("if recording:")
+        lines += [f"    e_{n} = {if_given(o, n, 'NO_EDGE')}edge_of({n})" for n in o.formulas]
     users = [n for n, needs in o.needs.items() if "input" in needs]
     if users:
         wanted = " or ".join(f"e_{n}[0] is not None" for n in users)
@@ -569,16 +575,15 @@ def before_write(o: "Op") -> list[str]:
         lines.append(f"    if input._view is not None and ({recorded}): refuse_rebase(input)")
     # The version of an operand that shares the memory to be written to is the one before.
     lines += [
-        f"    v_{n} = {n}._cell[0] if {leads} else 0"
+        f"    v_{n} = {if_given(o, n, '0')}{n}._cell[0] if {leads} else 0"
         for n, kind in o.recipe
         if kind == "input" and n != "input"
     ]
     return lines + [
-        f"if {n}._cell is input._cell: refuse_overlap(input, {n}, {o.overlap is False})"
+        f"if {if_given(o, n, 'False')}{n}._cell is input._cell: "
+        f"refuse_overlap(input, {n}, {o.overlap is False})"
         for n in o.inputs[1:]
-        if n not in o.optional
-        and not o.overlap
-        and n != "value"  # one number, read before anything is written
+        if not o.overlap and n != "value"  # one number, read before anything is written
     ]
 
 
@@ -622,7 +627,7 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
         lines = [f"if recording and ({asks}):"]
         for n in names:
             if n in o.optional:
-                lines.append(f"    e_{n} = NO_EDGE if {n} is None else edge_of({n})")
+                lines.append(f"    e_{n} = {if_given(o, n, 'NO_EDGE')}edge_of({n})")
             else:
                 lines += [
                     f"    e_{n} = {n}._edge",
@@ -729,7 +734,7 @@ def saved(o: "Op", *, inplace: bool) -> list[str]:
         else:
             value = f"({name}, {f'v_{name}' if inplace else f'{name}._cell[0]'})"
             if name in o.optional:
-                value = f"(None if {name} is None else {value})"
+                value = f"({if_given(o, name, 'None')}{value})"
         if kind in ("input", "out", "aux") and not o.variadic:
             users = [n for n, needs in o.needs.items() if name in needs]
             if len(users) < len(o.formulas) or (inplace and name == "input"):

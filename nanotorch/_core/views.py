@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nanotorch._core.call_site import warn, wrote
-from nanotorch._core.dtypes import can_cast, of_array
+from nanotorch._core.dtypes import C_NAMES, can_cast, of_array
 from nanotorch._core.grad_mode import InferenceCell, mode, refuse_write
 from nanotorch._core.graph import (
     CUT_OFF,
@@ -330,8 +330,11 @@ def refuse_history(tensor: "Tensor") -> None:
         raise RuntimeError(LEAF_WRITE)
 
 
-def write(tensor: "Tensor", values: np.ndarray, name: str) -> None:
+def write(tensor: "Tensor", values: np.ndarray, name: str, c_names: bool = False) -> None:
     """Store the result of the in-place operation ``name`` and count the write.
+
+    Args:
+        c_names: whether the error for a type that does not fit has its name in C.
 
     Raises:
         RuntimeError: if the result has another shape or a type that does not fit.
@@ -346,8 +349,9 @@ def write(tensor: "Tensor", values: np.ndarray, name: str) -> None:
     if values.dtype != array.dtype:
         from_, to = of_array(values), of_array(array)
         if not can_cast(from_, to):
+            into = C_NAMES[to.name] if c_names else to.char
             raise RuntimeError(
-                f"result type {from_.char} can't be cast to the desired output type {to.char}"
+                f"result type {from_.char} can't be cast to the desired output type {into}"
             )
     array[...] = values
     wrote(tensor._cell, name)

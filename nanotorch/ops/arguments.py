@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import Place, as_ints, kind_of, refused, twice
+from nanotorch._core.arguments import METHOD, Place, as_ints, kind_of, refused, twice
 from nanotorch._core.dtypes import Number, refuse_beyond
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.op import OPS
 from nanotorch._core.tensor import Tensor
 
 # What operations ask of their arguments: tensors, sequences of them, numbers.
@@ -158,14 +159,9 @@ def tensors_given(name: str, **given: Any) -> None:
             raise refused(value, "Tensor", (name, argument, position))
 
 
-# In-place forms that are parts of methods, but no methods themselves.
-
-
 def inplace_form(name: str) -> Any:
-    """The in-place form of an operation, taken off `Tensor`, whose users know no such method."""
-    function = vars(Tensor)[f"{name}_"]
-    delattr(Tensor, f"{name}_")
-    return function
+    """The in-place form of an operation that is no method."""
+    return OPS[name].functions[f"{METHOD}{name}_"]
 
 
 # Shapes as functions are given them.

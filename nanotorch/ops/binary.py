@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import ABSENT, by_own_names, combination
+from nanotorch._core.arguments import ABSENT, by_own_names
 from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import OPERANDS, Array, hidden_op, in_half, in_single, method, op
 from nanotorch._core.op_source import former_order
+from nanotorch._core.overloads import OVERLOADS, mismatch, overloads
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
     as_number,
@@ -24,7 +25,6 @@ from nanotorch.ops.comparison import vanishing, zero_where
 from nanotorch.ops.conversion import convert
 from nanotorch.ops.elementwise import (
     LN_2,
-    POWER_FORMS,
     exp,
     exp2,
     pow,
@@ -262,48 +262,32 @@ def fmod_number(input: Array, other: Array) -> Array:
     return np.fmod(input, other)
 
 
-@method
+@overloads(
+    {
+        "Tensor input, Tensor other": remainder_tensor,
+        "Number self, Tensor other": number_remainder,
+        "Tensor input, Number other": remainder_number,
+    },
+    inplace=True,
+)
 def remainder(input: Any, other: Any) -> Any:
     """``input - floor(input / other) * other``: has the sign of ``other``, as Python's `%`.
 
     Raises:
         RuntimeError: for an integer divided by 0.
     """
-    if not isinstance(other, Tensor):
-        return remainder_number(input, other)
-    if not isinstance(input, Tensor):
-        return number_remainder(other, input)
-    return remainder_tensor(input, other)
 
 
-remainder_number_ = inplace_form("remainder_number")
-remainder_tensor_ = inplace_form("remainder_tensor")
-
-
-@method(public=False)
-def remainder_(self: Tensor, other: Any) -> Tensor:
-    """In-place `remainder`."""
-    tensor = isinstance(other, Tensor)
-    return (remainder_tensor_ if tensor else remainder_number_)(self, other)
-
-
-@method
+@overloads(
+    {"Tensor input, Tensor other": fmod_tensor, "Tensor input, Number other": fmod_number},
+    inplace=True,
+)
 def fmod(input: Any, other: Any) -> Any:
     """``input - trunc(input / other) * other``: has the sign of ``input``, as C's `fmod`.
 
     Raises:
         RuntimeError: for an integer divided by 0.
     """
-    return (fmod_tensor if isinstance(other, Tensor) else fmod_number)(input, other)
-
-
-fmod_number_, fmod_tensor_ = inplace_form("fmod_number"), inplace_form("fmod_tensor")
-
-
-@method(public=False)
-def fmod_(self: Tensor, other: Any) -> Tensor:
-    """In-place `fmod`."""
-    return (fmod_tensor_ if isinstance(other, Tensor) else fmod_number_)(self, other)
 
 
 @method
@@ -568,29 +552,12 @@ def copysign_number(input: Array, other: float) -> Array:
     return np.copysign(input, dtypes.array_of_number(other, input.dtype))
 
 
-SIGN_FORMS = (
-    "Tensor input, Tensor other, *, Tensor out = None",
-    "Tensor input, Number other, *, Tensor out = None",
+@overloads(
+    {"Tensor input, Tensor other": copysign_tensor, "Tensor input, Number other": copysign_number},
+    inplace=True,
 )
-
-
-@method
 def copysign(input: Any, other: Any) -> Any:
     """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
-    if not isinstance(input, TENSORS) or not isinstance(other, TENSORS + NUMBERS):
-        raise combination("copysign", (input, other), SIGN_FORMS)
-    return (copysign_tensor if isinstance(other, TENSORS) else copysign_number)(input, other)
-
-
-copysign_tensor_, copysign_number_ = map(inplace_form, ("copysign_tensor", "copysign_number"))
-
-
-@method(public=False)
-def copysign_(self: Tensor, other: Any) -> Tensor:
-    """In-place `copysign`."""
-    if not isinstance(other, TENSORS[::2] + NUMBERS):
-        raise combination("copysign_", (other,), ("Tensor other", "Number other"))
-    return (copysign_tensor_ if isinstance(other, Tensor) else copysign_number_)(self, other)
 
 
 # input * log(other)
@@ -636,40 +603,19 @@ def xlogy_number(input: Array, other: float) -> Array:
     return times_log(input, dtypes.array_of_number(other, input.dtype))
 
 
-XLOGY_FORMS = (
-    "Tensor input, Tensor other, *, Tensor out = None",
-    "Number self, Tensor other, *, Tensor out = None",
-    "Tensor input, Number other, *, Tensor out = None",
+@overloads(
+    {
+        "Tensor input, Tensor other": xlogy_tensors,
+        "Number self, Tensor other": number_xlogy,
+        "Tensor input, Number other": xlogy_number,
+    },
+    inplace=True,
 )
-
-
-@method
 def xlogy(input: Any, other: Any) -> Any:
     """``input * log(other)``, 0 where ``input`` is; one of the two may be a number.
 
     Where ``other`` is nan, so is the result.
     """
-    if isinstance(other, TENSORS):
-        return (xlogy_tensors if isinstance(input, TENSORS) else xlogy_of_number)(input, other)
-    if not isinstance(input, TENSORS) or not isinstance(other, NUMBERS):
-        raise combination("xlogy", (input, other), XLOGY_FORMS)
-    return xlogy_number(input, other)
-
-
-def xlogy_of_number(input: float, other: Any) -> Any:
-    """`number_xlogy`, its arguments in the usual order."""
-    return number_xlogy(other, input)
-
-
-xlogy_tensors_, xlogy_number_ = map(inplace_form, ("xlogy_tensors", "xlogy_number"))
-
-
-@method
-def xlogy_(input: Tensor, other: Any) -> Tensor:
-    """In-place `xlogy`."""
-    if not isinstance(other, TENSORS[::2] + NUMBERS):
-        raise combination("xlogy_", (other,), ("Tensor other", "Number other"))
-    return (xlogy_tensors_ if isinstance(other, Tensor) else xlogy_number_)(input, other)
 
 
 # Powers in double precision
@@ -681,7 +627,7 @@ def float_power(input: Any, exponent: Any) -> Any:
     pair = (input, exponent)
     known = all(isinstance(n, (Tensor, np.generic, *NUMBERS)) for n in pair)
     if not known or not any(isinstance(n, Tensor) for n in pair):
-        raise combination("float_power", pair, POWER_FORMS)
+        raise mismatch(OVERLOADS["pow"], "float_power", *pair)
     double = [convert(n, dtypes.float64) if isinstance(n, Tensor) else float(n) for n in pair]
     return pow(*double)
 
@@ -800,14 +746,13 @@ def lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
     return between(input, end, weight, "tensor")
 
 
-lerp_number_, lerp_tensor_ = inplace_form("lerp_number"), inplace_form("lerp_tensor")
-LERP_FORMS = (
-    "Tensor input, Tensor end, Tensor weight, *, Tensor out = None",
-    "Tensor input, Tensor end, Number weight, *, Tensor out = None",
+@overloads(
+    {
+        "Tensor input, Tensor end, Tensor weight": lerp_tensor,
+        "Tensor input, Tensor end, Number weight": lerp_number,
+    },
+    inplace=True,
 )
-
-
-@method
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """``input + weight * (end - input)``, broadcasting.
 
@@ -817,15 +762,6 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     Raises:
         RuntimeError: for tensors of different dtypes.
     """
-    if not isinstance(input, Tensor) or not isinstance(end, Tensor):
-        raise combination("lerp", (input, end, weight), LERP_FORMS)
-    return (lerp_tensor if isinstance(weight, Tensor) else lerp_number)(input, end, weight)
-
-
-@method(public=False)
-def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """In-place `lerp`."""
-    return (lerp_tensor_ if isinstance(weight, Tensor) else lerp_number_)(self, end, weight)
 
 
 # Products and quotients added

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import combination, named
+from nanotorch._core.arguments import named
 from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import PUBLIC, Array, hidden_op, method, number, op, public
+from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import inplace_form, need_tensors, number_in
+from nanotorch.ops.arguments import need_tensors, number_in
 from nanotorch.ops.comparison import halved_where, vanishing, zero_where
 
 # Elementwise operations, simple before tricky.
@@ -128,10 +129,15 @@ def rsub_tensor(input: Array, other: Array, *, alpha: float = 1) -> Array:
     return other - input if alpha == 1 and alpha is not True else sum_with(other, input, alpha, -1)
 
 
-@public
+@overloads(
+    {
+        "Tensor input, Tensor other, *, Number alpha = 1": rsub_tensor,
+        "Tensor input, Number other, Number alpha = 1": rsub_number,
+    },
+    method=False,
+)
 def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
     """``other - alpha * input``, broadcasting."""
-    return (rsub_tensor if isinstance(other, Tensor) else rsub_number)(input, other, alpha=alpha)
 
 
 @op(
@@ -516,46 +522,20 @@ def pow_base(exponent: Array, input: Any) -> Array:
     return whole_power(base, exponent) if exponent.dtype.kind == "i" else np.power(base, exponent)
 
 
-POWER_FORMS = (
-    "Tensor input, Tensor exponent, *, Tensor out = None",
-    "Number self, Tensor exponent, *, Tensor out = None",
-    "Tensor input, Number exponent, *, Tensor out = None",
+@overloads(
+    {
+        "Tensor input, Tensor exponent": pow_tensor,
+        "Number self, Tensor exponent": pow_base,
+        "Tensor input, Number exponent": pow_number,
+    },
+    inplace=True,
 )
-
-
-@method
 def pow(input: Any, exponent: Any) -> Any:
     """``input ** exponent``, broadcasting; one of the two may be a Python number.
 
     Raises:
         RuntimeError: for negative integer powers of integers.
     """
-    kind = exponent.__class__
-    if (kind is int or kind is float) and isinstance(input, Tensor):
-        return pow_number(input, exponent)
-    if isinstance(exponent, (Tensor, np.ndarray, np.generic)):
-        if isinstance(input, (Tensor, np.ndarray, np.generic)):
-            return pow_tensor(input, exponent)
-        if isinstance(input, (bool, int, float)):
-            return pow_base(exponent, input)
-    elif isinstance(exponent, (bool, int, float)) and isinstance(
-        input, (Tensor, np.ndarray, np.generic)
-    ):
-        return pow_number(input, exponent)
-    raise combination("pow", (input, exponent), POWER_FORMS)
-
-
-pow_number_, pow_tensor_ = inplace_form("pow_number"), inplace_form("pow_tensor")
-
-
-@method(public=False)
-def pow_(self: Tensor, exponent: Any) -> Tensor:
-    """In-place `pow`."""
-    if isinstance(exponent, Tensor):
-        return pow_tensor_(self, exponent)
-    if not isinstance(exponent, (bool, int, float, np.generic)):
-        raise combination("pow_", (exponent,), ("Number exponent", "Tensor exponent"))
-    return pow_number_(self, exponent)
 
 
 @method

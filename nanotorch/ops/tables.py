@@ -9,6 +9,7 @@ from nanotorch._core.arguments import exported, named, other_names
 from nanotorch._core.op import OPS, PUBLIC
 from nanotorch._core.out import CASTABLE, CONVERTED, SAME, Out, of_one_type, with_out
 from nanotorch._core.out import RESIZED as OF_ANY_SHAPE
+from nanotorch._core.overloads import OVERLOADS
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors
 
@@ -24,7 +25,8 @@ def provide_spellings() -> None:
 
     Those of operations have them in their source.
     """
-    generated = {function for o in OPS.values() for function in o.functions.values()}
+    declared = (*OPS.values(), *OVERLOADS.values())
+    generated = {function for o in declared for function in o.functions.values()}
     for name, function in PUBLIC.items():
         plain = isinstance(function, FunctionType) and function not in generated
         if plain and name not in PLAIN:
@@ -51,6 +53,7 @@ ALIASES = {
     "atan": ("arctan",),
     "atan2": ("arctan2",),
     "atanh": ("arctanh",),
+    "clamp": ("clip",),
     "div": ("divide",),
     "ge": ("greater_equal",),
     "gt": ("greater",),
@@ -80,11 +83,11 @@ def provide_aliases() -> None:
 
 # fmt: off
 NAMES = (
-    "abs", "acos", "acosh", "addmv", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh",
-    "deg2rad", "detach", "erf", "erfc", "exp", "exp2", "expm1", "fill", "floor", "frac", "gcd",
-    "index_put", "lcm", "ldexp", "log", "log10", "log1p", "log2", "logit", "nan_to_num",
-    "neg", "rad2deg", "reciprocal", "relu", "round", "rsqrt", "sigmoid", "sin", "sinc", "sinh",
-    "sqrt", "tan", "tanh", "trunc", "zero",
+    "abs", "acos", "acosh", "addmv", "asin", "asinh", "atan", "atanh", "ceil", "clamp",
+    "clamp_max", "clamp_min", "cos", "cosh", "deg2rad", "detach", "erf", "erfc", "exp", "exp2",
+    "expm1", "fill", "floor", "frac", "gcd", "index_put", "lcm", "ldexp", "log", "log10", "log1p",
+    "log2", "logit", "nan_to_num", "neg", "rad2deg", "reciprocal", "relu", "round", "rsqrt",
+    "sigmoid", "sin", "sinc", "sinh", "sqrt", "tan", "tanh", "trunc", "xlogy", "zero",
 )
 # fmt: on
 
@@ -121,7 +124,7 @@ ELEMENTWISE = (
     "tan", "tanh", "true_divide", "xlogy",
 )
 OF_ONE_TYPE = (
-    "abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min", "clip",
+    "abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min",
     "floor", "frac", "hardshrink", "neg", "round", "sgn", "sign", "softplus", "softshrink", "trunc",
 )
 # With an argument `dtype`.
@@ -198,7 +201,6 @@ KNOWN_AS = {
     "msort": "sort",
     "argsort": "sort",
     "nanmean": "nansum",
-    "clip": "clamp",
     "float_power": "pow",
     "ger": "mul",
     "kron": "mul",
@@ -306,7 +308,7 @@ def rules() -> Iterator[tuple[str, Out]]:
 def provide_outs() -> None:
     """Give the functions the argument, once all are declared."""
     for name, rule in rules():
-        o = OPS.get(name)
+        o = OPS.get(name) or OVERLOADS.get(name)
         if o is not None and PUBLIC.get(name, o.functions[name]) is o.functions[name]:
             o.accept_out(rule)
         else:

@@ -104,7 +104,7 @@ NOT_SAMPLED: dict[str, str] = {
             for names in ALIASES.values()
             for second in names
             for name in (second, f"{second}_")
-            if hasattr(torch.Tensor, name)
+            if hasattr(torch.Tensor, name) and name not in TABLE
         ],
         SECOND_NAME,
     ),
