@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.batched import elementwise, leading
-from nanotorch._core.op import Array, op
+from nanotorch._core.op import Array, hidden_op
 from nanotorch._core.sums import ones
 from nanotorch.ops.activation import require_float
 from nanotorch.ops.comparison import vanishing
@@ -67,15 +67,13 @@ def slopes(
     return d_query, matmul(scores, query) * scale, matmul(raised, share)
 
 
-@op(
+@hidden_op(
     query=slopes,
     key=slopes,
     value=slopes,
     joint=True,
     results=("out", "raised", "inverse"),
     seen=1,
-    method=False,
-    public=False,
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     batch=leading,
     wide=True,
@@ -117,10 +115,8 @@ def attention(
     return out, raised, inverse
 
 
-@op(
+@hidden_op(
     input=lambda g, out: out * (g - sum_along(g * out, (-1,), True)),
-    method=False,
-    public=False,
     node="SafeSoftmaxBackward0",
     in_order=True,
     batch=leading,
@@ -170,11 +166,9 @@ def density(x: Any) -> Any:
     return exp(x * x * -0.5) * ROOT_1_2PI
 
 
-@op(
+@hidden_op(
     input=lambda g, input, share: gelu_backward(g, input, share),
     aux=("share",),
-    method=False,
-    public=False,
     node="GeluBackward0",
     batch=elementwise,
     wide=True,
@@ -186,11 +180,9 @@ def gelu_exact(input: Array) -> tuple[Array, Array]:
     return input * share, share
 
 
-@op(
+@hidden_op(
     grad=lambda g, input, share: gelu_backward(g, input, share),
     input=lambda g, grad, input: g * grad * density(input) * (2.0 - input * input),
-    method=False,
-    public=False,
     node="GeluBackwardBackward0",
     batch=elementwise,
     wide=True,

@@ -12,7 +12,7 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.dtypes import require_cpu
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.layout import order_of
-from nanotorch._core.op import Array, method, op, public
+from nanotorch._core.op import Array, hidden_op, method, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.creation import dtype_of
@@ -26,14 +26,7 @@ FORMS = (
 )
 
 
-@op(
-    input=lambda g: g,
-    method=False,
-    public=False,
-    node="ToCopyBackward0",
-    batch=elementwise,
-    one_step=True,
-)
+@hidden_op(input=lambda g: g, node="ToCopyBackward0", batch=elementwise, one_step=True)
 def to_copy(input: Array, dtype: DType) -> Array:
     """A copy in a floating-point dtype; the sweep casts its gradient back."""
     return cast(input, dtype._numpy)

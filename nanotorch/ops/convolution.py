@@ -9,7 +9,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints, combination, refused
 from nanotorch._core.batched import Call
 from nanotorch._core.call_site import warn_once
-from nanotorch._core.op import Array, op, public
+from nanotorch._core.op import Array, hidden_op, public
 from nanotorch._core.sums import sum_over, sum_rows
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import tied
@@ -243,7 +243,7 @@ def convolved_of_all(call: Call) -> Any:
     return out
 
 
-@op(
+@hidden_op(
     input=lambda g, input, weight, stride, padding, dilation, transposed, groups: tied(
         input_slope(g, weight, input.shape, stride, padding, dilation, transposed, groups),
         input,
@@ -255,10 +255,8 @@ def convolved_of_all(call: Call) -> Any:
         False,
     ),
     bias=lambda g, input, weight: tied(tied(sum_of_channels(g), input, False), weight, False),
-    method=False,
-    public=False,
     node="ConvolutionBackward0",
-    batch=lambda call: convolved_of_all(call),
+    batch=convolved_of_all,
     wide=True,
 )
 def convolve(
@@ -283,15 +281,13 @@ def convolve(
     return (convolved_back if transposed else convolved)(input, weight, bias, at, groups)
 
 
-@op(
+@hidden_op(
     slope=lambda g, input, slope_shape, stride, padding, dilation, groups: input_slope(
         input, g, slope_shape, stride, padding, dilation, True, groups
     ),
     input=lambda g, slope, input_shape, stride, padding, dilation, groups: input_slope(
         slope, g, input_shape, stride, padding, dilation, False, groups
     ),
-    method=False,
-    public=False,
     wide=True,
 )
 def convolution_weight(

@@ -7,7 +7,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.grad_mode import no_grad
-from nanotorch._core.op import OPS, Array, op, public
+from nanotorch._core.op import OPS, Array, hidden_op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors, refuse_half, tensors_given
 from nanotorch.ops.comparison import vanishing
@@ -22,10 +22,8 @@ from nanotorch.ops.shape import reshape
 norm_kernel = OPS["norm_along"].kernel
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out, p, dim, keepdim: norm_slope(g, input, out, p, dim, keepdim),
-    method=False,
-    public=False,
     node="NormBackward1",
     in_order=True,
     wide=True,
@@ -105,14 +103,14 @@ def pairs(count: int) -> tuple[Array, Array]:
     return np.triu_indices(count, 1)
 
 
-@op(input=lambda g, input_shape: added_to_rows(g, input_shape), method=False, public=False)
+@hidden_op(input=lambda g, input_shape: added_to_rows(g, input_shape))
 def differences(input: Array) -> Array:
     """The differences of all pairs of rows."""
     first, second = pairs(len(input))
     return input[first] - input[second]
 
 
-@op(g=lambda g: differences(g), method=False, public=False)
+@hidden_op(g=lambda g: differences(g))
 def added_to_rows(g: Array, shape: tuple[int, ...]) -> Array:
     """The adjoint of `differences`: each row of ``g`` added to one row and taken from another."""
     out = np.zeros(shape, g.dtype)
@@ -133,12 +131,7 @@ def pdist_slope(g: Any, input: Any, out: Any, p: float) -> Any:
     return added_to_rows(norm_slope(g, differences(input), out, p, (1,), False), input.shape)
 
 
-@op(
-    input=lambda g, input, out, p: pdist_slope(g, input, out, p),
-    method=False,
-    public=False,
-    node="PdistBackward0",
-)
+@hidden_op(input=pdist_slope, node="PdistBackward0")
 def distances_of_rows(input: Array, p: float) -> Array:
     """The kernel of `pdist`."""
     if len(input) > 1 and input.size:

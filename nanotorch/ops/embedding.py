@@ -7,7 +7,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.batched import Call, everything, leading, one_by_one
 from nanotorch._core.call_site import wrote
-from nanotorch._core.op import Array, op
+from nanotorch._core.op import Array, hidden_op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.gathering import gather_backward
 from nanotorch.ops.reduction import sum_along
@@ -46,14 +46,12 @@ def check_range(indices: Array, rows: int) -> None:
         raise IndexError("index out of range in self")
 
 
-@op(
+@hidden_op(
     weight=lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: (
         embedding_dense_backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
     ),
-    method=False,
-    public=False,
     node="EmbeddingBackward0",
-    batch=lambda call: rows_of_all(call),
+    batch=rows_of_all,
 )
 def embedding_rows(
     weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
@@ -89,12 +87,10 @@ def sums_of_rows(rows: Array, at: Array, count: int) -> Array:
     return out
 
 
-@op(
+@hidden_op(
     g=lambda g, indices, padding_idx, scale_grad_by_freq: embedding_taken(
         g, indices, padding_idx, scale_grad_by_freq
     ),
-    method=False,
-    public=False,
     node="EmbeddingDenseBackwardBackward0",
     wide=True,
 )
@@ -117,12 +113,10 @@ def embedding_dense_backward(
     return out
 
 
-@op(
+@hidden_op(
     g=lambda g, g_shape, indices, padding_idx, scale_grad_by_freq: embedding_dense_backward(
         g, indices, g_shape[0], padding_idx, scale_grad_by_freq
-    ),
-    method=False,
-    public=False,
+    )
 )
 def embedding_taken(g: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool) -> Array:
     """The rows of ``g`` as `embedding_dense_backward` adds them: its adjoint."""
@@ -169,13 +163,11 @@ def bag_factor_slope(g: Any, weight: Any, indices: Array, bags: Array) -> Any:
     return sum_along(shares * taken, (1,), False)
 
 
-@op(
+@hidden_op(
     weight=lambda g, weight_shape, factors, indices, bags, scale_grad_by_freq: bag_weight_slope(
         g, factors, weight_shape[0], indices, bags, scale_grad_by_freq
     ),
-    factors=lambda g, weight, indices, bags: bag_factor_slope(g, weight, indices, bags),
-    method=False,
-    public=False,
+    factors=bag_factor_slope,
     node="EmbeddingBagBackward0",
     wide=True,
 )
@@ -201,13 +193,11 @@ def bag_sums(
     return sums_of_rows(rows if factors is None else rows * factors[:, None], bags, count)
 
 
-@op(
+@hidden_op(
     weight=lambda g, weight_shape, rows, filled: gather_backward(
         g * same_kind(g, filled), weight_shape, 0, rows
     ),
     aux=("rows",),
-    method=False,
-    public=False,
     node="EmbeddingBagBackward0",
 )
 def bag_maxima(weight: Array, indices: Any, bags: Any, filled: Any) -> tuple[Array, Array]:
@@ -234,7 +224,7 @@ def bag_maxima(weight: Array, indices: Any, bags: Any, filled: Any) -> tuple[Arr
 # Classes as vectors
 
 
-@op(method=False, public=False, batch=leading)
+@hidden_op(batch=leading)
 def one_hot_rows(input: Array, num_classes: int) -> Array:
     """A row for each class: 1 at its place, else 0."""
     if input.size and input.max() >= num_classes:

@@ -9,7 +9,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import named_tuple
 from nanotorch._core.batched import Call, leading, matrices, under_vmap, wholes
-from nanotorch._core.op import Array, method, op
+from nanotorch._core.op import Array, hidden_op, method
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.comparison import vanishing
@@ -111,11 +111,9 @@ def zero_pivot(A: Array) -> int:
     return n
 
 
-@op(
+@hidden_op(
     input=lambda g, out: -(tr(out) @ g @ tr(out)),
     aux=("info",),
-    method=False,
-    public=False,
     node="LinalgInvExBackward0",
     batch=leading,
 )
@@ -206,15 +204,13 @@ def solved_of_all(call: Call) -> Any:
     return matrices(column).squeeze(-1)
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out, left: outer_slope(
         solved(tr(input), g, left), out, out.ndim < input.ndim, left
     ),
     other=lambda g, input, left: solved(tr(input), g, left),
-    method=False,
-    public=False,
     node="LinalgSolveExBackward0",
-    batch=lambda call: solved_of_all(call),
+    batch=solved_of_all,
 )
 def solved(input: Array, other: Array, left: bool) -> Array:
     """The kernel of `solve`."""
@@ -259,15 +255,13 @@ def triangle(A: Any, upper: bool, unit: bool) -> Any:
     return triu(A, int(unit)) if upper else tril(A, -int(unit))
 
 
-@op(
+@hidden_op(
     input=lambda g, input, out, upper, left, unit: triangle(
         outer_slope(solved_triangle(tr(input), g, not upper, left, unit), out, False, left),
         upper,
         unit,
     ),
     other=lambda g, input, upper, left, unit: solved_triangle(tr(input), g, not upper, left, unit),
-    method=False,
-    public=False,
     node="LinalgSolveTriangularBackward0",
     batch=matrices,
 )
@@ -335,11 +329,9 @@ def leading_minor(A: Array) -> int:
     return len(A)
 
 
-@op(
+@hidden_op(
     input=lambda g, out, upper: cholesky_slope(tr(g) if upper else g, tr(out) if upper else out),
     aux=("info",),
-    method=False,
-    public=False,
     node="LinalgCholeskyExBackward0",
     batch=leading,
 )
@@ -462,14 +454,7 @@ def factors_of_all(call: Call) -> Any:
     return (Q.expand(call.batch.size, 0) if call.args["form"] == "r" else Q), R
 
 
-@op(
-    input=lambda g, Q, R, form: qr_slope(g, Q, R, form),
-    results=("Q", "R"),
-    method=False,
-    public=False,
-    node="LinalgQrBackward0",
-    batch=lambda call: factors_of_all(call),
-)
+@hidden_op(input=qr_slope, results=("Q", "R"), node="LinalgQrBackward0", batch=factors_of_all)
 def qr_factors(input: Array, form: str) -> tuple[Array, Array]:
     """The kernel of `qr`."""
     check_matrices("linalg.qr", input, square=False)
@@ -561,14 +546,7 @@ def singular(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     return U, S, Vh
 
 
-@op(
-    input=lambda g, U, S, Vh: svd_slope(g, U, S, Vh),
-    results=("U", "S", "Vh"),
-    method=False,
-    public=False,
-    node="LinalgSvdBackward0",
-    batch=leading,
-)
+@hidden_op(input=svd_slope, results=("U", "S", "Vh"), node="LinalgSvdBackward0", batch=leading)
 def svd_factors(input: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     """The kernel of `svd`."""
     check_matrices("linalg.svd", input, square=False)
@@ -629,13 +607,8 @@ def eigh_slope(g: Any, values: Any, vectors: Any) -> Any:
     return vectors @ middle @ tr(vectors)
 
 
-@op(
-    input=lambda g, values, vectors: eigh_slope(g, values, vectors),
-    results=("values", "vectors"),
-    method=False,
-    public=False,
-    node="LinalgEighBackward0",
-    batch=leading,
+@hidden_op(
+    input=eigh_slope, results=("values", "vectors"), node="LinalgEighBackward0", batch=leading
 )
 def eigh_factors(input: Array, UPLO: str) -> tuple[Array, Array]:
     """The kernel of `eigh`."""
@@ -684,7 +657,7 @@ def det_slope(g: Any, input: Any, out: Any) -> Any:
     return g * unsqueeze(unsqueeze(out, -1), -1) * tr(inverse_with_info(input)[0])
 
 
-@op(method=False, public=False, batch=leading)
+@hidden_op(batch=leading)
 def orientation(U: Array, Vh: Array) -> Array:
     """The sign of the determinants of products of orthogonal matrices."""
     return np.sign(np.linalg.det(U) * np.linalg.det(Vh))
@@ -697,13 +670,7 @@ def cofactors(input: Any) -> Any:
     return (U * unsqueeze(scale, -2)) @ Vh
 
 
-@op(
-    input=lambda g, input, out: det_slope(g, input, out),
-    method=False,
-    public=False,
-    node="LinalgDetBackward0",
-    batch=leading,
-)
+@hidden_op(input=det_slope, node="LinalgDetBackward0", batch=leading)
 def determinants(input: Array) -> Array:
     """The kernel of `det`."""
     check_matrices("linalg.det", input)
@@ -731,11 +698,9 @@ def log_slope(g: Any, input: Any) -> Any:
     return unsqueeze(unsqueeze(g, -1), -1) * tr(inverse_with_info(input)[0])
 
 
-@op(
+@hidden_op(
     input=lambda g, input: log_slope(g[1], input),
     results=("sign", "logabsdet"),
-    method=False,
-    public=False,
     node="LinalgSlogdetBackward0",
     batch=leading,
 )

@@ -10,7 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import twice
 from nanotorch._core.batched import dimensions, looped, under_vmap
 from nanotorch._core.layout import normal_dim, order_of
-from nanotorch._core.op import Array, method, op
+from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors, number_in
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
@@ -181,12 +181,8 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
     return picked.reshape(index.shape)
 
 
-@op(
-    g=lambda g, dim, index: gather(g, dim, index),
-    method=False,
-    public=False,
-    node="ScatterAddBackward0",
-    batch=dimensions,
+@hidden_op(
+    g=lambda g, dim, index: gather(g, dim, index), node="ScatterAddBackward0", batch=dimensions
 )
 def gather_backward(g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """Zeros of ``shape``, to which `gather`'s gradient is added where its elements came from."""
@@ -235,7 +231,7 @@ SCATTER_ADD: dict[str, Any] = {
 }
 
 
-@op(**SCATTER, method=False, public=False, batch=dimensions)
+@hidden_op(**SCATTER, batch=dimensions)
 def scatter_tensor(input: Array, dim: int, index: Array, src: Array) -> Array:
     """``input`` with elements of ``src`` along ``dim``, where ``index`` says."""
     return put_along(np.array(input, order="C"), dim, index, src, None)
@@ -247,7 +243,7 @@ def scatter_tensor_in_place(input: Array, dim: int, index: Array, src: Array) ->
     return put_along(input, dim, index, src, None)
 
 
-@op(**SCATTER_NUMBER, method=False, public=False, batch=dimensions)
+@hidden_op(**SCATTER_NUMBER, batch=dimensions)
 def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """``input`` with a number along ``dim``, where ``index`` says."""
     return put_along(np.array(input, order="C"), dim, index, None, value)
@@ -276,7 +272,7 @@ def combining(name: str) -> dict[str, Any]:
     return {**slope, "node": NO_DERIVATIVE, "batch": dimensions}
 
 
-@op(**combining("scatter"), method=False, public=False)
+@hidden_op(**combining("scatter"))
 def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
     """A copy of ``input`` after `combine_along`."""
     return combine_along(np.array(input, order="C"), dim, index, src, reduce)
@@ -425,7 +421,7 @@ def take(input: Array, index: Array) -> Array:
         ) from None
 
 
-@op(g=lambda g, index: take(g, index), method=False, public=False, node="PutBackward0")
+@hidden_op(g=lambda g, index: take(g, index), node="PutBackward0")
 def take_backward(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
     """Zeros of ``shape``, to which `take`'s gradient is added where its elements came from."""
     out = np.zeros(shape, g.dtype)
@@ -477,7 +473,7 @@ def put_into(out: Array, index: Array, source: Array, accumulate: bool) -> Array
     return out
 
 
-@op(input=lambda g, index: emptied(g, index), method=False, public=False, node="PutBackward0")
+@hidden_op(input=lambda g, index: emptied(g, index), node="PutBackward0")
 def emptied(input: Array, index: Array) -> Array:
     """Zeros at ``index``, counted as in one dimension: its own adjoint."""
     out = np.array(input, order="C")

@@ -20,7 +20,7 @@ from nanotorch._core.batched import (
 )
 from nanotorch._core.call_site import warn
 from nanotorch._core.layout import normal_dim, own_dim
-from nanotorch._core.op import Array, method, op, public
+from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.sums import pick
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, number_in, number_or_infinity
@@ -66,7 +66,7 @@ def parts_of_all(call: Call) -> Any:
 
 @op(
     input=lambda g, input_shape, dim, index: index_select_backward(g, input_shape, dim, index),
-    batch=lambda call: parts_of_all(call),
+    batch=parts_of_all,
 )
 def index_select(input: Array, dim: int, index: Array) -> Array:
     """The parts at ``index`` of dimension ``dim``."""
@@ -102,12 +102,7 @@ def cannot_select(shape: tuple[int, ...], index: Array, dim: int) -> Exception:
     return RuntimeError(f"INDICES element is out of DATA bounds, id={first} axis_dim={size}")
 
 
-@op(
-    g=lambda g, dim, index: index_select(g, dim, index),
-    method=False,
-    public=False,
-    node="IndexAddBackward0",
-)
+@hidden_op(g=lambda g, dim, index: index_select(g, dim, index), node="IndexAddBackward0")
 def index_select_backward(g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """Zeros of ``shape``, to which `index_select`'s gradient is added where its parts came from."""
     return parts_added(np.zeros(shape, g.dtype), dim, index, g)
@@ -321,7 +316,7 @@ def index_filled(input: Array, dim: int, index: Array, value: Any) -> Array:
     return input
 
 
-@op(method=False, public=False)
+@hidden_op()
 def distinct(index: Array, filled: Array, dim: int) -> Array:
     """The indices of ``filled`` along ``dim`` that ``index`` means, each once."""
     size = filled.shape[dim] if filled.ndim else 1
@@ -339,7 +334,7 @@ FILL_TENSOR: dict[str, Any] = {
 }
 
 
-@op(**FILL_NUMBER, method=False, public=False)
+@hidden_op(**FILL_NUMBER)
 def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """``input`` with a number in its parts at ``index`` along ``dim``."""
     return index_filled(np.array(input), dim, index, number_in(value, input.dtype))
@@ -351,7 +346,7 @@ def fill_by_number_in_place(input: Array, dim: int, index: Array, value: dtypes.
     return index_filled(input, dim, index, number_in(value, input.dtype))
 
 
-@op(**FILL_TENSOR, method=False, public=False)
+@hidden_op(**FILL_TENSOR)
 def fill_by_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
     """``input`` with the value of a 0-d tensor in its parts at ``index`` along ``dim``."""
     return index_filled(np.array(input), dim, index, value)
@@ -391,11 +386,9 @@ NO_MASKS = (
 WHERE_FORMS = "Tensor condition", "Tensor condition, Tensor | Number input, Tensor | Number other"
 
 
-@op(
+@hidden_op(
     input=lambda g, condition: zero_where(g, ~condition),
     other=lambda g, condition: zero_where(g, condition),
-    method=False,
-    public=False,
     node="WhereBackward0",
     batch=elementwise,
 )
@@ -534,7 +527,7 @@ BY_TENSOR: dict[str, Any] = {
 }
 
 
-@op(**BY_NUMBER, method=False, public=False, batch=elementwise)
+@hidden_op(**BY_NUMBER, batch=elementwise)
 def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
     """``input`` with a number where ``mask`` is true."""
     return filled(copy_for(input, mask), mask, number_in(value, input.dtype))
@@ -555,13 +548,13 @@ def filled_of_all(call: Call) -> Any:
     return input.copy_(out) if call.inplace else whole_of(out, call.batch)
 
 
-@op(**BY_TENSOR, method=False, public=False, batch=lambda call: filled_of_all(call))
+@hidden_op(**BY_TENSOR, batch=filled_of_all)
 def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
     """``input`` with the value of a 0-d tensor where ``mask`` is true."""
     return filled(copy_for(input, mask), mask, scalar_value(value, input.dtype))
 
 
-@writer(**BY_TENSOR, expanded="masked_fill_", batch=lambda call: filled_of_all(call))
+@writer(**BY_TENSOR, expanded="masked_fill_", batch=filled_of_all)
 def mask_by_tensor_in_place(input: Array, mask: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor where ``mask`` is true."""
     return filled(input, mask, scalar_value(value, input.dtype))
@@ -621,12 +614,7 @@ def masked_select(input: Array, mask: Array) -> Array:
     return input[mask]
 
 
-@op(
-    g=lambda g, mask: masked_select(g, mask),
-    method=False,
-    public=False,
-    node="MaskedScatterBackward0",
-)
+@hidden_op(g=lambda g, mask: masked_select(g, mask), node="MaskedScatterBackward0")
 def masked_select_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
     """``g`` where ``mask`` is true and zeros elsewhere."""
     full = common_shape(mask.shape, shape)
@@ -667,11 +655,7 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     return out
 
 
-@op(
-    g=lambda g, mask, g_shape: masked_scatter(blank_in(g, g_shape), mask, g),
-    method=False,
-    public=False,
-)
+@hidden_op(g=lambda g, mask, g_shape: masked_scatter(blank_in(g, g_shape), mask, g))
 def masked_scatter_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
     """The elements of ``g`` at the mask, first in zeros of ``shape``."""
     out = np.zeros(shape, g.dtype)
@@ -680,7 +664,7 @@ def masked_scatter_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Ar
     return out
 
 
-@op(method=False, public=False, batch=dimensions)
+@hidden_op(batch=dimensions)
 def blank_in(g: Array, shape: tuple[int, ...]) -> Array:
     """Zeros of a shape, with the dtype of ``g``."""
     return np.zeros(shape, g.dtype)

@@ -17,7 +17,7 @@ from nanotorch._core.call_site import wrote
 from nanotorch._core.dtypes import Number, refuse_beyond
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.layout import address, normal_dim, owner_of, whole_memory
-from nanotorch._core.op import Array, method, node_class, op
+from nanotorch._core.op import Array, hidden_op, method, node_class, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import Step, View, check_memory, refuse_history
 from nanotorch.ops.arguments import as_number, inplace_form, number_in
@@ -42,7 +42,7 @@ def writer(**declared: Any) -> Callable[[Any], Any]:
     return declare
 
 
-@op(method=False, public=False, batch=elementwise)
+@hidden_op(batch=elementwise)
 def blank(input: Array) -> Array:
     """Zeros where ``input`` has values: the gradient of what was overwritten."""
     return np.zeros(input.shape, input.dtype)
@@ -405,10 +405,7 @@ def comparison_in_place(name: str, compare: Compared) -> tuple[Any, Any]:
     return (
         writer(**zeros, node=f"{name.title()}Backward0", batch=elementwise)(forms[0]),
         writer(
-            **zeros,
-            other=lambda g: blank(g),
-            node=f"{name.title()}Backward1",
-            batch=elementwise,
+            **zeros, other=lambda g: blank(g), node=f"{name.title()}Backward1", batch=elementwise
         )(forms[1]),
     )
 

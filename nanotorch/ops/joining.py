@@ -11,7 +11,7 @@ from nanotorch._core.batched import Call, in_line, in_rows, joined, looped, shif
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import sum_to
 from nanotorch._core.layout import normal_dim, order_of
-from nanotorch._core.op import Array, Arrays, method, op, public
+from nanotorch._core.op import Array, Arrays, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import given_tensors, need_tensor_list, need_tensors
 from nanotorch.ops.comparison import vanishing
@@ -85,11 +85,9 @@ def shares(g: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
     return parts
 
 
-@op(
+@hidden_op(
     tensors=lambda g, tensors_shape, dim: shares(g, tensors_shape, dim),
     cast="promote",
-    method=False,
-    public=False,
     node="CatBackward0",
     in_order=True,
     batch=joined,
@@ -129,11 +127,9 @@ def concatenate(tensors: Any, dim: int = 0) -> Any:
 # Along a new dimension
 
 
-@op(
+@hidden_op(
     tensors=lambda g, dim: unbind(g, dim),
     cast="promote",
-    method=False,
-    public=False,
     node="StackBackward0",
     in_order=True,
     batch=joined,
@@ -271,14 +267,7 @@ def cut(input: Array, sizes: Sequence[int], dim: int) -> list[Array]:
     return parts
 
 
-@op(
-    input=lambda g, dim: cat_along(g, dim),
-    view=True,
-    multi=True,
-    method=False,
-    public=False,
-    node="SplitBackward0",
-)
+@hidden_op(input=lambda g, dim: cat_along(g, dim), view=True, multi=True, node="SplitBackward0")
 def split_equally(input: Array, split_size: int, dim: int) -> list[Array]:
     """Parts of one size; the last may be smaller."""
     if not input.ndim:
@@ -604,10 +593,8 @@ def sum_of_copies(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...]
     return reshape(sum_to(reshape(g, tuple(blocks)), kept), input_shape)
 
 
-@op(
-    input=lambda g, input_shape, repeats: sum_of_copies(g, input_shape, repeats),
-    method=False,
-    public=False,
+@hidden_op(
+    input=sum_of_copies,
     node="RepeatBackward0",
     in_order=True,
     batch=lambda call: repeat_by(aligned(call, "repeats"), (1, *call.args["repeats"])),
@@ -711,12 +698,7 @@ def repeat_interleave(
     return input.index_select(dim, type(input)._lift(positions))
 
 
-@op(
-    input=lambda g, dims: flip_along(g, dims),
-    method=False,
-    public=False,
-    node="FlipBackward0",
-)
+@hidden_op(input=lambda g, dims: flip_along(g, dims), node="FlipBackward0")
 def flip_along(input: Array, dims: tuple[int, ...]) -> Array:
     """In reverse along some dimensions."""
     chosen = distinct_dims(dims, input.ndim)
@@ -753,10 +735,8 @@ def flipud(input: Tensor) -> Tensor:
     return flip_along(input, (0,))
 
 
-@op(
+@hidden_op(
     input=lambda g, shifts, dims: roll_by(g, tuple([-s for s in shifts]), dims),
-    method=False,
-    public=False,
     node="RollBackward0",
     in_order=True,
     batch=lambda call: roll_all(call),
@@ -795,12 +775,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     return roll_by(input, steps, tuple([normal_dim(d, input.ndim) for d in along]))
 
 
-@op(
-    input=lambda g, k, dims: rotate(g, -k, dims),
-    method=False,
-    public=False,
-    node="Rot90Backward0",
-)
+@hidden_op(input=lambda g, k, dims: rotate(g, -k, dims), node="Rot90Backward0")
 def rotate(input: Array, k: int, dims: tuple[int, int]) -> Array:
     """Turned ``k`` quarters; one of them is a flip and a transposition, which is a view of it."""
     k %= 4

@@ -10,7 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import named, named_tuple
 from nanotorch._core.batched import leading, looped, matrices, separately, under_vmap
 from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.op import PUBLIC, Array, method, op
+from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op
 from nanotorch._core.sums import DOUBLE, sum_over, sum_products
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, refuse_half
@@ -61,14 +61,7 @@ def norm_slope(
     return input * pow(absolute(input), ord - 2) * scale
 
 
-@op(
-    input=lambda g, input, out, ord, dim, keepdim: norm_slope(g, input, out, ord, dim, keepdim),
-    method=False,
-    public=False,
-    node="LinalgVectorNormBackward0",
-    in_order=True,
-    wide=True,
-)
+@hidden_op(input=norm_slope, node="LinalgVectorNormBackward0", in_order=True, wide=True)
 def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     """``sum(abs(input) ** ord) ** (1 / ord)`` along dimensions."""
     if input.dtype.kind != "f":
@@ -265,12 +258,8 @@ def pinv_slope(g: Any, A: Any, P: Any) -> Any:
     return -tr(K @ P) + (gt - A @ K) @ P @ Pt + PtK - (PtK @ P) @ A
 
 
-@op(
-    input=lambda g, input, out: pinv_slope(g, input, out),
-    method=False,
-    public=False,
-    node="LinalgPinvBackward0",
-    batch=leading,
+@hidden_op(
+    input=lambda g, input, out: pinv_slope(g, input, out), node="LinalgPinvBackward0", batch=leading
 )
 def pseudoinverse(input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """The kernel of `pinv`."""
@@ -353,12 +342,10 @@ def lstsq_slopes(g: Any, A: Any, B: Any, X: Any) -> tuple[Any, Any]:
     return gA + pinv_slope(gX @ tr(B), A, P), gB + tr(P) @ gX
 
 
-@op(
+@hidden_op(
     input=lambda g, input, other, solution: lstsq_slopes(g, input, other, solution)[0],
     other=lambda g, input, other, solution: lstsq_slopes(g, input, other, solution)[1],
     results=("solution", "residuals"),
-    method=False,
-    public=False,
     node="LinalgLstsqBackward0",
 )
 def least_squares(input: Array, other: Array, atol: Any, rtol: Any) -> tuple[Array, Array]:
@@ -463,13 +450,7 @@ def exponential_slope(g: Any, input: Any) -> Any:
     return slice_along(slice_along(whole, row, 0, n), last, n, 2 * n)
 
 
-@op(
-    input=lambda g, input: exponential_slope(g, input),
-    method=False,
-    public=False,
-    batch=leading,
-    wide=True,
-)
+@hidden_op(input=exponential_slope, batch=leading, wide=True)
 def linalg_matrix_exp(input: Array) -> Array:
     """The exponential of square matrices, ``(..., n, n)``.
 

@@ -11,7 +11,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Edge
 from nanotorch._core.layout import own_dim
-from nanotorch._core.op import Array, method, new_node, observers, op
+from nanotorch._core.op import Array, hidden_op, method, new_node, observers, op
 from nanotorch._core.out import SAME, Out
 from nanotorch._core.sums import OF_BLAS, sum_over
 from nanotorch._core.tensor import Tensor, wrap
@@ -181,11 +181,9 @@ def is_repeated(a: Array) -> bool:
     return len(a) > 1 and a.strides[0] == 0
 
 
-@op(
+@hidden_op(
     input=lambda g, mat2: products_of_samples(g, transpose(mat2, 1, 2)),
     mat2=lambda g, input: products_of_samples(transpose(input, 1, 2), g),
-    method=False,
-    public=False,
     node="BmmBackward0",
     batch=lambda call: products_of_all(call, check_bmm),
     wide=True,
@@ -249,10 +247,8 @@ def vectors_by_vectors(call: Call) -> Any:
 # Any of them
 
 
-@op(
+@hidden_op(
     input=lambda g: unsqueeze(g, 0),
-    method=False,
-    public=False,
     node="SqueezeBackward4",
     batch=lambda call: call.whole("input").select(1, 0),
 )

@@ -25,7 +25,7 @@ from nanotorch._core.dtypes import CPU, device, require_cpu
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.layout import address, layout, order_of, strided, whole_memory
-from nanotorch._core.op import PUBLIC, Array, method, op, public
+from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 
 # What Python and NumPy hold as an array: numbers, nested sequences of them, arrays.
@@ -313,12 +313,7 @@ DLPACK_CPU = (1, 0)  # DLPack's name of the only device
 
 @public
 def frombuffer(
-    buffer: Any,
-    *,
-    dtype: DType,
-    count: int = -1,
-    offset: int = 0,
-    requires_grad: bool = False,
+    buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
     """The bytes of an object as a tensor of one dimension, on the same memory.
 
@@ -482,7 +477,7 @@ def numel(input: Tensor) -> int:
     return input._array.size
 
 
-@op(input=lambda g: g, view=True, method=False, public=False, batch=elementwise)
+@hidden_op(input=lambda g: g, view=True, batch=elementwise)
 def alias(input: Array) -> Array:
     """The same in all respects."""
     return input[...]
@@ -571,11 +566,9 @@ def places(layout: Layout) -> np.ndarray:
     return at
 
 
-@op(
+@hidden_op(
     input=lambda g, layout, source: relaid(g, layout, source, source),
     view=True,
-    method=False,
-    public=False,
     node="AsStridedBackward0",
     batch=lambda call: views_of_all(call),
 )
@@ -594,11 +587,7 @@ def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
     return np.ndarray(sizes, input.dtype, memory, start, tuple([s * item for s in strides]))
 
 
-@op(
-    g=lambda g, layout, source, over: relaid(g, source, layout, over),
-    method=False,
-    public=False,
-)
+@hidden_op(g=lambda g, layout, source, over: relaid(g, source, layout, over))
 def relaid(g: Array, layout: Layout, source: Layout, over: Layout) -> Array:
     """Add up ``g``, laid out as ``layout``, in blank memory, and read it as ``source``.
 

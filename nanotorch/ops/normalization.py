@@ -8,7 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.batched import Call, in_line, merged
-from nanotorch._core.op import Array, op
+from nanotorch._core.op import Array, hidden_op
 from nanotorch._core.sums import inner_products, sum_columns, sum_over, sum_products, sum_rows
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.elementwise import add, mul, rsqrt
@@ -205,7 +205,7 @@ def slopes(g: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) 
     return normalization_backward(g, input, weight, plan, eps, kept)
 
 
-@op(
+@hidden_op(
     grad=lambda g, input, weight, plan, eps, kept: slope_of_grad(
         Standard(input, weight, plan, eps, kept), g
     ),
@@ -216,8 +216,6 @@ def slopes(g: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) 
         Standard(input, weight, plan, eps, kept), g, grad
     ),
     results=("of_input", "of_weight", "of_bias"),
-    method=False,
-    public=False,
 )
 def normalization_backward(
     grad: Array, input: Array, weight: Array | None, plan: Plan, eps: float, kept: Kept
@@ -356,15 +354,7 @@ def groups(shape: tuple[int, ...], count: int, affine: bool) -> Plan:
     return Plan((n, count, each, inner), (2, 3), weight, (0, 3), (c,) if affine else None)
 
 
-@op(
-    input=slopes,
-    weight=slopes,
-    bias=slopes,
-    joint=True,
-    method=False,
-    public=False,
-    node="NativeBatchNormBackward0",
-)
+@hidden_op(input=slopes, weight=slopes, bias=slopes, joint=True, node="NativeBatchNormBackward0")
 def normalize_batch(
     input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept
 ) -> Array:
@@ -377,15 +367,8 @@ def normalize_batch(
     return normalize(input, weight, bias, plan, eps, kept)
 
 
-@op(
-    input=slopes,
-    weight=slopes,
-    bias=slopes,
-    joint=True,
-    method=False,
-    public=False,
-    node="NativeGroupNormBackward0",
-    seen=3,
+@hidden_op(
+    input=slopes, weight=slopes, bias=slopes, joint=True, node="NativeGroupNormBackward0", seen=3
 )
 def normalize_groups(
     input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept
@@ -428,15 +411,13 @@ def normalized_of_all(call: Call) -> Any:
     return out
 
 
-@op(
+@hidden_op(
     input=slopes,
     weight=slopes,
     bias=slopes,
     joint=True,
-    method=False,
-    public=False,
     node="NativeLayerNormBackward0",
-    batch=lambda call: normalized_of_all(call),
+    batch=normalized_of_all,
     wide=True,
 )
 def normalize_last(
@@ -487,11 +468,9 @@ def weight_slopes(which: str, g: Any, v: Any, length: Any, dim: int | None) -> A
     return (g - v * (along / norm)) * (length / norm)
 
 
-@op(
+@hidden_op(
     v=lambda g, v, length, dim: weight_slopes("direction", g, v, length, dim),
     length=lambda g, v, length, dim: weight_slopes("length", g, v, length, dim),
-    method=False,
-    public=False,
     node="WeightNormInterfaceBackward0",
     in_order=True,
     wide=True,
@@ -505,10 +484,8 @@ def stretched(v: Array, length: Array, dim: int | None) -> Array:
 # Means over neighbouring channels.
 
 
-@op(
+@hidden_op(
     input=lambda g, size, before: mean_of_neighbours(g, size, size - 1 - before),
-    method=False,
-    public=False,
     node="AvgPool3DBackward0",
     batch=merged,
     wide=True,

@@ -12,7 +12,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints, within_memory
 from nanotorch._core.batched import merged
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import Array, op, public
+from nanotorch._core.op import Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import refuse_half, tensor_given
 from nanotorch.ops.comparison import tied
@@ -150,12 +150,7 @@ def planes(indices: Array, dims: int, size: Ints) -> Array:
     return (indices.reshape(len(starts), -1) + starts[:, None]).reshape(-1)
 
 
-@op(
-    g=lambda g, indices, size: pool_pick(g, indices, len(size)),
-    method=False,
-    public=False,
-    batch=merged,
-)
+@hidden_op(g=lambda g, indices, size: pool_pick(g, indices, len(size)), batch=merged)
 def pool_spread(g: Array, indices: Array, size: Ints) -> Array:
     """Zeros of the last dimensions ``size``, with ``g`` added at ``indices`` within them."""
     dims = len(size)
@@ -165,12 +160,10 @@ def pool_spread(g: Array, indices: Array, size: Ints) -> Array:
     return out
 
 
-@op(
+@hidden_op(
     input=lambda g, indices, input_shape, dims: pool_spread(
         g, indices, tuple(input_shape[len(input_shape) - dims :])
     ),
-    method=False,
-    public=False,
     batch=merged,
 )
 def pool_pick(input: Array, indices: Array, dims: int) -> Array:
@@ -274,10 +267,8 @@ def mean_of_windows(input: Array, at: Pooling, with_padding: bool, divisor: int 
     return divided(sums(input, at), counts(at, with_padding, divisor))
 
 
-@op(
+@hidden_op(
     g=lambda g, at, with_padding, divisor: avg_pool(g, at, with_padding, divisor),
-    method=False,
-    public=False,
     batch=merged,
     wide=True,
 )

@@ -11,7 +11,7 @@ from nanotorch._core.batched import Call, dimensions, matrices, one_by_one
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim, own_dim
-from nanotorch._core.op import Array, Arrays, method, op, public
+from nanotorch._core.op import Array, Arrays, hidden_op, method, op, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
@@ -184,11 +184,9 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 # Cross product
 
 
-@op(
+@hidden_op(
     input=lambda g, other, dim: cross_along(other, g, dim),
     other=lambda g, input, dim: cross_along(g, input, dim),
-    method=False,
-    public=False,
     node="LinalgCrossBackward0",
     batch=dimensions,
     wide=True,
@@ -265,12 +263,7 @@ def trace(input: Array) -> Array:
     return np.asarray(input.trace(dtype=kind))
 
 
-@op(
-    g=lambda g: trace(g),
-    method=False,
-    public=False,
-    batch=lambda call: diagonals(call),
-)
+@hidden_op(g=lambda g: trace(g), batch=lambda call: diagonals(call))
 def trace_backward(g: Array, shape: tuple[int, ...]) -> Array:
     """``g`` along the diagonal of zeros of ``shape``."""
     out = np.zeros(shape, g.dtype)
@@ -360,11 +353,9 @@ def blocks_of(g: Any, shapes: Any) -> list[Any]:
     return parts
 
 
-@op(
+@hidden_op(
     tensors=lambda g, tensors_shape: blocks_of(g, tensors_shape),
     cast="promote",
-    method=False,
-    public=False,
     node="BlockDiagBackward0",
 )
 def block_diagonal(tensors: Arrays) -> Array:
@@ -487,11 +478,9 @@ def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]
     return sum_along(slope, (slope.ndim - 2,), False), -sum_along(slope, (slope.ndim - 3,), False)
 
 
-@op(
+@hidden_op(
     x1=lambda g, x1, x2, out, p: pair_slopes(g, x1, x2, out, p)[0],
     x2=lambda g, x1, x2, out, p: pair_slopes(g, x1, x2, out, p)[1],
-    method=False,
-    public=False,
     node="CdistBackward0",
     in_order=True,
     batch=matrices,
@@ -581,15 +570,7 @@ def renorm_slope(g: Any, input: Any, p: float, dims: tuple[int, ...], maxnorm: f
     return zero_where(g, ~within) + zero_where(g * scale + through, within)
 
 
-@op(
-    input=lambda g, input, p, dims, maxnorm: renorm_slope(g, input, p, dims, maxnorm),
-    inplace=True,
-    method=False,
-    public=False,
-    node="RenormBackward0",
-    in_order=True,
-    wide=True,
-)
+@hidden_op(input=renorm_slope, inplace=True, node="RenormBackward0", in_order=True, wide=True)
 def renormed(input: Array, p: float, dims: tuple[int, ...], maxnorm: float) -> Array:
     """The kernel of `renorm`."""
     norm = norm_along(input, p, dims, True)

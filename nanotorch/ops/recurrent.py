@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.op import Array, op
+from nanotorch._core.op import Array, hidden_op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.activation import relu_backward, tanh, tanh_backward
 from nanotorch.ops.comparison import vanishing
@@ -25,10 +25,8 @@ def places(sizes: Sizes) -> tuple[Array, Array]:
     return steps, np.concatenate([np.arange(n) for n in sizes])
 
 
-@op(
+@hidden_op(
     input=lambda g, input_shape, sizes: pad_rows(g, sizes, input_shape[0], 0.0),
-    method=False,
-    public=False,
     node="PackPaddedSequenceBackward0",
 )
 def pack_rows(input: Array, sizes: Sizes) -> Array:
@@ -36,12 +34,7 @@ def pack_rows(input: Array, sizes: Sizes) -> Array:
     return input[places(sizes)]
 
 
-@op(
-    data=lambda g, sizes: pack_rows(g, sizes),
-    method=False,
-    public=False,
-    node="CopySlices",
-)
+@hidden_op(data=lambda g, sizes: pack_rows(g, sizes), node="CopySlices")
 def pad_rows(data: Array, sizes: Sizes, length: int, value: Any) -> Array:
     """Packed rows as sequences (length, N, ...), the rest filled with ``value``."""
     out = np.full((length, sizes[0], *data.shape[1:]), value, data.dtype)
@@ -147,13 +140,11 @@ def elman_slopes(
     return reshape(d_gates, shape), back.initial(), d_weight
 
 
-@op(
+@hidden_op(
     gates=elman_slopes,
     hx=elman_slopes,
     weight=elman_slopes,
     joint=True,
-    method=False,
-    public=False,
     node="StackBackward0",
     wide=True,
 )
@@ -209,7 +200,7 @@ def quarters(gates: Any) -> tuple[Any, Any, Any, Any]:
     return gates[:, :n], gates[:, n : 2 * n], gates[:, 2 * n : 3 * n], gates[:, 3 * n :]
 
 
-@op(method=False, public=False, results=("d_gates", "d_hx", "d_cx"), wide=True)
+@hidden_op(results=("d_gates", "d_hx", "d_cx"), wide=True)
 def sweep_back(
     g_hidden: Array,
     g_cells: Array | None,
@@ -341,7 +332,7 @@ def composed(
     return d_gates, back_h.initial(), back_c.initial(), cat_along(in_time(outputs, reverse), 0)
 
 
-@op(
+@hidden_op(
     gates=lstm_slopes,
     hx=lstm_slopes,
     cx=lstm_slopes,
@@ -349,8 +340,6 @@ def composed(
     projection=lstm_slopes,
     joint=True,
     results=("hidden", "cells", "activated"),
-    method=False,
-    public=False,
     node="MkldnnRnnLayerBackward0",
     wide=True,
 )
@@ -472,7 +461,7 @@ def gru_slopes(
     )
 
 
-@op(
+@hidden_op(
     gates=gru_slopes,
     hx=gru_slopes,
     weight=gru_slopes,
@@ -480,18 +469,11 @@ def gru_slopes(
     joint=True,
     results=("hidden", "activated"),
     seen=1,
-    method=False,
-    public=False,
     node="StackBackward0",
     wide=True,
 )
 def gru_steps(
-    gates: Array,
-    hx: Array,
-    weight: Array,
-    bias: Array | None,
-    sizes: Sizes,
-    reverse: bool,
+    gates: Array, hx: Array, weight: Array, bias: Array | None, sizes: Sizes, reverse: bool
 ) -> tuple[Array, Array]:
     """The states after every step of one layer in one direction.
 

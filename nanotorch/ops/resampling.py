@@ -10,7 +10,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.batched import Call, apart, merged
-from nanotorch._core.op import Array, op, public
+from nanotorch._core.op import Array, hidden_op, op, public
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.joining import stack_along
 from nanotorch.ops.pooling import planes
@@ -338,13 +338,11 @@ def slope_of_grid(g: Any, input: Any, grid: Any, options: Options, orders: Order
     return stack_along(parts, -1)
 
 
-@op(
+@hidden_op(
     input=lambda g, grid, input_shape, options, orders: sample_spread(
         g, grid, tuple(input_shape), options, orders
     ),
-    grid=lambda g, input, grid, options, orders: slope_of_grid(g, input, grid, options, orders),
-    method=False,
-    public=False,
+    grid=slope_of_grid,
     batch=merged,
     wide=True,
 )
@@ -353,11 +351,9 @@ def sample(input: Array, grid: Array, options: Options, orders: Orders) -> Array
     return seen(input, grid, options, orders)
 
 
-@op(
+@hidden_op(
     slope=lambda g, grid, options, orders: sample(g, grid, options, orders),
     grid=lambda g, slope, grid, options, orders: slope_of_grid(slope, g, grid, options, orders),
-    method=False,
-    public=False,
     batch=merged,
     wide=True,
 )
@@ -478,10 +474,8 @@ def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool
         ) from None
 
 
-@op(
+@hidden_op(
     g=lambda g, size, align_corners: affine_grid_generator(g, size, align_corners),
-    method=False,
-    public=False,
     batch=lambda call: grids_of_all(call, "g"),
     wide=True,
 )

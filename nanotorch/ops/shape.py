@@ -20,7 +20,7 @@ from nanotorch._core.batched import (
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import address, normal_dim, whole_memory
-from nanotorch._core.op import Array, method, op
+from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.memory import alias, check_width, contiguous
@@ -56,10 +56,7 @@ def nothing_at(input: Array, items: tuple[Any, ...]) -> Array:
 # One index
 
 
-@op(
-    input=lambda g, input_shape, dim, index: select_backward(g, input_shape, dim, index),
-    view=True,
-)
+@op(input=lambda g, input_shape, dim, index: select_backward(g, input_shape, dim, index), view=True)
 def select(input: Array, dim: int, index: int) -> Array:
     """The part at ``index`` of one dimension, which goes away."""
     if dim == 0 and index.__class__ is int and input.ndim and -len(input) <= index < len(input):
@@ -76,7 +73,7 @@ def select(input: Array, dim: int, index: int) -> Array:
         ) from None
 
 
-@op(g=lambda g, dim, index: select(g, dim, index), method=False, public=False)
+@hidden_op(g=lambda g, dim, index: select(g, dim, index))
 def select_backward(g: Array, shape: tuple[int, ...], dim: int, index: int) -> Array:
     """``g`` at ``index`` of zeros of ``shape``."""
     out = np.zeros(shape, g.dtype)
@@ -87,13 +84,11 @@ def select_backward(g: Array, shape: tuple[int, ...], dim: int, index: int) -> A
 # A range
 
 
-@op(
+@hidden_op(
     input=lambda g, input_shape, dim, start, stop, step: slice_backward(
         g, input_shape, dim, start, stop, step
     ),
     view=True,
-    method=False,
-    public=False,
     node="SliceBackward0",
 )
 def slice_along(
@@ -105,11 +100,7 @@ def slice_along(
     return out if out.size else nothing_at(input, items)
 
 
-@op(
-    g=lambda g, dim, start, stop, step: slice_along(g, dim, start, stop, step),
-    method=False,
-    public=False,
-)
+@hidden_op(g=lambda g, dim, start, stop, step: slice_along(g, dim, start, stop, step))
 def slice_backward(
     g: Array, shape: tuple[int, ...], dim: int, start: int | None, stop: int | None, step: int
 ) -> Array:
@@ -119,11 +110,9 @@ def slice_backward(
     return out
 
 
-@op(
+@hidden_op(
     input=lambda g, input_shape, items: part_backward(g, input_shape, items),
     view=True,
-    method=False,
-    public=False,
     node="SliceBackward0",
     batch=lambda call: part(call.whole("input"), (WHOLE, *call.args["items"])),
 )
@@ -136,10 +125,8 @@ def part(input: Array, items: tuple[int | slice, ...]) -> Array:
     return out if out.size else nothing_at(input, items)
 
 
-@op(
+@hidden_op(
     g=lambda g, items: part(g, items),
-    method=False,
-    public=False,
     batch=lambda call: part_backward(
         call.whole("g"), (call.batch.size, *call.args["shape"]), (WHOLE, *call.args["items"])
     ),
@@ -208,11 +195,7 @@ def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Arr
     return diagonal_of(input, offset, dim1, dim2)
 
 
-@op(
-    g=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
-    method=False,
-    public=False,
-)
+@hidden_op(g=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
 def diagonal_backward(g: Array, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Array:
     """``g`` on a diagonal of zeros of ``shape``."""
     out = np.zeros(shape, g.dtype)
@@ -220,10 +203,8 @@ def diagonal_backward(g: Array, shape: tuple[int, ...], offset: int, dim1: int, 
     return out
 
 
-@op(
+@hidden_op(
     input=lambda g, input_shape, offset: diagonal_backward(g, input_shape, offset, 0, 1),
-    method=False,
-    public=False,
     node="DiagonalBackward0_copy",
     batch=lambda call: diagonal(call.whole("input"), call.args["offset"], 1, 2).clone(),
 )
@@ -324,11 +305,7 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
     return np.ndarray(shape, source.dtype, memory, start, strides)
 
 
-@op(
-    g=lambda g, dimension, size, step: unfold(g, dimension, size, step),
-    method=False,
-    public=False,
-)
+@hidden_op(g=lambda g, dimension, size, step: unfold(g, dimension, size, step))
 def unfold_backward(
     g: Array, shape: tuple[int, ...], dimension: int, size: int, step: int
 ) -> Array:
@@ -417,34 +394,22 @@ def seen_as(input: Array, size: tuple[int, ...]) -> Array:
     return out
 
 
-@op(
-    input=lambda g, input_shape: reshape(g, input_shape),
-    view=True,
-    method=False,
-    public=False,
-    node="ViewBackward0",
-)
+@hidden_op(input=lambda g, input_shape: reshape(g, input_shape), view=True, node="ViewBackward0")
 def view_in(input: Array, size: tuple[int, ...]) -> Array:
     """The same elements in another shape."""
     return seen_as(input, size)
 
 
-@op(
-    input=lambda g, input_shape: reshape(g, input_shape),
-    view=True,
-    method=False,
-    public=False,
-    node="ReshapeAliasBackward0",
+@hidden_op(
+    input=lambda g, input_shape: reshape(g, input_shape), view=True, node="ReshapeAliasBackward0"
 )
 def reshape_alias(input: Array, size: tuple[int, ...]) -> Array:
     """As `view_in`, for a source whose elements do not lie in memory in order."""
     return seen_as(input, size)
 
 
-@op(
+@hidden_op(
     input=lambda g, input_shape: reshape(g, input_shape),
-    method=False,
-    public=False,
     node="UnsafeViewBackward0",
     batch=dimensions,
 )
@@ -576,11 +541,9 @@ def ravel(input: Tensor) -> Tensor:
 # Dimensions of size 1
 
 
-@op(
+@hidden_op(
     input=lambda g, input_shape: reshape(g, input_shape),
     view=True,
-    method=False,
-    public=False,
     node="SqueezeBackward0",
     batch=lambda call: squeeze_several(call.whole("input"), unit_dims(call)),
 )
@@ -594,26 +557,14 @@ def unit_dims(call: Call) -> tuple[int, ...]:
     return tuple([d for d, n in enumerate(call.args["input"].shape, 1) if n == 1])
 
 
-@op(
-    input=lambda g, input_shape: reshape(g, input_shape),
-    view=True,
-    method=False,
-    public=False,
-    node="SqueezeBackward1",
-)
+@hidden_op(input=lambda g, input_shape: reshape(g, input_shape), view=True, node="SqueezeBackward1")
 def squeeze_one(input: Array, dim: int) -> Array:
     """Without one dimension, if it has size 1."""
     dim = normal_dim(dim, input.ndim)
     return input.squeeze(dim) if input.ndim and input.shape[dim] == 1 else input[...]
 
 
-@op(
-    input=lambda g, input_shape: reshape(g, input_shape),
-    view=True,
-    method=False,
-    public=False,
-    node="SqueezeBackward2",
-)
+@hidden_op(input=lambda g, input_shape: reshape(g, input_shape), view=True, node="SqueezeBackward2")
 def squeeze_several(input: Array, dim: tuple[int, ...]) -> Array:
     """Without those of several dimensions that have size 1."""
     dims = distinct_dims(dim, input.ndim)
@@ -703,11 +654,9 @@ def behind(call: Call, name: str) -> tuple[int, ...]:
     return (0, *[shifted(d, call.ndim("input")) for d in call.args[name]])
 
 
-@op(
+@hidden_op(
     input=lambda g, dims: permute_to(g, inverse(dims)),
     view=True,
-    method=False,
-    public=False,
     node="PermuteBackward0",
     batch=lambda call: permute_to(call.whole("input"), behind(call, "dims")),
 )

@@ -15,7 +15,7 @@ from nanotorch._core.call_site import warn, wrote
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import NO_EDGE, modified_error
 from nanotorch._core.layout import address, like, refuse_overlap, strides_of
-from nanotorch._core.op import Array, method, op
+from nanotorch._core.op import Array, hidden_op, method
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of, refuse_history
 from nanotorch.ops.arguments import number_in
@@ -249,23 +249,13 @@ def picked_of_all(call: Call) -> Any:
     return found.movedim(tuple(range(1, count + 1)), tuple(range(place + 1, place + count + 1)))
 
 
-@op(
-    input=lambda g, input_shape, at: index_backward(g, input_shape, at),
-    method=False,
-    public=False,
-    batch=lambda call: picked_of_all(call),
-)
+@hidden_op(input=lambda g, input_shape, at: index_backward(g, input_shape, at), batch=picked_of_all)
 def index(input: Array, at: Index) -> Array:
     """The elements at an index of tensors, by NumPy's rules; a copy."""
     return picked(input, at.unchanged())
 
 
-@op(
-    g=lambda g, at: index(g, at),
-    method=False,
-    public=False,
-    node="IndexPutImplBackward0",
-)
+@hidden_op(g=lambda g, at: index(g, at), node="IndexPutImplBackward0")
 def index_backward(g: Array, shape: tuple[int, ...], at: Index) -> Array:
     """Zeros of ``shape``, to which `index`'s gradient is added where its elements came from."""
     return added_at(shape, at.unchanged(), g)
@@ -330,12 +320,7 @@ def check_dtypes(input: Array, at: Index, values: Array, accumulate: bool) -> No
         )
 
 
-@op(
-    g=lambda g, at: index_cleared(g, at),
-    method=False,
-    public=False,
-    node="IndexPutBackward0",
-)
+@hidden_op(g=lambda g, at: index_cleared(g, at), node="IndexPutBackward0")
 def index_cleared(g: Array, at: Index) -> Array:
     """``g`` with zeros at an index: the gradient of what `index_put` wrote over."""
     out = g.copy()
@@ -350,7 +335,7 @@ PUT: dict[str, Any] = {
 }
 
 
-@op(**PUT, method=False, public=False)
+@hidden_op(**PUT)
 def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
     """A copy of ``input`` with ``values`` at an index."""
     return put(like(input), at, values, accumulate)

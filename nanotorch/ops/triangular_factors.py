@@ -10,7 +10,7 @@ import numpy as np
 
 from nanotorch._core.arguments import named_tuple
 from nanotorch._core.batched import leading, looped, under_vmap, wholes
-from nanotorch._core.op import Array, op, public
+from nanotorch._core.op import Array, hidden_op, public
 from nanotorch.ops.factoring import check_matrices, inverse_with_info, tr
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.shape import slice_along, tril, triu
@@ -116,25 +116,20 @@ def compact_slope(g: Any, out: Any, pivots: Any) -> Any:
     return exchanges(pivots, out) @ factor_slope(lower(g), gU, with_ones(lower(out)), U)
 
 
-@op(input=lambda g: g, method=False, public=False, batch=leading)
+@hidden_op(input=lambda g: g, batch=leading)
 def with_ones(input: Array) -> Array:
     """Matrices plus ones on the diagonal."""
     return input + np.eye(*input.shape[-2:], dtype=input.dtype)
 
 
-@op(method=False, public=False, batch=leading)
+@hidden_op(batch=leading)
 def exchanges(pivots: Array, like: Array) -> Array:
     """`permutation` in the number of rows and the dtype of a matrix."""
     return permutation(pivots, like.shape[-2], like.dtype)
 
 
-@op(
-    input=lambda g, out, pivots: compact_slope(g, out, pivots),
-    aux=("pivots", "info"),
-    method=False,
-    public=False,
-    node="LinalgLuFactorExBackward0",
-    batch=leading,
+@hidden_op(
+    input=compact_slope, aux=("pivots", "info"), node="LinalgLuFactorExBackward0", batch=leading
 )
 def lu_with_info(input: Array, pivot: bool) -> tuple[Array, Array, Array]:
     """The kernel of `lu_factor_ex`."""
@@ -180,11 +175,9 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     return lu_factor_result(factored("lu_factor", A, pivot)[:2])
 
 
-@op(
+@hidden_op(
     input=lambda g, input: unpacked_slope(g, input),
     results=("L", "U"),
-    method=False,
-    public=False,
     node="LuUnpackBackward0",
     batch=leading,
 )

@@ -12,7 +12,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import LARGE, as_int, as_ints
 from nanotorch._core.batched import leading, merged
 from nanotorch._core.dtypes import Number
-from nanotorch._core.op import Array, op, public
+from nanotorch._core.op import Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number, number_in
 from nanotorch.ops.comparison import tied
@@ -342,13 +342,7 @@ def along(input: Array, maps: Maps, back: bool = False) -> Array:
     return out.astype(input.dtype, copy=False)
 
 
-@op(
-    input=lambda g, maps, back: resample(g, maps, not back),
-    method=False,
-    public=False,
-    batch=merged,
-    wide=True,
-)
+@hidden_op(input=lambda g, maps, back: resample(g, maps, not back), batch=merged, wide=True)
 def resample(input: Array, maps: Maps, back: bool = False) -> Array:
     """The elements that ``maps`` make of the last dimensions, or the adjoint of that."""
     return along(input, maps, back)
@@ -369,11 +363,8 @@ RESAMPLE_TIED: dict[str, Any] = RESAMPLE | {
 # Padding: a constant, or the input's own elements, around the last dimensions.
 
 
-@op(
-    input=lambda g, pad: constant_pad(g, tuple([-n for n in pad]), 0),
-    method=False,
-    public=False,
-    node="ConstantPadNdBackward0",
+@hidden_op(
+    input=lambda g, pad: constant_pad(g, tuple([-n for n in pad]), 0), node="ConstantPadNdBackward0"
 )
 def constant_pad(input: Array, pad: tuple[int, ...], value: Number) -> Array:
     """The kernel of `constant_pad_nd`."""
@@ -575,12 +566,10 @@ def refuse_integers(name: str, array: Array) -> None:
         raise NotImplementedError(f"\"{name}\" not implemented for '{char}'")
 
 
-@op(
+@hidden_op(
     input=lambda g, input_shape, size, stride, padding, dilation: col2im(
         g, tuple(input_shape[-2:]), size, stride, padding, dilation
     ),
-    method=False,
-    public=False,
     node="Im2ColBackward0",
     batch=merged,
     wide=True,
@@ -595,10 +584,8 @@ def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints
     return at.of(batch).reshape(shape).copy()
 
 
-@op(
+@hidden_op(
     g=lambda g, size, stride, padding, dilation: im2col(g, size, stride, padding, dilation),
-    method=False,
-    public=False,
     node="Col2ImBackward0",
     batch=merged,
     wide=True,
