@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, as_ints, within_memory
+from nanotorch._core.arguments import as_int, as_ints, named, within_memory
 from nanotorch._core.batched import merged
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import Array, hidden_op, op, public
+from nanotorch._core.op import Array, hidden_op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.activation import float_only, require_float
 from nanotorch.ops.arguments import refuse_half, tensor_given
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.reduction import mean_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
-from nanotorch.ops.windows import RESAMPLE_TIED, Ints, Maps, Taps, along, last, padded
+from nanotorch.ops.windows import TIED, Ints, Taps, last, padded, resamplings
 
 # The greatest element of each window, where it lies, and what leads back there.
 
@@ -30,6 +30,7 @@ class Pooling:
         size: of these dimensions.
         padding, after: before the first element, and behind the last as far as windows reach.
         out: how many windows there are along each dimension.
+        pieces: for each dimension, the elements of all windows at each place of the kernel.
         places: for each element of the kernel, those of all windows in the padded input.
     """
 
@@ -42,11 +43,11 @@ class Pooling:
         self.after = tuple(
             [max((o - 1) * s + d * (k - 1) + 1 - n - p, 0) for n, k, s, p, d, o in dims]
         )
-        pieces = [
+        self.pieces = [
             [slice(j, j + (o - 1) * s + 1, s) for j in range(0, k * d, d)]
             for k, s, d, o in zip(kernel, stride, dilation, out, strict=True)
         ]
-        self.places = [last(at) for at in product(*pieces)]
+        self.places = [last(at) for at in product(*self.pieces)]
         self.steps = [math.prod(size[k + 1 :]) for k in range(len(size))]
 
     def firsts(self) -> list[Array]:
@@ -131,10 +132,8 @@ def greatest(input: Array, at: Pooling) -> tuple[Array, Array]:
 
 def pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
     """The greatest element of each window, and its number in the input."""
-    dims = len(at.size)
     if input.dtype.kind == "b":
-        char = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"max_pool{dims}d\" not implemented for '{char}'")
+        raise float_only(f"max_pool{len(at.size)}d", input)
     best, which = greatest(input, at)
     count = math.prod(at.out)
     numbers = at.numbers.take(which.reshape(-1, count) if count else which)
@@ -174,26 +173,20 @@ def pool_pick(input: Array, indices: Array, dims: int) -> Array:
     return input.reshape(-1)[planes(indices, dims, size)].reshape(indices.shape)
 
 
-# How operations are declared that take elements of the last two or three dimensions.
-PICKED: dict[str, Any] = {"aux": ("indices",), "method": False, "public": False}
-SPREAD_2D: dict[str, Any] = PICKED | {
-    "input": lambda g, input, indices: tied(pool_spread(g, indices, tuple(input.shape[-2:])), input)
-}
-SPREAD_3D: dict[str, Any] = PICKED | {
-    "input": lambda g, input, indices: tied(pool_spread(g, indices, tuple(input.shape[-3:])), input)
-}
+def picking(name: str, dims: int, kernel: Any) -> Any:
+    """The operation ``name``: what ``kernel`` takes of the last dimensions, and from where."""
+
+    def picked(input: Array, parts: Any) -> tuple[Array, Array]:
+        """The greatest element of each part of the last dimensions, and its number there."""
+        return kernel(input, parts)
+
+    def slope(g: Any, input: Any, indices: Any) -> Any:
+        return tied(pool_spread(g, indices, tuple(input.shape[-dims:])), input)
+
+    return hidden_op(input=slope, aux=("indices",), batch=merged)(named(picked, name))
 
 
-@op(**SPREAD_2D, node="MaxPool2DWithIndicesBackward0", batch=merged)
-def max_pool_of_pictures(input: Array, at: Pooling) -> tuple[Array, Array]:
-    """The greatest element of windows over the last two dimensions, and its number there."""
-    return pooled(input, at)
-
-
-@op(**SPREAD_3D, node="MaxPool3DWithIndicesBackward0", batch=merged)
-def max_pool_of_volumes(input: Array, at: Pooling) -> tuple[Array, Array]:
-    """The greatest element of windows over the last three dimensions, and its number there."""
-    return pooled(input, at)
+MAX_POOL = {dims: picking(f"max_pool{dims}d_with_indices", dims, pooled) for dims in (2, 3)}
 
 
 # Means of windows, of equal or of different sizes.
@@ -202,7 +195,7 @@ def max_pool_of_volumes(input: Array, at: Pooling) -> tuple[Array, Array]:
 def sums(input: Array, at: Pooling) -> Array:
     """The sum of each window: along one dimension after the other."""
     out = padded(input, at.padding, at.after)
-    for dim, pieces in enumerate(along_each(at), input.ndim - len(at.size)):
+    for dim, pieces in enumerate(at.pieces, input.ndim - len(at.size)):
         before = (slice(None),) * dim
         total = out[(*before, pieces[0])].copy()
         for piece in pieces[1:]:
@@ -217,7 +210,7 @@ def spread_sums(g: Array, at: Pooling) -> Array:
     lead = g.ndim - dims
     sizes = zip(at.size, at.padding, at.after, strict=True)
     out = g
-    for k, ((n, p, q), pieces) in enumerate(zip(sizes, along_each(at), strict=True)):
+    for k, ((n, p, q), pieces) in enumerate(zip(sizes, at.pieces, strict=True)):
         before = (slice(None),) * (lead + k)
         shape = (*out.shape[: lead + k], n + p + q, *out.shape[lead + k + 1 :])
         whole = np.zeros(shape, g.dtype)
@@ -226,12 +219,6 @@ def spread_sums(g: Array, at: Pooling) -> Array:
         out = whole
     kept = [slice(p, p + n) for p, n in zip(at.padding, at.size, strict=True)]
     return np.ascontiguousarray(out[last(kept)])
-
-
-def along_each(at: Pooling) -> list[list[slice]]:
-    """For each dimension, the elements of all windows at each place of the kernel."""
-    dims = zip(at.kernel, at.stride, at.dilation, at.out, strict=True)
-    return [[slice(j, j + (o - 1) * s + 1, s) for j in range(0, k * d, d)] for k, s, d, o in dims]
 
 
 def counts(at: Pooling, with_padding: bool, divisor: int | None) -> Any:
@@ -258,17 +245,8 @@ def divided(values: Array, by: Any) -> Array:
     return values / np.asarray(by).astype(values.dtype)
 
 
-def mean_of_windows(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
-    """The sum of each window divided by the number of its elements, or by ``divisor``."""
-    if input.dtype.kind != "f" and input.dtype != np.int64:
-        name = "avg_pool3d_out_frame" if len(at.size) == 3 else "avg_pool2d"
-        char = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"{name}\" not implemented for '{char}'")
-    return divided(sums(input, at), counts(at, with_padding, divisor))
-
-
 @hidden_op(
-    g=lambda g, at, with_padding, divisor: avg_pool(g, at, with_padding, divisor),
+    g=lambda g, at, with_padding, divisor: AVG_POOL[2](g, at, with_padding, divisor),
     batch=merged,
     wide=True,
 )
@@ -277,28 +255,25 @@ def avg_pool_backward(g: Array, at: Pooling, with_padding: bool, divisor: int | 
     return spread_sums(divided(g, counts(at, with_padding, divisor)), at)
 
 
-AVERAGE: dict[str, Any] = {
-    "input": lambda g, input, at, with_padding, divisor: tied(
-        avg_pool_backward(g, at, with_padding, divisor), input
-    ),
-    "method": False,
-    "public": False,
-}
+def averaging(dims: int) -> Any:
+    """The means of windows over the last dimensions."""
+
+    def means(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
+        """The sum of each window divided by the number of its elements, or by ``divisor``."""
+        name = "avg_pool3d_out_frame" if dims == 3 else "avg_pool2d"
+        if input.dtype != np.int64:
+            require_float(name, input)
+        refuse_half(name, input)
+        return divided(sums(input, at), counts(at, with_padding, divisor))
+
+    def slope(g: Any, input: Any, at: Any, with_padding: Any, divisor: Any) -> Any:
+        return tied(avg_pool_backward(g, at, with_padding, divisor), input)
+
+    declare = hidden_op(input=slope, batch=merged, wide=dims == 2)
+    return declare(named(means, f"avg_pool{dims}d"))
 
 
-@op(**AVERAGE, node="AvgPool2DBackward0", batch=merged, wide=True)
-def avg_pool(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
-    """The means of windows over one or two dimensions."""
-    return mean_of_windows(input, at, with_padding, divisor)
-
-
-@op(**AVERAGE, node="AvgPool3DBackward0", batch=merged)
-def avg_pool_of_volumes(
-    input: Array, at: Pooling, with_padding: bool, divisor: int | None
-) -> Array:
-    """The means of windows over three dimensions."""
-    refuse_half("avg_pool3d_out_frame", input)
-    return mean_of_windows(input, at, with_padding, divisor)
+AVG_POOL: dict[int, Any] = {dims: averaging(dims) for dims in (2, 3)}
 
 
 # Pooling as users call it: the arguments, and what PyTorch says of wrong ones.
@@ -423,10 +398,10 @@ def max_pool(
     if 0 in shape:
         check_elements(input, dims)
     at = windows_of(name, shape[-dims:], *rest)
-    return (max_pool_of_pictures if dims == 2 else max_pool_of_volumes)(input, at)
+    return MAX_POOL[dims](input, at)
 
 
-def check_signal(input: Any, kernel: int, stride: int, padding: int, dilation: int) -> None:
+def check_max_pool1d(input: Any, kernel: int, stride: int, padding: int, dilation: int) -> None:
     """Refuse what `max_pool1d` refuses in words of its own."""
     shape = input._array.shape
     if len(shape) not in (2, 3) or 0 in shape[len(shape) - 2 :]:
@@ -462,15 +437,16 @@ def max_pool_signal(
     )  # fmt: skip
     padding = per_dim(name, "padding", padding, 1, form.format("padding", "") + "{}")
     dilation = per_dim(name, "dilation", dilation, 1, form.format("dilation", "") + "{}")
-    check_signal(input, kernel[0], stride[0], padding[0], dilation[0])
+    numbers = kernel[0], stride[0], padding[0], dilation[0]
+    check_max_pool1d(input, *numbers)
     shape = input._array.shape
-    out = out_size(shape[-1], kernel[0], stride[0], padding[0], dilation[0], bool(ceil_mode))
+    out = out_size(shape[-1], *numbers, bool(ceil_mode))
     if out < 1:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
     at = pooling(
         (1, shape[-1]), (1, *kernel), (1, *stride), (0, *padding), (1, *dilation), (1, out)
     )
-    values, indices = max_pool_of_pictures(unsqueeze(input, -2), at)
+    values, indices = MAX_POOL[2](unsqueeze(input, -2), at)
     return squeeze_one(values, -2), squeeze_one(indices, -2)
 
 
@@ -480,8 +456,7 @@ def max_pool1d(
     ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
     """`max_pool2d` over one dimension: (N, C, L) or (C, L)."""
-    result: Tensor = max_pool_signal(input, kernel_size, stride, padding, dilation, ceil_mode)[0]
-    return result
+    return max_pool_signal(input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
 @public
@@ -490,10 +465,7 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`max_pool1d`, and where each greatest element is."""
-    result: tuple[Tensor, Tensor] = max_pool_signal(
-        input, kernel_size, stride, padding, dilation, ceil_mode
-    )
-    return result
+    return max_pool_signal(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 @public
@@ -517,10 +489,7 @@ def max_pool2d(
     Raises:
         RuntimeError: for numbers out of range and shapes that do not fit.
     """
-    result: Tensor = max_pool(
-        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode
-    )[0]
-    return result
+    return max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
 @public
@@ -529,17 +498,15 @@ def max_pool3d(
     ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
     """`max_pool2d` over three dimensions: (N, C, D, H, W) or (C, D, H, W)."""
-    result: Tensor = max_pool(
-        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode
-    )[0]
-    return result
+    return max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
 # Means as users call them
 
 
-def check_few(name: str, input: Tensor) -> None:
+def check_signal(name: str, input: Any) -> None:
     """Refuse what is neither (N, C, L) nor (C, L)."""
+    tensor_given(name, input)
     if input._array.ndim not in (2, 3):
         raise RuntimeError(
             f"Expected 2 to 3 dimensions, but got {input._array.ndim}-dimensional tensor for "
@@ -570,9 +537,7 @@ def mean_pool(
     check_elements(input, dims)
     rest = (kernel, stride, padding, (1,) * dims, bool(ceil_mode), shape[-dims - 1])
     at = windows_of(name, shape[-dims:], *rest)
-    return (avg_pool if dims == 2 else avg_pool_of_volumes)(
-        input, at, bool(count_include_pad), divisor
-    )
+    return AVG_POOL[dims](input, at, bool(count_include_pad), divisor)
 
 
 @public
@@ -586,17 +551,13 @@ def avg_pool1d(
         count_include_pad: whether padding counts as elements that are zero.
     """
     name = "avg_pool1d"
-    tensor_given(name, input)
-    check_few(name, input)
+    check_signal(name, input)
     form = "avg_pool1d() argument '{}' should contain one int (got "
     kernel = per_dim(name, "kernel_size", kernel_size, 1, form.format("kernel_size") + "{})")
     stride = strides(name, stride, kernel, form.format("stride") + "{})")
     padding = per_dim(name, "padding", padding, 1, form.format("padding") + "{})")
-    result: Tensor = mean_pool(
-        "avg_pool2d", 2, unsqueeze(input, -2), (1, *kernel), (1, *stride), (0, *padding),
-        ceil_mode, count_include_pad, None,
-    )  # fmt: skip
-    return squeeze_one(result, -2)
+    row = unsqueeze(input, -2), (1, *kernel), (1, *stride), (0, *padding)
+    return squeeze_one(mean_pool("avg_pool2d", 2, *row, ceil_mode, count_include_pad, None), -2)
 
 
 # Pooling over windows of different sizes, which together make up the input.
@@ -615,9 +576,7 @@ def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
     """The greatest element of each part of the last dimensions, and its number there."""
     dims = len(out)
     size = input.shape[input.ndim - dims :]
-    if input.dtype.kind != "f":
-        char = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"adaptive_max_pool{dims}d\" not implemented for '{char}'")
+    require_float(f"adaptive_max_pool{dims}d", input)
     ends = [shares(n, o) for n, o in zip(size, out, strict=True)]
     longest = [int((stop - start).max(initial=1)) for start, stop in ends]
     best: Any = None
@@ -636,16 +595,7 @@ def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
     return np.ascontiguousarray(best), np.ascontiguousarray(numbers)
 
 
-@op(**SPREAD_2D, node="AdaptiveMaxPool2DBackward0", batch=merged)
-def adaptive_max_of_pictures(input: Array, parts: Ints) -> tuple[Array, Array]:
-    """`adaptive` over the last two dimensions."""
-    return adaptive(input, parts)
-
-
-@op(**SPREAD_3D, node="AdaptiveMaxPool3DBackward0", batch=merged)
-def adaptive_max_of_volumes(input: Array, parts: Ints) -> tuple[Array, Array]:
-    """`adaptive` over the last three dimensions."""
-    return adaptive(input, parts)
+ADAPTIVE_MAX = {dims: picking(f"adaptive_max_pool{dims}d", dims, adaptive) for dims in (2, 3)}
 
 
 # Means of windows of different sizes
@@ -663,29 +613,21 @@ def averaged(size: int, out: int) -> Taps | None:
     return Taps(size, np.minimum(start + k, np.maximum(stop - 1, 0)), weights)
 
 
-@op(**RESAMPLE_TIED, node="AdaptiveAvgPool2DBackward0", batch=merged, wide=True)
-def adaptive_avg_of_pictures(input: Array, maps: Maps) -> Array:
-    """The means of the parts of the last dimensions."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE_TIED, node="AdaptiveAvgPool3DBackward0", batch=merged, wide=True)
-def adaptive_avg_of_volumes(input: Array, maps: Maps) -> Array:
-    """The means of the parts of the last dimensions."""
-    return along(input, maps)
+ADAPTIVE_AVG = resamplings("adaptive_avg_pool", wide=True, **TIED)
 
 
 # As users call them
 
 
-def one_number(name: str, value: Any) -> int:
-    """The output size over one dimension."""
-    given = (value,) if value.__class__ is int else as_ints(value)
+def signal_parts(name: str, input: Any, value: Any) -> Ints:
+    """The output size of a signal, as a picture of one row."""
+    check_signal(name, input)
+    given = as_ints(value)
     if len(given) != 1:
         raise RuntimeError(
             f"{name}() argument 'output_size' should contain one int (got {len(given)})"
         )
-    return given[0]
+    return (1, *given)
 
 
 def check_parts(name: str, input: Tensor, dims: int, colon: str) -> None:
@@ -717,11 +659,10 @@ def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
         axes = [normal_dim(-k, input.ndim) for k in range(1, 1 + dims)]
         return mean_along(input, tuple(reversed(axes)), True)
     check_parts(name, input, dims, "")
-    if input._array.dtype.kind != "f":
-        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.char}'")
+    require_float(name, input._array)
     shape = input._array.shape[-dims:]
     maps = tuple([averaged(n, o) for n, o in zip(shape, size, strict=True)])
-    return (adaptive_avg_of_pictures if dims == 2 else adaptive_avg_of_volumes)(input, maps)
+    return ADAPTIVE_AVG[dims - 1](input, maps)
 
 
 def adaptive_max(name: str, input: Any, size: Ints) -> Any:
@@ -732,7 +673,7 @@ def adaptive_max(name: str, input: Any, size: Ints) -> Any:
         shape = [*input._array.shape[: input.ndim - dims], *size]
         wrong = next(n for n in size if n < 0)
         raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {shape}")
-    return (adaptive_max_of_pictures if dims == 2 else adaptive_max_of_volumes)(input, size)
+    return ADAPTIVE_MAX[dims](input, size)
 
 
 @public
@@ -741,20 +682,13 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
     Part k goes from ``⌊k L / output_size⌋`` to ``⌈(k + 1) L / output_size⌉``.
     """
-    name = "adaptive_avg_pool1d"
-    tensor_given(name, input)
-    check_few(name, input)
-    size = one_number(name, output_size)
-    result: Tensor = adaptive_mean("adaptive_avg_pool2d", unsqueeze(input, -2), (1, size))
-    return squeeze_one(result, -2)
+    size = signal_parts("adaptive_avg_pool1d", input, output_size)
+    return squeeze_one(adaptive_mean("adaptive_avg_pool2d", unsqueeze(input, -2), size), -2)
 
 
 @public
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
     """The greatest elements of ``output_size`` parts of the last dimension, and their numbers."""
-    name = "adaptive_max_pool1d"
-    tensor_given(name, input)
-    check_few(name, input)
-    size = one_number(name, output_size)
-    values, indices = adaptive_max("adaptive_max_pool2d", unsqueeze(input, -2), (1, size))
+    size = signal_parts("adaptive_max_pool1d", input, output_size)
+    values, indices = adaptive_max("adaptive_max_pool2d", unsqueeze(input, -2), size)
     return squeeze_one(values, -2), squeeze_one(indices, -2)

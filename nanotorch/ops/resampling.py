@@ -15,7 +15,7 @@ from nanotorch.ops.comparison import tied
 from nanotorch.ops.joining import stack_along
 from nanotorch.ops.pooling import planes
 from nanotorch.ops.reduction import sum_along
-from nanotorch.ops.windows import RESAMPLE, Maps, Taps, along
+from nanotorch.ops.windows import Taps, resampling, resamplings
 
 # Pictures made larger or smaller: which elements each new one is made of, and how much of each.
 
@@ -23,76 +23,20 @@ from nanotorch.ops.windows import RESAMPLE, Maps, Taps, along
 CUBIC = -0.75  # the slope of the cubic kernel at 1; with anti-aliasing it is -0.5
 
 
-@op(**RESAMPLE, node="UpsampleNearest1DBackward0", batch=merged)
-def upsample_nearest1d(input: Array, maps: Maps) -> Array:
-    """Each element the nearest one."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE, node="UpsampleNearest2DBackward0", batch=merged)
-def upsample_nearest2d(input: Array, maps: Maps) -> Array:
-    """Each element the nearest one."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE, node="UpsampleNearest3DBackward0", batch=merged)
-def upsample_nearest3d(input: Array, maps: Maps) -> Array:
-    """Each element the nearest one."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE, node="UpsampleNearestExact1DBackward0", batch=merged)
-def upsample_nearest_exact1d(input: Array, maps: Maps) -> Array:
-    """Each element the nearest one."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE, node="UpsampleNearestExact2DBackward0", batch=merged)
-def upsample_nearest_exact2d(input: Array, maps: Maps) -> Array:
-    """Each element the nearest one."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE, node="UpsampleNearestExact3DBackward0", batch=merged)
-def upsample_nearest_exact3d(input: Array, maps: Maps) -> Array:
-    """Each element the nearest one."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE, node="UpsampleLinear1DBackward0", batch=merged, wide=True)
-def upsample_linear1d(input: Array, maps: Maps) -> Array:
-    """Each element between its neighbours."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE, node="UpsampleBilinear2DBackward0", batch=merged, wide=True)
-def upsample_bilinear2d(input: Array, maps: Maps) -> Array:
-    """Each element between its neighbours."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE, node="UpsampleTrilinear3DBackward0", batch=merged, wide=True)
-def upsample_trilinear3d(input: Array, maps: Maps) -> Array:
-    """Each element between its neighbours."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE, node="UpsampleBicubic2DBackward0", batch=merged, wide=True)
-def upsample_bicubic2d(input: Array, maps: Maps) -> Array:
-    """Each element on a cubic curve through its neighbours."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE, node="UpsampleBilinear2DAaBackward0", batch=merged, wide=True)
-def upsample_bilinear2d_aa(input: Array, maps: Maps) -> Array:
-    """Each element between its neighbours."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE, node="UpsampleBicubic2DAaBackward0", batch=merged, wide=True)
-def upsample_bicubic2d_aa(input: Array, maps: Maps) -> Array:
-    """Each element on a cubic curve through its neighbours."""
-    return along(input, maps)
+# By mode: those over one, two and three dimensions; of how many the operation is, and that.
+NEAREST_OF = {
+    "nearest": resamplings("upsample_nearest"),
+    "nearest-exact": resamplings("upsample_nearest_exact"),
+}
+SMOOTH = {
+    "linear": (1, resampling("upsample_linear1d", wide=True)),
+    "bilinear": (2, resampling("upsample_bilinear2d", wide=True)),
+    "bicubic": (2, resampling("upsample_bicubic2d", wide=True)),
+    "trilinear": (3, resampling("upsample_trilinear3d", wide=True)),
+}
+ANTIALIASED = {
+    mode: resampling(f"upsample_{mode}2d_aa", wide=True) for mode in ("bilinear", "bicubic")
+}
 
 
 def step_of(size: int, out: int, scale: float | None) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import LARGE, as_int, as_ints
+from nanotorch._core.arguments import LARGE, as_int, as_ints, named
 from nanotorch._core.batched import leading, merged
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, op, public
@@ -348,16 +348,24 @@ def resample(input: Array, maps: Maps, back: bool = False) -> Array:
     return along(input, maps, back)
 
 
-# How operations are declared that are `resample` by another name, with a node of their own.
-RESAMPLE: dict[str, Any] = {
-    "input": lambda g, maps: resample(g, maps, True),
-    "method": False,
-    "public": False,
-}
-# PyTorch's backward takes the input of these as well.
-RESAMPLE_TIED: dict[str, Any] = RESAMPLE | {
-    "input": lambda g, input, maps: tied(resample(g, maps, True), input)
-}
+# PyTorch's backward takes the input of some of them as well.
+TIED: dict[str, Any] = {"input": lambda g, input, maps: tied(resample(g, maps, True), input)}
+
+
+def resampling(name: str, **declared: Any) -> Any:
+    """`resample` by another name, as an operation with a node of its own."""
+
+    def kernel(input: Array, maps: Maps) -> Array:
+        """The elements that ``maps`` make of the last dimensions."""
+        return along(input, maps)
+
+    formula = {"input": lambda g, maps: resample(g, maps, True)}
+    return hidden_op(**{**formula, "batch": merged, **declared})(named(kernel, name))
+
+
+def resamplings(name: str, **declared: Any) -> tuple[Any, ...]:
+    """`resampling` over one, two and three dimensions."""
+    return tuple([resampling(f"{name}{dims}d", **declared) for dims in (1, 2, 3)])
 
 
 # Padding: a constant, or the input's own elements, around the last dimensions.
@@ -404,88 +412,33 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Ten
     for size, before, after in zip(shape[::-1], pad[::2], pad[1::2], strict=False):
         if size + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
-    result: Tensor = constant_pad(input, pad, as_number(value))
-    return result
+    return constant_pad(input, pad, as_number(value))
 
 
 # With the input's own elements
 
 
 @lru_cache(256)
-def reflected(size: int, before: int, after: int) -> Taps | None:
-    """The elements around mirrored at the outermost."""
+def around(mode: str, size: int, before: int, after: int) -> Taps | None:
+    """Around the elements themselves: mirrored at the outermost, these again and again, or those
+    of the other side."""
     if not (before or after):
         return None
-    index = np.abs(np.arange(-before, size + after))
-    last = size - 1
-    return Taps(size, last - np.abs(last - index))
-
-
-@lru_cache(256)
-def replicated(size: int, before: int, after: int) -> Taps | None:
-    """The outermost elements again and again."""
-    if not (before or after):
-        return None
-    return Taps(size, np.clip(np.arange(-before, size + after), 0, size - 1))
-
-
-@lru_cache(256)
-def circled(size: int, before: int, after: int) -> Taps | None:
-    """The elements of the other side."""
-    if not (before or after):
-        return None
+    index = np.arange(-before, size + after)
+    if mode == "reflect":
+        return Taps(size, size - 1 - np.abs(size - 1 - np.abs(index)))
+    if mode == "replicate":
+        return Taps(size, np.clip(index, 0, size - 1))
     start, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
     index = np.arange(-max(before, 0), kept + max(after, 0))
     return Taps(size, start + index % max(kept, 1))
 
 
-@op(**RESAMPLE_TIED, node="ReflectionPad1DBackward0", batch=merged)
-def reflection_pad1d(input: Array, maps: Maps) -> Array:
-    """Mirrored at the borders."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE_TIED, node="ReflectionPad2DBackward0", batch=merged)
-def reflection_pad2d(input: Array, maps: Maps) -> Array:
-    """Mirrored at the borders."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE_TIED, node="ReflectionPad3DBackward0", batch=merged)
-def reflection_pad3d(input: Array, maps: Maps) -> Array:
-    """Mirrored at the borders."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE_TIED, node="ReplicationPad1DBackward0", batch=merged)
-def replication_pad1d(input: Array, maps: Maps) -> Array:
-    """With the border repeated."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE_TIED, node="ReplicationPad2DBackward0", batch=merged)
-def replication_pad2d(input: Array, maps: Maps) -> Array:
-    """With the border repeated."""
-    return along(input, maps)
-
-
-@op(**RESAMPLE_TIED, node="ReplicationPad3DBackward0", batch=merged)
-def replication_pad3d(input: Array, maps: Maps) -> Array:
-    """With the border repeated."""
-    return along(input, maps)
-
-
-# PyTorch copies the parts one by one into a new tensor, whose node is that of such copies.
-@op(**RESAMPLE, node="torch::autograd::CopySlices", batch=merged)
-def circular_pad(input: Array, maps: Maps) -> Array:
-    """Continued periodically."""
-    return along(input, maps)
-
-
-MODES: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "reflect": (reflected, (reflection_pad1d, reflection_pad2d, reflection_pad3d)),
-    "replicate": (replicated, (replication_pad1d, replication_pad2d, replication_pad3d)),
-    "circular": (circled, (circular_pad, circular_pad, circular_pad)),
+MODES = {
+    "reflect": resamplings("reflection_pad", **TIED),
+    "replicate": resamplings("replication_pad", **TIED),
+    # PyTorch copies the parts one by one into a new tensor, whose node is that of such copies.
+    "circular": (resampling("circular_pad", node="torch::autograd::CopySlices"),) * 3,
 }
 
 
@@ -508,17 +461,18 @@ def pad_as(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
-    check_pad(input._array, pad, dims, mode)
-    taps, kernels = MODES[mode]
-    sizes = zip(shape[-dims:], pad[::2][::-1], pad[1::2][::-1], strict=True)
-    result: Tensor = kernels[dims - 1](input, tuple([taps(*size) for size in sizes]))
-    return result
-
-
-def check_pad(array: Array, pad: tuple[int, ...], dims: int, mode: str) -> None:
-    """Refuse padding that the input has no elements for."""
-    shape = array.shape
     pairs = list(zip(shape[-dims:], pad[::2][::-1], pad[1::2][::-1], strict=True))
+    check_pad(input._array, pairs, mode)
+    return MODES[mode][dims - 1](input, tuple([around(mode, *pair) for pair in pairs]))
+
+
+def check_pad(array: Array, pairs: list[tuple[int, int, int]], mode: str) -> None:
+    """Refuse padding that the input has no elements for.
+
+    Args:
+        pairs: for each of the last dimensions its size, and how much comes before and after.
+    """
+    shape, dims = array.shape, len(pairs)
     if mode == "circular":
         if any(max(before, after) > size for size, before, after in pairs):
             raise RuntimeError("Padding value causes wrapping around more than once.")
@@ -607,6 +561,19 @@ def col2im(
 # Channels and space
 
 
+def factor_of(name: str, argument: str, given: Any, input: Array) -> int:
+    """By how much a picture is enlarged or reduced, if it is one and the factor is positive."""
+    factor = as_int(given)
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} "
+            "dimension(s)"
+        )
+    if factor <= 0:
+        raise RuntimeError(f"{name} expects a positive {argument}, but got {factor}")
+    return factor
+
+
 @op(
     input=lambda g, upscale_factor: pixel_unshuffle(g, upscale_factor),
     method=False,
@@ -624,14 +591,7 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
         Shi et al., Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
         Convolutional Neural Network, CVPR 2016.
     """
-    r = as_int(upscale_factor)
-    if input.ndim < 3:
-        raise RuntimeError(
-            "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
-            f"{input.ndim} dimension(s)"
-        )
-    if r <= 0:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    r = factor_of("pixel_shuffle", "upscale_factor", upscale_factor, input)
     *lead, channels, height, width = input.shape
     if channels % (r * r):
         raise RuntimeError(
@@ -655,14 +615,7 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
         RuntimeError: for fewer than three dimensions, a factor that is not positive, sizes that do
             not divide by it.
     """
-    r = as_int(downscale_factor)
-    if input.ndim < 3:
-        raise RuntimeError(
-            "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
-            f"{input.ndim} dimension(s)"
-        )
-    if r <= 0:
-        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    r = factor_of("pixel_unshuffle", "downscale_factor", downscale_factor, input)
     *lead, channels, height, width = input.shape
     for name, dim, size in (("height", -2, height), ("width", -1, width)):
         if size % r:

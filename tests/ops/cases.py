@@ -110,10 +110,10 @@ def function_of(name: str, row: Row) -> Callable[..., Any] | None:
     if row.call is not None:
         call = row.call
         return lambda *args, **kwargs: call(torch, *args, **kwargs)
-    if name in OPS and not OPS[name].public:
-        return getattr(sys.modules[OPS[name].kernel.__module__], name)  # type: ignore[no-any-return]
+    hidden = name in OPS and not OPS[name].public
+    home = sys.modules[OPS[name].kernel.__module__] if hidden else None
     try:
-        return find(torch, name)
+        return getattr(home, name) if hasattr(home, name) else find(torch, name)
     except AttributeError:
         return None
 

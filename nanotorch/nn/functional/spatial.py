@@ -25,7 +25,14 @@ from nanotorch.ops.convolution import conv_transpose3d as conv_transpose3d
 from nanotorch.ops.pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
 from nanotorch.ops.pooling import avg_pool1d as avg_pool1d
 from nanotorch.ops.pooling import max_pool1d_with_indices as max_pool1d_with_indices
-from nanotorch.ops.resampling import affine_grid_generator, grid_sampler_2d, grid_sampler_3d
+from nanotorch.ops.resampling import (
+    ANTIALIASED,
+    NEAREST_OF,
+    SMOOTH,
+    affine_grid_generator,
+    grid_sampler_2d,
+    grid_sampler_3d,
+)
 from nanotorch.ops.windows import col2im, im2col, positions
 from nanotorch.ops.windows import pixel_shuffle as pixel_shuffle
 from nanotorch.ops.windows import pixel_unshuffle as pixel_unshuffle
@@ -419,25 +426,7 @@ Scales = float | Sequence[float] | None
 INTERPOLATIONS = (
     "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 )
-SMOOTH = ("linear", "bilinear", "bicubic", "trilinear")
-# How many dimensions a mode is for, and its operations over one, two and three.
-NEAREST = (
-    resample_kernels.upsample_nearest1d,
-    resample_kernels.upsample_nearest2d,
-    resample_kernels.upsample_nearest3d,
-)
-EXACT = (
-    resample_kernels.upsample_nearest_exact1d,
-    resample_kernels.upsample_nearest_exact2d,
-    resample_kernels.upsample_nearest_exact3d,
-)
 AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
-OF_ONE = {
-    "linear": (1, resample_kernels.upsample_linear1d),
-    "bilinear": (2, resample_kernels.upsample_bilinear2d),
-    "bicubic": (2, resample_kernels.upsample_bicubic2d),
-    "trilinear": (3, resample_kernels.upsample_trilinear3d),
-}
 
 
 @within_memory
@@ -483,21 +472,17 @@ def interpolate(
     check_sizes(input, mode, out)
     shape = input._array.shape[2:]
     numbers = list(zip(shape, out, scales, strict=True))
-    if mode in ("nearest", "nearest-exact"):
+    if mode in NEAREST_OF:
+        operation: Any = NEAREST_OF[mode][dims - 1]
         exact = mode == "nearest-exact"
-        operation: Any = (EXACT if exact else NEAREST)[dims - 1]
         maps: list[Any] = [resample_kernels.nearest(*each, exact) for each in numbers]
     elif antialias:
         refuse_half("compute_index_ranges_weights", input._array)
         curved = mode == "bicubic"
-        operation = (
-            resample_kernels.upsample_bicubic2d_aa
-            if curved
-            else resample_kernels.upsample_bilinear2d_aa
-        )
+        operation = ANTIALIASED[mode]
         maps = [resample_kernels.smooth(*each, corners, curved) for each in numbers]
     else:
-        operation = OF_ONE[mode][1]
+        operation = SMOOTH[mode][1]
         kind = np.dtype(np.float64 if input._array.dtype == np.float64 else np.float32)
         weights = resample_kernels.cubic if mode == "bicubic" else resample_kernels.linear
         maps = [weights(*each, corners, kind) for each in numbers]
@@ -562,13 +547,13 @@ def resampled_sizes(
 
 def check_mode(input: Tensor, mode: str, dims: int) -> None:
     """Refuse a mode that is not for as many dimensions."""
-    if mode in OF_ONE and dims in (1, 2, 3) and (mode != "bicubic" or dims == 2):
-        wanted = OF_ONE[mode][0]
+    if mode in SMOOTH and dims in (1, 2, 3) and (mode != "bicubic" or dims == 2):
+        wanted = SMOOTH[mode][0]
         if dims != wanted:
             raise NotImplementedError(
                 f"Got {dims + 2}D input, but {mode} mode needs {wanted + 2}D input"
             )
-    elif dims not in (1, 2, 3) or mode not in ("nearest", "nearest-exact", "area"):
+    elif dims not in (1, 2, 3) or mode not in (*NEAREST_OF, "area"):
         raise NotImplementedError(
             "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
             f"{input._array.ndim}D) for the modes: {INTERPOLATIONS} (got {mode})"
@@ -594,7 +579,7 @@ def check_sizes(input: Tensor, mode: str, out: tuple[int, ...]) -> None:
             f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(shape)}"
         )
     kind = input._array.dtype
-    if kind.kind != "f" and not (kind == np.uint8 and mode in ("nearest", "nearest-exact")):
+    if kind.kind != "f" and not (kind == np.uint8 and mode in NEAREST_OF):
         name = "cubic" if mode == "bicubic" else "nearest" if "nearest" in mode else "linear"
         told_as = f"compute_indices_weights_{name}"
         if dims == 2 and mode != "bicubic":
