@@ -54,14 +54,9 @@ def cast(input: Array, kind: np.dtype) -> Array:
 
 @method(public=False)
 def to(
-    self: Tensor,
-    *target: Any,
-    dtype: DType | None = None,
-    device: Any = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: Any = preserve_format,
-) -> Tensor:
+    self: Tensor, *target: Any, dtype: DType | None = None, device: Any = None,
+    non_blocking: bool = False, copy: bool = False, memory_format: Any = preserve_format,
+) -> Tensor:  # fmt: skip
     """This tensor with another dtype; itself if nothing changes.
 
     Args:

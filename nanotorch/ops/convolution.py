@@ -185,14 +185,6 @@ def size_of_adjoint(out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilati
     return tuple([(o - 1) * s - 2 * p + d * (k - 1) + 1 for o, k, s, p, d in dims])
 
 
-def fitted(value: Any, shape: Ints) -> Any:
-    """The first elements along each dimension; more of them is what large output padding leaves."""
-    for dim, size in enumerate(shape):
-        if value.shape[dim] != size:
-            value = slice_along(value, dim, 0, size)
-    return value
-
-
 def input_slope(
     g: Any, weight: Any, shape: Ints, stride: Ints, padding: Ints, dilation: Ints,
     transposed: bool, groups: int,
@@ -203,21 +195,20 @@ def input_slope(
         least = size_of_adjoint(g.shape[2:], weight.shape[2:], stride, padding, dilation)
         rest = tuple([n - m for n, m in zip(shape[2:], least, strict=True)])
     out = convolve(g, weight, None, stride, padding, dilation, not transposed, rest, groups)
-    return fitted(out, shape)
+    for dim, size in enumerate(shape):  # more of them is what large output padding leaves
+        if out.shape[dim] != size:
+            out = slice_along(out, dim, 0, size)
+    return out
 
 
 def weight_slope(
-    g: Any, input: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
+    g: Any, input: Any, weight: Any, stride: Ints, padding: Ints, dilation: Ints,
     transposed: bool, groups: int,
 ) -> Any:  # fmt: skip
-    """The gradient of the weight of `convolution`."""
+    """The gradient of the weight of `convolve`."""
     pair = (input, g) if transposed else (g, input)
-    return convolution_weight(*pair, kernel, stride, padding, dilation, groups)
-
-
-def sum_of_channels(g: Any) -> Any:
-    """The gradient of a bias."""
-    return sum_along(g, (0, *range(2, g.ndim)), False)
+    numbers = weight.shape[2:], stride, padding, dilation, groups
+    return tied(convolution_weight(*pair, *numbers), weight, False)
 
 
 def convolved_of_all(call: Call) -> Any:
@@ -249,27 +240,18 @@ def convolved_of_all(call: Call) -> Any:
         input,
         False,
     ),
-    weight=lambda g, input, weight, stride, padding, dilation, transposed, groups: tied(
-        weight_slope(g, input, weight.shape[2:], stride, padding, dilation, transposed, groups),
-        weight,
-        False,
+    weight=weight_slope,
+    bias=lambda g, input, weight: tied(
+        tied(sum_along(g, (0, *range(2, g.ndim)), False), input, False), weight, False
     ),
-    bias=lambda g, input, weight: tied(tied(sum_of_channels(g), input, False), weight, False),
     node="ConvolutionBackward0",
     batch=convolved_of_all,
     wide=True,
 )
 def convolve(
-    input: Array,
-    weight: Array,
-    bias: Array | None,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
-    transposed: bool,
-    output_padding: Ints,
-    groups: int,
-) -> Array:
+    input: Array, weight: Array, bias: Array | None, stride: Ints, padding: Ints, dilation: Ints,
+    transposed: bool, output_padding: Ints, groups: int,
+) -> Array:  # fmt: skip
     """The convolution of (N, C, ...), or its adjoint; of numbers one for each dimension."""
     refuse_bools(input)
     size, kernel, out_size = input.shape[2:], weight.shape[2:], None
@@ -291,14 +273,9 @@ def convolve(
     wide=True,
 )
 def convolution_weight(
-    slope: Array,
-    input: Array,
-    kernel_size: Ints,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
+    slope: Array, input: Array, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
     groups: int,
-) -> Array:
+) -> Array:  # fmt: skip
     """The gradient of the weight of a convolution of ``input``, from that of its result."""
     refuse_bools(slope)
     at = windows(input.shape[2:], kernel_size, stride, padding, dilation, slope.shape[2:])
@@ -389,14 +366,8 @@ def check_numbers(
         raise RuntimeError("non-positive groups is not supported")
 
 
-def check_shapes(
-    input: Ints, weight: Ints, bias: Any, groups: int, transposed: bool, at: tuple[Ints, Ints]
-) -> None:
-    """Refuse an input, a weight and a bias whose sizes do not fit together.
-
-    Args:
-        at: padding and dilation.
-    """
+def check_shapes(input: Ints, weight: Ints, bias: Any, groups: int, transposed: bool) -> None:
+    """Refuse an input, a weight and a bias whose sizes do not fit together."""
     if len(input) != len(weight):
         raise RuntimeError(
             f"Expected {len(weight)}-dimensional input for {len(weight)}-dimensional weight "
@@ -424,8 +395,6 @@ def check_shapes(
             f"bias to be 1-dimensional with {outputs} elements, but got bias of size "
             f"{list(bias._array.shape)} instead"
         )
-    if not transposed:
-        check_fits(input[2:], weight[2:], *at)
 
 
 def check_fits(size: Ints, kernel: Ints, padding: Ints, dilation: Ints) -> None:
@@ -507,53 +476,45 @@ def same_padding(
 
 
 def convolution_of(
-    name: str, dims: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
-    dilation: Any, groups: Any,
+    dims: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
+    groups: Any, output_padding: Any = None,
 ) -> Any:  # fmt: skip
-    """A convolution over ``dims`` dimensions of what users give."""
+    """A convolution over ``dims`` dimensions of what users give, or its adjoint.
+
+    Args:
+        output_padding: None for a convolution.
+    """
+    transposed = output_padding is not None
+    name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
     check_tensors(name, (input, weight, bias, stride, padding, dilation, groups))
-    check_dtypes(False, input, weight, bias)
+    if not transposed:
+        check_dtypes(False, input, weight, bias)
     alone = check_ndim(name, input, dims)
+    if transposed:  # in PyTorch's order
+        check_dtypes(True, input, weight, bias)
     if alone:
         input = unsqueeze(input, 0)
-    count = weight._array.ndim - 2
-    if count < 1:
+    kernel, groups = weight._array.shape[2:], as_int(groups)
+    if not kernel and not transposed:
         raise RuntimeError("weight should have at least three dimensions")
-    stride = per_dim("stride", stride, dims, count)
-    dilation = per_dim("dilation", dilation, dims, count)
-    kernel = weight._array.shape[2:]
+    stride, dilation, rest = (
+        per_dim(name, value, dims, len(kernel))
+        for name, value in (
+            ("stride", stride), ("dilation", dilation), ("output_padding", output_padding or 0),
+        )
+    )  # fmt: skip
     if isinstance(padding, str):
         input, padding = same_padding(input, padding, kernel, stride, dilation)
     else:
-        padding = per_dim("padding", padding, dims, count)
-    rest, groups = (0,) * count, as_int(groups)
+        padding = per_dim("padding", padding, dims, len(kernel))
     check_numbers(stride, padding, dilation, rest, groups)
-    shapes = input._array.shape, weight._array.shape
-    check_shapes(*shapes, bias, groups, False, (padding, dilation))
-    out = convolve(input, weight, bias, stride, padding, dilation, False, rest, groups)
-    return squeeze_one(out, 0) if alone else out
-
-
-def transposed_of(
-    name: str, dims: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
-    output_padding: Any, groups: Any, dilation: Any,
-) -> Any:  # fmt: skip
-    """A transposed convolution over ``dims`` dimensions of what users give."""
-    check_tensors(name, (input, weight, bias))
-    alone = check_ndim(name, input, dims)
-    check_dtypes(True, input, weight, bias)
-    if alone:
-        input = unsqueeze(input, 0)
-    count, groups = weight._array.ndim - 2, as_int(groups)
-    stride = per_dim("stride", stride, dims, count)
-    padding = per_dim("padding", padding, dims, count)
-    dilation = per_dim("dilation", dilation, dims, count)
-    rest = per_dim("output_padding", output_padding, dims, count)
-    check_numbers(stride, padding, dilation, rest, groups)
-    shapes = input._array.shape, weight._array.shape
-    check_shapes(*shapes, bias, groups, True, (padding, dilation))
-    check_adjoint(shapes[0][2:], shapes[1][2:], stride, padding, dilation, rest)
-    out = convolve(input, weight, bias, stride, padding, dilation, True, rest, groups)
+    shape = input._array.shape
+    check_shapes(shape, weight._array.shape, bias, groups, transposed)
+    if transposed:
+        check_adjoint(shape[2:], kernel, stride, padding, dilation, rest)
+    else:
+        check_fits(shape[2:], kernel, padding, dilation)
+    out = convolve(input, weight, bias, stride, padding, dilation, transposed, rest, groups)
     return squeeze_one(out, 0) if alone else out
 
 
@@ -567,10 +528,7 @@ def conv1d(
     Shape:
         ``input`` (N, C, L) or (C, L), ``weight`` (O, C / groups, K), ``bias`` (O,).
     """
-    result: Tensor = convolution_of(
-        "conv1d", 1, input, weight, bias, stride, padding, dilation, groups
-    )
-    return result
+    return convolution_of(1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @public
@@ -595,10 +553,7 @@ def conv2d(
     Raises:
         RuntimeError: for shapes that do not fit, numbers out of range, different dtypes.
     """
-    result: Tensor = convolution_of(
-        "conv2d", 2, input, weight, bias, stride, padding, dilation, groups
-    )
-    return result
+    return convolution_of(2, input, weight, bias, stride, padding, dilation, groups)
 
 
 @public
@@ -611,10 +566,7 @@ def conv3d(
     Shape:
         ``input`` (N, C, D, H, W) or (C, D, H, W), ``weight`` (O, C / groups, ...), ``bias`` (O,).
     """
-    result: Tensor = convolution_of(
-        "conv3d", 3, input, weight, bias, stride, padding, dilation, groups
-    )
-    return result
+    return convolution_of(3, input, weight, bias, stride, padding, dilation, groups)
 
 
 @public
@@ -623,11 +575,8 @@ def conv_transpose1d(
     output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Tensor:  # fmt: skip
     """The transposed convolution of a signal: `conv_transpose2d` over one dimension."""
-    result: Tensor = transposed_of(
-        "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups,
-        dilation,
-    )  # fmt: skip
-    return result
+    numbers = stride, padding, dilation, groups, output_padding
+    return convolution_of(1, input, weight, bias, *numbers)
 
 
 @public
@@ -649,11 +598,8 @@ def conv_transpose2d(
     Raises:
         RuntimeError: for shapes that do not fit, numbers out of range, different dtypes.
     """
-    result: Tensor = transposed_of(
-        "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups,
-        dilation,
-    )  # fmt: skip
-    return result
+    numbers = stride, padding, dilation, groups, output_padding
+    return convolution_of(2, input, weight, bias, *numbers)
 
 
 @public
@@ -662,8 +608,5 @@ def conv_transpose3d(
     output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Tensor:  # fmt: skip
     """The transposed convolution of a volume: `conv_transpose2d` over three dimensions."""
-    result: Tensor = transposed_of(
-        "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups,
-        dilation,
-    )  # fmt: skip
-    return result
+    numbers = stride, padding, dilation, groups, output_padding
+    return convolution_of(3, input, weight, bias, *numbers)

@@ -172,13 +172,9 @@ def bag_factor_slope(g: Any, weight: Any, indices: Array, bags: Array) -> Any:
     wide=True,
 )
 def bag_sums(
-    weight: Array,
-    factors: Array | None,
-    indices: Any,
-    bags: Any,
-    count: int,
+    weight: Array, factors: Array | None, indices: Any, bags: Any, count: int,
     scale_grad_by_freq: bool,
-) -> Array:
+) -> Array:  # fmt: skip
     """Sums of rows, each times its factor.
 
     Args:

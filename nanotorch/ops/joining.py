@@ -649,12 +649,9 @@ def counts_of(repeats: Tensor) -> Array:
 @method
 @under_vmap(looped)
 def repeat_interleave(
-    input: Any = None,
-    repeats: Any = None,
-    dim: int | None = None,
-    *,
+    input: Any = None, repeats: Any = None, dim: int | None = None, *,
     output_size: int | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Each element, or each part along ``dim``, repeated in place.
 
     Args:

@@ -92,13 +92,9 @@ def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) ->
 
 
 def vector_norm(
-    input: Tensor,
-    ord: float = 2,
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *,
     dtype: DType | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """``sum(abs(x) ** ord) ** (1 / ord)`` along ``dim``, by default over all elements.
 
     Args:
@@ -113,13 +109,9 @@ def vector_norm(
 
 
 def matrix_norm(
-    input: Tensor,
-    ord: Any = "fro",
-    dim: Sequence[int] = (-2, -1),
-    keepdim: bool = False,
-    *,
+    input: Tensor, ord: Any = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
     dtype: DType | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A norm of each matrix of a batch.
 
     Args:
@@ -165,13 +157,9 @@ def spectral_norm(A: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -
 
 
 def norm(
-    input: Tensor,
-    ord: Any = None,
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, ord: Any = None, dim: Dims = None, keepdim: bool = False, *,
     dtype: DType | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """`matrix_norm` of a matrix (or over two dimensions), else `vector_norm`."""
     if ord is None:
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
@@ -188,24 +176,17 @@ def norm(
 
 @method(name="norm", public=False)
 def norm_method(
-    self: Tensor,
-    p: Any = "fro",
-    dim: Dims = None,
-    keepdim: bool = False,
+    self: Tensor, p: Any = "fro", dim: Dims = None, keepdim: bool = False,
     dtype: DType | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """`torch.norm`."""
     return torch_norm(self, p, dim, keepdim, dtype=dtype)
 
 
 def torch_norm(
-    input: Tensor,
-    p: Any = "fro",
-    dim: Dims = None,
-    keepdim: bool = False,
-    out: Tensor | None = None,
-    dtype: DType | None = None,
-) -> Tensor:
+    input: Tensor, p: Any = "fro", dim: Dims = None, keepdim: bool = False,
+    out: Tensor | None = None, dtype: DType | None = None,
+) -> Tensor:  # fmt: skip
     """The vector norm with exponent ``p`` over all elements, or along ``dim``; "fro" stands for 2.
 
     Args:

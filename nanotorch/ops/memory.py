@@ -370,14 +370,9 @@ def memory_of(value: Any) -> memoryview | None:
 
 @method(name="__dlpack__", public=False)
 def dlpack(
-    self: Tensor,
-    *,
-    stream: Any = -1,
-    max_version: tuple[int, int] | None = None,
-    dl_device: tuple[int, int] | None = None,
-    copy: bool | None = None,
-    read_only: bool = False,
-) -> Any:
+    self: Tensor, *, stream: Any = -1, max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None, copy: bool | None = None, read_only: bool = False,
+) -> Any:  # fmt: skip
     """The memory of this tensor for `from_dlpack` of another library.
 
     Raises:

@@ -390,14 +390,9 @@ def triangle_indices(name: str, side: str) -> Any:
 
     @within_memory
     def maker(
-        row: int,
-        col: int,
-        offset: int = 0,
-        *,
-        dtype: DType | None = None,
-        device: Any = None,
+        row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
         layout: Any = None,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         row, col, offset = as_int(row), as_int(col), as_int(offset)
         for called, size in (("row", row), ("col", col)):
             if size < 0:

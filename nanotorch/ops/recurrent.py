@@ -202,15 +202,9 @@ def quarters(gates: Any) -> tuple[Any, Any, Any, Any]:
 
 @hidden_op(results=("d_gates", "d_hx", "d_cx"), wide=True)
 def sweep_back(
-    g_hidden: Array,
-    g_cells: Array | None,
-    activated: Array,
-    squashed: Array,
-    before: Array,
-    weight: Array,
-    sizes: Sizes,
-    reverse: bool,
-) -> tuple[Array, Array, Array]:
+    g_hidden: Array, g_cells: Array | None, activated: Array, squashed: Array, before: Array,
+    weight: Array, sizes: Sizes, reverse: bool,
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """What `lstm_slopes` composes, for sequences of one length without projection, bit by bit.
 
     Args:
@@ -252,17 +246,9 @@ def sweep_back(
 
 
 def lstm_slopes(
-    g: Any,
-    hidden: Any,
-    cells: Any,
-    activated: Any,
-    hx: Any,
-    cx: Any,
-    weight: Any,
-    projection: Any,
-    sizes: Sizes,
-    reverse: bool,
-) -> tuple[Any, ...]:
+    g: Any, hidden: Any, cells: Any, activated: Any, hx: Any, cx: Any, weight: Any, projection: Any,
+    sizes: Sizes, reverse: bool,
+) -> tuple[Any, ...]:  # fmt: skip
     """The gradients of all inputs of `lstm_steps`."""
     g_hidden, g_cells, g_activated = g
     shape, rows = hidden.shape, cells.shape[0]
@@ -288,17 +274,9 @@ def lstm_slopes(
 
 
 def composed(
-    g_hidden: Any,
-    g_cells: Any,
-    g_activated: Any,
-    activated: Any,
-    squashed: Any,
-    before: Any,
-    weight: Any,
-    projection: Any,
-    sizes: Sizes,
-    reverse: bool,
-) -> tuple[Any, Any, Any, Any]:
+    g_hidden: Any, g_cells: Any, g_activated: Any, activated: Any, squashed: Any, before: Any,
+    weight: Any, projection: Any, sizes: Sizes, reverse: bool,
+) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     """The gradients of gates, hx and cx, from operations; and those of h before projection.
 
     Going back, the gradients of the gates' inputs are those of a step's h and c times factors,
@@ -344,14 +322,9 @@ def composed(
     wide=True,
 )
 def lstm_steps(
-    gates: Array,
-    hx: Array,
-    cx: Array,
-    weight: Array,
-    projection: Array | None,
-    sizes: Sizes,
+    gates: Array, hx: Array, cx: Array, weight: Array, projection: Array | None, sizes: Sizes,
     reverse: bool,
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """The states after every step of one layer in one direction.
 
     Args:
@@ -412,15 +385,9 @@ def lstm_steps(
 
 
 def gru_slopes(
-    g: Any,
-    hidden: Any,
-    activated: Any,
-    hx: Any,
-    weight: Any,
-    bias: Any,
-    sizes: Sizes,
+    g: Any, hidden: Any, activated: Any, hx: Any, weight: Any, bias: Any, sizes: Sizes,
     reverse: bool,
-) -> tuple[Any, ...]:
+) -> tuple[Any, ...]:  # fmt: skip
     """The gradients of all inputs of `gru_steps`; see `lstm_slopes`."""
     g_hidden, g_activated = g
     shape, rows = hidden.shape, activated.shape[0]

@@ -84,15 +84,9 @@ class Windows:
     """
 
     def __init__(
-        self,
-        input: Ints,
-        kernel: Ints,
-        stride: Ints,
-        padding: Ints,
-        dilation: Ints,
-        out: Ints | None = None,
-        apart: bool = False,
-    ) -> None:
+        self, input: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
+        out: Ints | None = None, apart: bool = False,
+    ) -> None:  # fmt: skip
         self.size = size = tuple([n + 2 * p for n, p in zip(input, padding, strict=True)])
         self.kernel, self.stride, self.dilation = kernel, stride, dilation
         self.padding = padding
