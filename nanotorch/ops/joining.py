@@ -1,6 +1,6 @@
 """Tensors joined, taken apart, and repeated."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,10 +73,10 @@ def check_joinable(arrays: Arrays, dim: int) -> int:
     return dim
 
 
-def shares(g: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
+def shares(g: Any, tensors_shape: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
     """The part of ``g`` that belongs to each of the tensors joined along ``dim``."""
     dim, start, parts = dim % g.ndim, 0, []
-    for shape in shapes:
+    for shape in tensors_shape:
         if shape == (0,):  # it may stand beside tensors of any shape, and has no part in them
             parts.append(vanishing(reshape(slice_along(g, dim, 0, 0), shape)))
         else:
@@ -85,13 +85,7 @@ def shares(g: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
     return parts
 
 
-@hidden_op(
-    tensors=lambda g, tensors_shape, dim: shares(g, tensors_shape, dim),
-    cast="promote",
-    node="CatBackward0",
-    in_order=True,
-    batch=joined,
-)
+@hidden_op(tensors=shares, node="CatBackward0", cast="promote", in_order=True, batch=joined)
 def cat_along(tensors: Arrays, dim: int) -> Array:
     """Arrays one behind the other."""
     try:
@@ -198,24 +192,25 @@ def atleast_3d(*tensors: Any) -> Any:
     return several(lambda t: small[t.ndim](t) if t.ndim < 3 else t, tensors)
 
 
+def brought(name: str, tensors: Tensors, shaped: Callable[[Tensor], Any]) -> list[Tensor]:
+    """The tensors to join, of which there are some, each as ``shaped`` makes it."""
+    need_tensor_list(tensors)
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return [shaped(t) for t in tensors]
+
+
 @public
 def hstack(tensors: Tensors) -> Tensor:
     """The tensors side by side: along the second dimension, vectors along their only one."""
-    need_tensor_list(tensors)
-    if not tensors:
-        raise RuntimeError("hstack expects a non-empty TensorList")
-    parts = atleast_1d(tensors)
+    parts = brought("hstack", tensors, atleast_1d)
     return cat_along(parts, 0 if parts[0].ndim == 1 else 1)
 
 
 @public
 def vstack(tensors: Tensors) -> Tensor:
     """The tensors one below the other: along the first dimension, vectors as rows."""
-    need_tensor_list(tensors)
-    if not tensors:
-        raise RuntimeError("vstack expects a non-empty TensorList")
-    parts = atleast_2d(tensors)
-    return cat_along(parts, 0)
+    return cat_along(brought("vstack", tensors, atleast_2d), 0)
 
 
 @public
@@ -227,21 +222,15 @@ def row_stack(tensors: Tensors) -> Tensor:
 @public
 def dstack(tensors: Tensors) -> Tensor:
     """The tensors one behind the other, along the third dimension."""
-    need_tensor_list(tensors)
-    if not tensors:
-        raise RuntimeError("dstack expects a non-empty TensorList")
-    parts = atleast_3d(tensors)
-    return cat_along(parts, 2)
+    return cat_along(brought("dstack", tensors, atleast_3d), 2)
 
 
 @public
 def column_stack(tensors: Tensors) -> Tensor:
     """The tensors side by side, vectors as columns."""
-    need_tensor_list(tensors)
-    if not tensors:
-        raise RuntimeError("column_stack expects a non-empty TensorList")
-    columns = [reshape(t, (t.numel(), 1)) if t.ndim <= 1 else t for t in tensors]
-    return cat_along(columns, 1)
+    return cat_along(
+        brought("column_stack", tensors, lambda t: t if t.ndim > 1 else reshape(t, (-1, 1))), 1
+    )
 
 
 # Apart: all parts are views of the same memory
@@ -257,6 +246,12 @@ def unbind(input: Array, dim: int = 0) -> list[Array]:
     return [input[(*at, i, ...)] for i in range(input.shape[dim])]
 
 
+def need_dims(name: str, ndim: int) -> None:
+    """Refuse a tensor without dimensions."""
+    if not ndim:
+        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
+
+
 def cut(input: Array, sizes: Sequence[int], dim: int) -> list[Array]:
     """Views of consecutive parts along one dimension."""
     at, start, parts = (WHOLE,) * dim, 0, []
@@ -270,8 +265,7 @@ def cut(input: Array, sizes: Sequence[int], dim: int) -> list[Array]:
 @hidden_op(input=lambda g, dim: cat_along(g, dim), view=True, multi=True, node="SplitBackward0")
 def split_equally(input: Array, split_size: int, dim: int) -> list[Array]:
     """Parts of one size; the last may be smaller."""
-    if not input.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    need_dims("split", input.ndim)
     if as_int(split_size) < 0:
         raise RuntimeError(
             f"split expects split_size be non-negative, but got split_size={split_size}"
@@ -290,8 +284,7 @@ def split_equally(input: Array, split_size: int, dim: int) -> list[Array]:
 @op(input=lambda g, dim: cat_along(g, dim), view=True, multi=True)
 def split_with_sizes(input: Array, split_sizes: Sequence[int], dim: int = 0) -> list[Array]:
     """Parts of the given sizes, which make up the whole dimension."""
-    if not input.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    need_dims("split", input.ndim)
     along, dim, split_sizes = dim, normal_dim(dim, input.ndim), as_ints(split_sizes)
     n = input.shape[dim]
     if any(size < 0 for size in split_sizes):
@@ -337,8 +330,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     Raises:
         RuntimeError: unless ``chunks`` is positive.
     """
-    if not input.ndim:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    need_dims("chunk", input.ndim)
     chunks = as_int(chunks)
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -453,12 +445,10 @@ def aligned(call: Call, name: str) -> Tensor:
     return in_line(call.whole("input"), array.ndim, len(wanted))
 
 
-@op(
-    # Formulas of views stand alone when a view's history is taken anew: no help from the sweep.
+# Formulas of views stand alone when a view's history is taken anew: no help from the sweep.
+@hidden_op(
     input=lambda g, input_shape: sum_to(g, input_shape),
     view=True,
-    method=False,
-    public=False,
     node="ExpandBackward0",
     batch=lambda call: expand_to(aligned(call, "size"), (call.batch.size, *call.args["size"])),
 )
@@ -732,23 +722,23 @@ def flipud(input: Tensor) -> Tensor:
     return flip_along(input, (0,))
 
 
-@hidden_op(
-    input=lambda g, shifts, dims: roll_by(g, tuple([-s for s in shifts]), dims),
-    node="RollBackward0",
-    in_order=True,
-    batch=lambda call: roll_all(call),
-)
-def roll_by(input: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
-    """Shifted, what leaves at one end coming in at the other."""
-    return np.roll(input, shifts, dims) if dims else np.roll(input, shifts[0])
-
-
 def roll_all(call: Call) -> Any:
     """`roll_by` of each sample."""
     whole, dims, shifts = call.whole("input"), call.args["dims"], call.args["shifts"]
     if not dims:
         return reshape(roll_by(in_rows(whole), shifts[:1], (1,)), whole.shape)
     return roll_by(whole, shifts, tuple([shifted(d, call.ndim("input")) for d in dims]))
+
+
+@hidden_op(
+    input=lambda g, shifts, dims: roll_by(g, tuple([-s for s in shifts]), dims),
+    node="RollBackward0",
+    in_order=True,
+    batch=roll_all,
+)
+def roll_by(input: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
+    """Shifted, what leaves at one end coming in at the other."""
+    return np.roll(input, shifts, dims) if dims else np.roll(input, shifts[0])
 
 
 @method

@@ -9,7 +9,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.anomaly import look, watch
-from nanotorch._core.arguments import as_int, refused
+from nanotorch._core.arguments import as_int, kind_of
 from nanotorch._core.batched import Call, NoValues, in_line
 from nanotorch._core.call_site import warn, wrote
 from nanotorch._core.grad_mode import mode, refuse_write
@@ -18,7 +18,7 @@ from nanotorch._core.layout import address, like, refuse_overlap, strides_of
 from nanotorch._core.op import Array, hidden_op, method
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of, refuse_history
-from nanotorch.ops.arguments import number_in
+from nanotorch.ops.arguments import need_tensor_list, need_tensors, number_in
 from nanotorch.ops.gathering import added_at, by_dimension
 from nanotorch.ops.indexing import boolean_mask, index_fill_, masked_fill_
 from nanotorch.ops.inplace import copy_, fill_, writer
@@ -120,16 +120,7 @@ def check_masks(shape: tuple[int, ...], key: Key) -> None:
 
 def explain(shape: tuple[int, ...], key: Key) -> IndexError:
     """Why an array of ``shape`` that fits the masks has nothing at ``key``, in PyTorch's words."""
-    dims, indices = [], []
-    dim = 0
-    for entry in key:
-        if isinstance(entry, slice):
-            dim += 1
-            continue
-        for places in entry.nonzero() if entry.dtype.kind == "b" else (entry,):
-            dims.append(dim)
-            indices.append(places)
-            dim += 1
+    dims, indices = by_dimension(key)
     try:
         together = np.broadcast_arrays(*indices)
     except ValueError:
@@ -354,15 +345,7 @@ def checked_indices(indices: Any, ndim: int) -> Index:
         TypeError: for what is not a tensor.
         IndexError: for more of them than dimensions.
     """
-    if isinstance(indices, Tensor):
-        raise TypeError(
-            "index_put(): argument 'indices' (position 1) must be tuple of Tensors, not Tensor"
-        )
-    for position, t in enumerate(indices):
-        if not isinstance(t, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {position} in argument 0, but got {type(t).__name__}"
-            )
+    need_tensor_list(indices)
     if len(indices) > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(indices)})")
     return Index(list(indices))
@@ -385,8 +368,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 @method(public=False)
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place `index_put`."""
-    if not isinstance(values, Tensor):
-        raise refused(values, "Tensor", ("index_put_", "values", 2))
+    need_tensors(values)
     return put_into(self, checked_indices(indices, self.ndim), values, accumulate)
 
 
@@ -723,9 +705,7 @@ def write(self: Tensor, given: Any, value: Any) -> None:
     if write_plainly(self, given, value):
         return
     if not isinstance(value, (Tensor, bool, int, float)):
-        kind = type(value)
-        name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
-        raise TypeError(f"can't assign a {name} to a torch.{self.dtype.char}Tensor")
+        raise TypeError(f"can't assign a {kind_of(value)} to a torch.{self.dtype.char}Tensor")
     if given is False:
         return
     if type(given) is int:
