@@ -48,8 +48,7 @@ class Tanh(_Activation):
     def forward(self, input: Tensor) -> Tensor:
         """The function of ``input``."""
         tensor_given("tanh", input)
-        result: Tensor = ops.tanh(input)
-        return result
+        return ops.tanh(input)
 
 
 class Sigmoid(_Activation):
@@ -58,8 +57,7 @@ class Sigmoid(_Activation):
     def forward(self, input: Tensor) -> Tensor:
         """The function of ``input``."""
         tensor_given("sigmoid", input)
-        result: Tensor = ops.sigmoid(input)
-        return result
+        return ops.sigmoid(input)
 
 
 class LogSigmoid(_Activation):
@@ -411,8 +409,7 @@ class Hardshrink(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The function of ``input``."""
-        result: Tensor = F.hardshrink(input, self.lambd)
-        return result
+        return F.hardshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
         return str(self.lambd)
@@ -431,8 +428,7 @@ class Softshrink(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The function of ``input``."""
-        result: Tensor = F.softshrink(input, self.lambd)
-        return result
+        return F.softshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
         return str(self.lambd)
@@ -497,8 +493,7 @@ class PReLU(_Activation):
 
     def forward(self, input: Tensor) -> Tensor:
         """The function of ``input``."""
-        result: Tensor = F.prelu(input, self.weight)
-        return result
+        return F.prelu(input, self.weight)
 
 
 class Softmax2d(Module):

@@ -601,8 +601,7 @@ class Flatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with these dimensions as one."""
-        flat: Tensor = input.flatten(self.start_dim, self.end_dim)
-        return flat
+        return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
@@ -638,8 +637,7 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with the new dimensions in place of the one."""
-        split: Tensor = input.unflatten(self.dim, self.unflattened_size)
-        return split
+        return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

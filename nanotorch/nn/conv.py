@@ -153,10 +153,7 @@ class _Conv(OwnNames, _ConvNd):
             input = pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
         function = type(self).function
-        result: Tensor = function(
-            input, weight, bias, self.stride, padding, self.dilation, self.groups
-        )
-        return result
+        return function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Conv):
@@ -254,11 +251,10 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
         """
         padding = self._output_padding(input, output_size)
         function = type(self).function
-        result: Tensor = function(
+        return function(
             input, self.weight, self.bias, self.stride, self.padding, padding, self.groups,
             self.dilation,
         )  # fmt: skip
-        return result
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> Ints:
         """The output padding that leads to ``output_size``."""

@@ -348,8 +348,7 @@ def former(function: Any) -> Any:
 
     def renamed(*args: Any, **kwargs: Any) -> Tensor:
         warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{present}`.", FutureWarning)
-        result: Tensor = function(*args, **kwargs)
-        return result
+        return function(*args, **kwargs)
 
     renamed.__name__ = renamed.__qualname__ = name
     renamed.__doc__ = f"The former name of `{present}`.\n\nWarns:\n    FutureWarning: always.\n"

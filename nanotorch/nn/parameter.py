@@ -52,8 +52,7 @@ class Parameter(Tensor):
         """A parameter of copied values; its gradient and attributes are not copied."""
         if id(self) not in memo:
             memo[id(self)] = type(self)(wrap(like(self._array)), self._requires_grad)
-        copy: Parameter = memo[id(self)]
-        return copy
+        return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         attributes = attributes_of(self) or None

@@ -146,11 +146,10 @@ class _AvgPool(OwnNames, _AvgPoolNd):
 
     def forward(self, input: Tensor) -> Tensor:
         """The means of the windows."""
-        result: Tensor = type(self).function(
+        return type(self).function(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
             self.count_include_pad, self.divisor_override,
         )  # fmt: skip
-        return result
 
 
 class AvgPool2d(_AvgPool):
@@ -186,8 +185,7 @@ class _AdaptiveAvgPoolNd(OwnNames, Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The means of the parts."""
-        result: Tensor = type(self).function(input, self.output_size)
-        return result
+        return type(self).function(input, self.output_size)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -399,8 +397,7 @@ class PixelShuffle(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The larger picture of fewer channels."""
         tensor_given("pixel_shuffle", input)
-        result: Tensor = F.pixel_shuffle(input, self.upscale_factor)
-        return result
+        return F.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
         return f"upscale_factor={self.upscale_factor}"
@@ -416,8 +413,7 @@ class PixelUnshuffle(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The smaller picture of more channels."""
         tensor_given("pixel_unshuffle", input)
-        result: Tensor = F.pixel_unshuffle(input, self.downscale_factor)
-        return result
+        return F.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:
         return f"downscale_factor={self.downscale_factor}"

@@ -323,8 +323,7 @@ def last_state(states: Tensor, sizes: Sizes, reverse: bool) -> Tensor:
         return states[total - count :]
     lengths = np.add.reduce(np.asarray(sizes)[:, None] > np.arange(count), 0)
     ends = np.cumsum((0, *sizes))[lengths - 1] + np.arange(count)
-    rows: Tensor = states.index_select(0, wrap(ends))
-    return rows
+    return states.index_select(0, wrap(ends))
 
 
 def refuse_projection(options: dict[str, Any]) -> None:
@@ -614,8 +613,7 @@ class RNNCell(RNNCellBase):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         from_input, from_state = self._sums(x, h)
         after = getattr(ops, self.nonlinearity)(from_input + from_state)
-        state: Tensor = after if input.dim() == 2 else after.squeeze(0)
-        return state
+        return after if input.dim() == 2 else after.squeeze(0)
 
 
 class LSTMCell(RNNCellBase):

@@ -119,8 +119,7 @@ class TransformerEncoderLayer(Module):
             src = src + self._sa_block(self.norm1(src), mask, padding, is_causal)
             return src + self._ff_block(self.norm2(src))
         src = self.norm1(src + self._sa_block(src, mask, padding, is_causal))
-        normalized: Tensor = self.norm2(src + self._ff_block(src))
-        return normalized
+        return self.norm2(src + self._ff_block(src))
 
     def _sa_block(
         self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
@@ -129,13 +128,11 @@ class TransformerEncoderLayer(Module):
             x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False,
             is_causal=is_causal,
         )  # fmt: skip
-        thinned: Tensor = self.dropout1(attended)
-        return thinned
+        return self.dropout1(attended)
 
     def _ff_block(self, x: Tensor) -> Tensor:
         hidden = self.dropout(self.activation(self.linear1(x)))
-        thinned: Tensor = self.dropout2(self.linear2(hidden))
-        return thinned
+        return self.dropout2(self.linear2(hidden))
 
 
 class TransformerDecoderLayer(Module):
@@ -214,8 +211,7 @@ class TransformerDecoderLayer(Module):
             return x + self._ff_block(self.norm3(x))
         x = self.norm1(x + self._sa_block(x, *own))
         x = self.norm2(x + self._mha_block(x, memory, *other))
-        normalized: Tensor = self.norm3(x + self._ff_block(x))
-        return normalized
+        return self.norm3(x + self._ff_block(x))
 
     def _sa_block(
         self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
@@ -224,8 +220,7 @@ class TransformerDecoderLayer(Module):
             x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False,
             is_causal=is_causal,
         )  # fmt: skip
-        thinned: Tensor = self.dropout1(attended)
-        return thinned
+        return self.dropout1(attended)
 
     def _mha_block(
         self,
@@ -239,13 +234,11 @@ class TransformerDecoderLayer(Module):
             x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False,
             is_causal=is_causal,
         )  # fmt: skip
-        thinned: Tensor = self.dropout2(attended)
-        return thinned
+        return self.dropout2(attended)
 
     def _ff_block(self, x: Tensor) -> Tensor:
         hidden = self.dropout(self.activation(self.linear1(x)))
-        thinned: Tensor = self.dropout3(self.linear2(hidden))
-        return thinned
+        return self.dropout3(self.linear2(hidden))
 
 
 # Transformers: stacked layers, and an encoder and a decoder together.
@@ -347,8 +340,7 @@ class TransformerEncoder(Module):
 
 def padded(padding: Tensor) -> Tensor:
     """Which steps a mask of padding means."""
-    found: Tensor = padding if padding.dtype == dtypes.bool_ else ops.isneginf(padding)
-    return found
+    return padding if padding.dtype == dtypes.bool_ else ops.isneginf(padding)
 
 
 class TransformerDecoder(Module):
@@ -455,8 +447,7 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """The causal mask (sz, sz): ``-inf`` above the diagonal, else 0."""
-        mask: Tensor = ops.triu(ops.full((sz, sz), -math.inf, dtype=dtype, device=device), 1)
-        return mask
+        return ops.triu(ops.full((sz, sz), -math.inf, dtype=dtype, device=device), 1)
 
     def forward(
         self,
@@ -485,10 +476,9 @@ class Transformer(Module):
         memory = self.encoder(
             src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
         )
-        output: Tensor = self.decoder(
+        return self.decoder(
             tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
             tgt_key_padding_mask=tgt_key_padding_mask,
             memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
             memory_is_causal=memory_is_causal,
         )  # fmt: skip
-        return output

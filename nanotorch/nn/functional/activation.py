@@ -37,8 +37,7 @@ relu_ = ops.relu_
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(input, 0)``; with ``inplace``, written into ``input``."""
     tensor_given("relu", input)
-    result: Tensor = input.relu_() if inplace else kernels.relu(input)
-    return result
+    return input.relu_() if inplace else kernels.relu(input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -48,8 +47,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
         Maas, Hannun and Ng, Rectifier Nonlinearities Improve Neural Network Acoustic Models, 2013.
     """
     tensor_given("leaky_relu", input)
-    result: Tensor = (leaky_relu_ if inplace else kernels.leaky_relu)(input, negative_slope)
-    return result
+    return (leaky_relu_ if inplace else kernels.leaky_relu)(input, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -60,14 +58,12 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         Linear Units, ICLR 2016.
     """
     tensor_given("elu", input)
-    result: Tensor = (elu_ if inplace else activation.elu)(input, alpha)
-    return result
+    return (elu_ if inplace else activation.elu)(input, alpha)
 
 
 def selu_(input: Tensor) -> Tensor:
     """`selu`, written into ``input``."""
-    result: Tensor = elu_(input, SELU_ALPHA, SELU_SCALE)
-    return result
+    return elu_(input, SELU_ALPHA, SELU_SCALE)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -79,8 +75,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     if inplace:
         return selu_(input)
     tensor_given("selu", input)
-    result: Tensor = activation.elu(input, SELU_ALPHA, SELU_SCALE)
-    return result
+    return activation.elu(input, SELU_ALPHA, SELU_SCALE)
 
 
 def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Any:
@@ -107,15 +102,13 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Any:
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``, also known as swish."""
     tensor_given("silu", input)
-    result: Tensor = (activation.silu_ if inplace else activation.silu)(input)
-    return result
+    return (activation.silu_ if inplace else activation.silu)(input)
 
 
 def logsigmoid(input: Tensor, *, out: Any = None) -> Tensor:
     """``log(sigmoid(input))``, without overflow."""
     tensor_given("log_sigmoid", input)
-    result: Tensor = activation.log_sigmoid(input, out=out)
-    return result
+    return activation.log_sigmoid(input, out=out)
 
 
 def softplus(
@@ -123,8 +116,7 @@ def softplus(
 ) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
     tensor_given("softplus", input)
-    result: Tensor = kernels.softplus(input, beta, threshold, out=out)
-    return result
+    return kernels.softplus(input, beta, threshold, out=out)
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -148,8 +140,7 @@ def hardtanh(
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     tensor_given("hardtanh", input)
-    result: Tensor = (hardtanh_ if inplace else activation.hardtanh)(input, min_val, max_val)
-    return result
+    return (hardtanh_ if inplace else activation.hardtanh)(input, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -183,8 +174,7 @@ def softmax(
     """
     if dim is None:
         dim = usual_dim("softmax", input.dim())
-    result: Tensor = input.softmax(dim, dtype)
-    return result
+    return input.softmax(dim, dtype)
 
 
 def softmin(
@@ -193,8 +183,7 @@ def softmin(
     """`softmax` of ``-input``."""
     if dim is None:
         dim = usual_dim("softmin", input.dim())
-    result: Tensor = (-input).softmax(dim, dtype)
-    return result
+    return (-input).softmax(dim, dtype)
 
 
 def log_softmax(
@@ -203,8 +192,7 @@ def log_softmax(
     """The logarithm of `softmax`, exact for inputs of any size; arguments as there."""
     if dim is None:
         dim = usual_dim("log_softmax", input.dim())
-    result: Tensor = input.log_softmax(dim, dtype)
-    return result
+    return input.log_softmax(dim, dtype)
 
 
 # Further activations: gates, soft and hard shrinkage, slopes that are learned or drawn.
@@ -219,8 +207,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     Reference:
         Barron, Continuously Differentiable Exponential Linear Units, 2017.
     """
-    result: Tensor = (celu_ if inplace else activation.celu)(input, alpha)
-    return result
+    return (celu_ if inplace else activation.celu)(input, alpha)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -230,8 +217,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
         Misra, Mish: A Self Regularized Non-Monotonic Activation Function, BMVC 2020.
     """
     tensor_given("mish", input)
-    result: Tensor = (activation.mish_ if inplace else activation.mish)(input)
-    return result
+    return (activation.mish_ if inplace else activation.mish)(input)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -250,8 +236,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {at} is size {input.size(at)}"
         )
-    result: Tensor = activation.glu_along(input, at)
-    return result
+    return activation.glu_along(input, at)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
@@ -261,8 +246,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
         Courbariaux, Bengio and David, BinaryConnect, NeurIPS 2015.
     """
     tensor_given("hardsigmoid", input)
-    result: Tensor = (activation.hardsigmoid_ if inplace else activation.hardsigmoid)(input)
-    return result
+    return (activation.hardsigmoid_ if inplace else activation.hardsigmoid)(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -272,15 +256,13 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
         Howard et al., Searching for MobileNetV3, ICCV 2019, section 5.2.
     """
     tensor_given("hardswish", input)
-    result: Tensor = (activation.hardswish_ if inplace else activation.hardswish)(input)
-    return result
+    return (activation.hardswish_ if inplace else activation.hardswish)(input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """``input`` where it is greater than ``threshold``, else ``value``."""
     tensor_given("threshold", input)
-    result: Tensor = (threshold_ if inplace else activation.threshold)(input, threshold, value)
-    return result
+    return (threshold_ if inplace else activation.threshold)(input, threshold, value)
 
 
 def gumbel_softmax(
@@ -336,8 +318,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     if p == 0.0 or not training or not input._array.size:
         return input
     mask = kept(input, p)
-    dropped: Tensor = input.mul_(mask) if inplace else input * mask
-    return dropped
+    return input.mul_(mask) if inplace else input * mask
 
 
 @under_vmap(alike, random=True)
@@ -385,8 +366,7 @@ def channels_dropped(input: Tensor, p: float, training: bool, inplace: bool) -> 
         mask = wrap(input._array.dtype.type(0))
     else:
         mask = of_channels(input, p).div_(1 - p)
-    dropped: Tensor = input.mul_(mask) if inplace else input * mask
-    return dropped
+    return input.mul_(mask) if inplace else input * mask
 
 
 def dropout1d(
@@ -417,8 +397,7 @@ def unbatched(input: Tensor, p: float, training: bool, inplace: bool, single: bo
         return channels_dropped(input, p, training, inplace)
     batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
     dropped = channels_dropped(batch, p, training, inplace)
-    result: Tensor = dropped.squeeze_(0) if inplace else dropped.squeeze(0)
-    return result
+    return dropped.squeeze_(0) if inplace else dropped.squeeze(0)
 
 
 def dropout2d(

@@ -163,14 +163,12 @@ def step_by_step(
     weights: Tensor = safe_softmax(scores)
     if dropout_p:
         weights = dropout(weights, dropout_p)
-    out: Tensor = ops.matmul(weights, value)
-    return out
+    return ops.matmul(weights, value)
 
 
 def additive(mask: Tensor, dtype: Any) -> Tensor:
     """Zeros where a mask of bool is True, else ``-inf``."""
-    added: Tensor = ops.zeros(mask.shape, dtype=dtype).masked_fill_(mask.logical_not(), -math.inf)
-    return added
+    return ops.zeros(mask.shape, dtype=dtype).masked_fill_(mask.logical_not(), -math.inf)
 
 
 # Masks of several heads, which are the other way round: True stands for a key that does not count
@@ -204,8 +202,7 @@ def canonical_mask(
         )
     if floating:
         return mask
-    added: Tensor = ops.zeros(mask.shape, dtype=target_type).masked_fill_(mask, -math.inf)
-    return added
+    return ops.zeros(mask.shape, dtype=target_type).masked_fill_(mask, -math.inf)
 
 
 # Several heads of attention with their projections, as one function.
@@ -446,8 +443,7 @@ def given_heads(x: Tensor, given: Tensor | None, name: str, num_heads: int, batc
 def with_zeros(x: Tensor) -> Tensor:
     """Keys or values with a further one of zeros."""
     batch, heads, _, size = x.shape
-    more: Tensor = ops.cat([x, ops.zeros(batch, heads, 1, size, dtype=x.dtype)], 2)
-    return more
+    return ops.cat([x, ops.zeros(batch, heads, 1, size, dtype=x.dtype)], 2)
 
 
 def attended(

@@ -59,8 +59,7 @@ def embedding(
         padding = within(padding_idx, weight.size(0))
     if max_norm is not None:
         renormalize(weight, input, max_norm, norm_type)
-    rows: Tensor = embedding_rows(weight, input, padding, scale_grad_by_freq)
-    return rows
+    return embedding_rows(weight, input, padding, scale_grad_by_freq)
 
 
 def within(padding_idx: int, count: int) -> int:
@@ -132,13 +131,11 @@ def embedding_bag(
         factors = factors[wrap(kept)]
     sizes = np.bincount(bags, minlength=count)
     if mode == "max":
-        maxima: Tensor = bag_maxima(weight, flat, bags, (sizes > 0)[:, None])[0]
-        return maxima
+        return bag_maxima(weight, flat, bags, (sizes > 0)[:, None])[0]
     if mode == "mean":
         kind = weight._array.dtype
         factors = wrap((1 / np.maximum(sizes, 1)).astype(kind)[bags])
-    sums: Tensor = bag_sums(weight, factors, flat, bags, count, scale_grad_by_freq)
-    return sums
+    return bag_sums(weight, factors, flat, bags, count, scale_grad_by_freq)
 
 
 def starts_of_bags(
@@ -273,5 +270,4 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(array.max()) + 1
-    rows: Tensor = one_hot_rows(tensor, num_classes)
-    return rows
+    return one_hot_rows(tensor, num_classes)

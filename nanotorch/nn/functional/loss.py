@@ -60,8 +60,7 @@ def reduced(values: Tensor, reduction: str) -> Tensor:
     """The elements of a loss, their mean or their sum."""
     if reduction == "none":
         return values
-    reduced: Tensor = values.mean() if reduction == "mean" else values.sum()
-    return reduced
+    return values.mean() if reduction == "mean" else values.sum()
 
 
 def uncastable(result: Tensor, out: Tensor) -> RuntimeError:
@@ -107,8 +106,7 @@ def weighted(errors: Tensor, weight: Tensor, input: Tensor, reduction: str) -> T
         raise ValueError("Weights and input must have the same size.")
     products = errors * weight
     if reduction == "mean":
-        mean: Tensor = products.sum() / weight.sum()
-        return mean
+        return products.sum() / weight.sum()
     return reduced(products, reduction)
 
 
@@ -148,8 +146,7 @@ def mse_loss(
         return weighted(difference * difference, weight, given, reduction)
     if input._array.dtype.kind != "f" and target._array.dtype.kind != "f":
         raise NotImplementedError(f"\"mse_cpu\" not implemented for '{input.dtype.char}'")
-    loss: Tensor = kernels.squared_error(input, target, reduction)
-    return loss
+    return kernels.squared_error(input, target, reduction)
 
 
 def l1_loss(
@@ -198,8 +195,7 @@ def smooth_l1_loss(
         return reduced(ops.abs(input - target), reduction)
     if input._array.dtype.kind != "f" and target._array.dtype.kind != "f":
         raise float_only("smooth_l1_cpu", input._array)
-    loss: Tensor = smooth_l1(input, target, reduction, beta)
-    return loss
+    return smooth_l1(input, target, reduction, beta)
 
 
 def huber_loss(
@@ -235,8 +231,7 @@ def huber_loss(
     if weight is not None:
         products = weighted(huber(input, target, "none", delta), weight, given, "none")
         return reduced(products, reduction)
-    loss: Tensor = huber(input, target, reduction, delta)
-    return loss
+    return huber(input, target, reduction, delta)
 
 
 # Of probabilities of two classes
@@ -275,8 +270,7 @@ def binary_cross_entropy(
     if input._array.dtype.kind != "f":
         raise float_only("binary_cross_entropy", input._array)
     constants_given("binary_cross_entropy", weight=weight)
-    loss: Tensor = kernels.bce(input, target, weight, reduction)
-    return loss
+    return kernels.bce(input, target, weight, reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -320,8 +314,7 @@ def binary_cross_entropy_with_logits(
             pos_weight = pos_weight.to(kind)
         pos_weight = pos_weight.expand(common_shape(tuple(pos_weight.shape), tuple(input.shape)))
     constants_given("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    loss: Tensor = kernels.bce_with_logits(input, target, weight, pos_weight, reduction)
-    return loss
+    return kernels.bce_with_logits(input, target, weight, pos_weight, reduction)
 
 
 # Losses of class scores: negative log likelihood and cross entropy.
@@ -360,8 +353,7 @@ def nll_loss(
         input, target = input.unsqueeze(0), target.reshape(1)
         reduction = "sum" if reduction == "none" else reduction
     constants_given("nll_loss_forward", weight=weight)
-    loss: Tensor = kernels.nll(input, target, weight, reduction, ignore_index)
-    return loss
+    return kernels.nll(input, target, weight, reduction, ignore_index)
 
 
 def of_pictures(
@@ -486,16 +478,14 @@ def spread_evenly(
         return reduced(losses, reduction)
     counted = ~ignored
     if weight is None:
-        mean: Tensor = ops.masked_select(losses, counted).mean()
-        return mean
+        return ops.masked_select(losses, counted).mean()
     chosen = weight._array.take(target._array[counted._array])
     return losses.sum() / float(np.add.reduce(chosen, None))
 
 
 def per_class(weight: Tensor, ndim: int) -> Tensor:
     """Weights (C,) in a shape that broadcasts with scores (N, C, ...)."""
-    shaped: Tensor = weight if ndim == 1 else weight.reshape((1, -1) + (1,) * (ndim - 2))
-    return shaped
+    return weight if ndim == 1 else weight.reshape((1, -1) + (1,) * (ndim - 2))
 
 
 def of_probabilities(

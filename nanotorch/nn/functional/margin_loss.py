@@ -49,8 +49,7 @@ def multilabel_soft_margin_loss(
         return per_sample
     if reduction not in ("mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    total: Tensor = per_sample.mean() if reduction == "mean" else per_sample.sum()
-    return total
+    return per_sample.mean() if reduction == "mean" else per_sample.sum()
 
 
 def soft_margin_loss(
@@ -76,8 +75,7 @@ def soft_margin_loss(
         raise uncastable(ops.zeros(0), input)
     constants_given("soft_margin_loss", target=target)
     target = target.to(input.dtype).expand(shape)
-    loss: Tensor = kernels.soft_margin(input, target, reduction)
-    return loss
+    return kernels.soft_margin(input, target, reduction)
 
 
 # Losses of how things lie to each other: pairs, triplets, angles.

@@ -187,8 +187,7 @@ def normalized_channels(
         kept = of_batch(input, plan, running_mean, running_var, momentum, eps)
     else:
         kept = of_running(running_mean, running_var, plan, eps)
-    normalized: Tensor = normalize_batch(input, weight, bias, plan, eps, kept)
-    return normalized
+    return normalize_batch(input, weight, bias, plan, eps, kept)
 
 
 def of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -362,8 +361,7 @@ def group_norm(
         )
     check_groups(input, num_groups, weight, bias)
     plan = groups(shape, num_groups, weight is not None or bias is not None)
-    normalized: Tensor = normalize_groups(input, weight, bias, plan, eps, Kept())
-    return normalized
+    return normalize_groups(input, weight, bias, plan, eps, Kept())
 
 
 def check_groups(
@@ -420,8 +418,7 @@ def layer_norm(
     shape = checked_shape("layer_norm", input, normalized_shape, weight, bias)
     affine = weight is not None or bias is not None
     plan = last_dimensions(input._array.shape, shape, affine)
-    normalized: Tensor = normalize_last(input, weight, bias, plan, eps, Kept())
-    return normalized
+    return normalize_last(input, weight, bias, plan, eps, Kept())
 
 
 def rms_norm(
@@ -456,8 +453,7 @@ def rms_norm(
     scaled: Any = x * ops.rsqrt(plus_number(x.pow(2).mean(axes, True), eps))
     if weight is not None:
         scaled = scaled * weight
-    result: Tensor = scaled.contiguous().to(input.dtype)
-    return result
+    return scaled.contiguous().to(input.dtype)
 
 
 def checked_shape(
@@ -522,8 +518,7 @@ def normalize(
         IndexError: for a ``dim`` out of range.
     """
     norms = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
-    result: Tensor = ops.div(input, norms) if out is None else ops.div(input, norms, out=out)
-    return result
+    return ops.div(input, norms) if out is None else ops.div(input, norms, out=out)
 
 
 def local_response_norm(
@@ -553,5 +548,4 @@ def local_response_norm(
     if not input.numel():
         return input
     squares = mean_of_neighbours(input.mul(input), size, size // 2)
-    result: Tensor = input / squares.mul(alpha).add(k).pow(beta)
-    return result
+    return input / squares.mul(alpha).add(k).pow(beta)

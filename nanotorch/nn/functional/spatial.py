@@ -157,8 +157,7 @@ def unfold(
             f"padding={around}, calculated shape of the array of sliding blocks as {out}, but its "
             "components must be at least one."
         )
-    result: Tensor = im2col(input, size, step, around, between)
-    return result
+    return im2col(input, size, step, around, between)
 
 
 def fold(
@@ -207,8 +206,7 @@ def fold(
             f"padding={around}, stride={step}, calculated shape of the array of sliding blocks as "
             f"({rows}, {columns}), which is too small (non-positive)"
         )
-    result: Tensor = col2im(input, wanted, size, step, around, between)
-    return result
+    return col2im(input, wanted, size, step, around, between)
 
 
 # Pooling: one number for each window.
@@ -241,10 +239,7 @@ def max_pool2d_with_indices(
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Pair:  # fmt: skip
     """`max_pool2d`, and where each greatest element is among those of its channel."""
-    pair: Pair = pools.max_pool(
-        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode
-    )
-    return pair
+    return pools.max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool2d(
@@ -277,10 +272,7 @@ def max_pool3d_with_indices(
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Pair:  # fmt: skip
     """`max_pool3d`, and where each greatest element is among those of its channel."""
-    pair: Pair = pools.max_pool(
-        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode
-    )
-    return pair
+    return pools.max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool3d(
@@ -305,11 +297,10 @@ def avg_pool2d(
         count_include_pad: whether padding counts as elements that are zero.
         divisor_override: by what sums are divided instead of the number of elements.
     """
-    result: Tensor = pools.mean_pool(
+    return pools.mean_pool(
         "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
         divisor_override,
     )  # fmt: skip
-    return result
 
 
 def avg_pool3d(
@@ -317,11 +308,10 @@ def avg_pool3d(
     ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of each window over the last three dimensions; see `avg_pool2d`."""
-    result: Tensor = pools.mean_pool(
+    return pools.mean_pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
         divisor_override,
     )  # fmt: skip
-    return result
 
 
 avg_pool2d = with_out(__name__, "avg_pool2d", avg_pool2d, Out("avg_pool2d", SAME, strict=True))
@@ -358,16 +348,14 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """
     name = "adaptive_avg_pool2d"
     size = parts(name, f"{name}: output_size must be 2", output_size, input, 2)
-    result: Tensor = pooling.adaptive_mean(name, input, size)
-    return result
+    return pooling.adaptive_mean(name, input, size)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of (d, h, w) parts of (N, C, D, H, W); see `adaptive_avg_pool2d`."""
     name = "adaptive_avg_pool3d"
     size = parts(name, f"{name}: output_size must be 3", output_size, input, 3)
-    result: Tensor = pooling.adaptive_mean(name, input, size)
-    return result
+    return pooling.adaptive_mean(name, input, size)
 
 
 def adaptive_max_pool1d_with_indices(
@@ -389,8 +377,7 @@ def adaptive_max_pool2d_with_indices(
     """`adaptive_max_pool2d`, and where each is among the elements of its channel."""
     name = "adaptive_max_pool2d"
     message = f"{name}(): internal error: output_size.size() must be 2"
-    pair: Pair = pooling.adaptive_max(name, input, parts(name, message, output_size, input, 2))
-    return pair
+    return pooling.adaptive_max(name, input, parts(name, message, output_size, input, 2))
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
@@ -405,8 +392,7 @@ def adaptive_max_pool3d_with_indices(
     """`adaptive_max_pool3d`, and where each is among the elements of its channel."""
     name = "adaptive_max_pool3d"
     message = f"{name}(): internal error: output_size.size() must be 3"
-    pair: Pair = pooling.adaptive_max(name, input, parts(name, message, output_size, input, 3))
-    return pair
+    return pooling.adaptive_max(name, input, parts(name, message, output_size, input, 3))
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
@@ -467,8 +453,7 @@ def interpolate(
     check_mode(input, mode, dims)
     corners = bool(align_corners)
     if mode == "area":
-        result: Tensor = AREA[dims - 1](input, out[0] if dims == 1 else out)
-        return result
+        return AREA[dims - 1](input, out[0] if dims == 1 else out)
     check_sizes(input, mode, out)
     shape = input._array.shape[2:]
     numbers = list(zip(shape, out, scales, strict=True))
@@ -486,8 +471,7 @@ def interpolate(
         kind = np.dtype(np.float64 if input._array.dtype == np.float64 else np.float32)
         weights = resample_kernels.cubic if mode == "bicubic" else resample_kernels.linear
         maps = [weights(*each, corners, kind) for each in numbers]
-    resampled: Tensor = operation(input, tuple(maps))
-    return resampled
+    return operation(input, tuple(maps))
 
 
 def check_options(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
@@ -677,8 +661,7 @@ def grid_sample(
         warn(CHANGED)
     check_shapes(input, grid)
     sampler = grid_sampler_2d if input._array.ndim == 4 else grid_sampler_3d
-    result: Tensor = sampler(input, grid, MODES[mode], PADDING[padding_mode], bool(align_corners))
-    return result
+    return sampler(input, grid, MODES[mode], PADDING[padding_mode], bool(align_corners))
 
 
 def check_shapes(input: Tensor, grid: Tensor) -> None:
@@ -748,5 +731,4 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         warn(CHANGED)
     if min(told) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {told}")
-    result: Tensor = affine_grid_generator(theta, told, bool(align_corners))
-    return result
+    return affine_grid_generator(theta, told, bool(align_corners))

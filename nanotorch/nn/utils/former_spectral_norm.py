@@ -13,8 +13,7 @@ def as_matrix(weight: Tensor, dim: int) -> Tensor:
     """The weight as a matrix whose rows lie along ``dim``."""
     if dim % weight.ndim:
         weight = weight.permute(dim, *[d for d in range(weight.ndim) if d != dim % weight.ndim])
-    matrix: Tensor = weight.flatten(1) if weight.ndim > 1 else weight.reshape((-1, 1))
-    return matrix
+    return weight.flatten(1) if weight.ndim > 1 else weight.reshape((-1, 1))
 
 
 def iterate(matrix: Tensor, u: Tensor, v: Tensor, times: int, eps: float, u_first: bool) -> None:
@@ -61,8 +60,7 @@ class SpectralNorm:
         if do_power_iteration:
             iterate(matrix, u, v, self.n_power_iterations, self.eps, u_first=False)
             u, v = u.clone(), v.clone()  # the next iterations write to them
-        result: Tensor = weight / ops.dot(u, ops.mv(matrix, v))
-        return result
+        return weight / ops.dot(u, ops.mv(matrix, v))
 
     def remove(self, module: Any) -> None:
         """Make the weight a parameter again."""

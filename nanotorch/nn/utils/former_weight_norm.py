@@ -22,8 +22,7 @@ class WeightNorm:
     def compute_weight(self, module: Any) -> Tensor:
         """``g * v / ‖v‖``."""
         g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
-        weight: Tensor = stretched(v, g, self.dim)
-        return weight
+        return stretched(v, g, self.dim)
 
     def remove(self, module: Any) -> None:
         """Make the weight a parameter again."""

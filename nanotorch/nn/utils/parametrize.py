@@ -235,13 +235,11 @@ def _give_property(module: Any, name: str) -> None:
     def get(self: Any) -> Tensor:
         compute = self.parametrizations[name]
         if not _Cache.depth:
-            tensor: Tensor = compute()
-            return tensor
+            return compute()
         key = id(self), name
         if key not in _Cache.values:
             _Cache.values[key] = compute()
-        held: Tensor = _Cache.values[key]
-        return held
+        return _Cache.values[key]
 
     def put(self: Any, value: Tensor) -> None:
         self.parametrizations[name].right_inverse(value)

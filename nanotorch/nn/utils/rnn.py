@@ -123,8 +123,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     if permutation is None:
         return None
     positions = ops.arange(0, permutation.numel())
-    undone: Tensor = ops.empty_like(permutation).scatter_(0, permutation, positions)
-    return undone
+    return ops.empty_like(permutation).scatter_(0, permutation, positions)
 
 
 def pack_padded_sequence(
@@ -260,8 +259,7 @@ def pad_sequence(
     for position, tensor in enumerate(tensors):
         rows = slice(len(tensor)) if padding_side == "right" else slice(longest - len(tensor), None)
         out[(position, rows) if batch_first else (rows, position)].copy_(tensor)
-    padded: Tensor = out
-    return padded
+    return out
 
 
 def unpad_sequence(
