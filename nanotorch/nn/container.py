@@ -3,7 +3,6 @@
 import operator
 from collections import OrderedDict
 from collections.abc import (
-    Callable,
     ItemsView,
     Iterable,
     Iterator,
@@ -12,78 +11,12 @@ from collections.abc import (
     Sequence,
     ValuesView,
 )
-from itertools import repeat
-from types import FunctionType
 from typing import Any, Self
 
 from nanotorch._core.tensor import Tensor, typename
+from nanotorch.nn.layer import OwnNames
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
-
-# Sizes by dimension, given as one number or several: `_pair(3)` is `(3, 3)`.
-#
-# PyTorch has these in `nn.modules.utils`, from where programs with layers of their own import them.
-
-
-def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that makes a tuple of a sequence, and ``n`` times the same of anything else."""
-
-    def parse(x: Any) -> tuple[Any, ...]:
-        return tuple(x) if isinstance(x, Iterable) else tuple(repeat(x, n))
-
-    parse.__name__ = name
-    return parse
-
-
-_single = _ntuple(1, "_single")
-_pair = _ntuple(2, "_pair")
-_triple = _ntuple(3, "_triple")
-_quadruple = _ntuple(4, "_quadruple")
-
-
-def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
-    """The elements from the last to the first, each ``n`` times: sizes as `pad` takes them."""
-    return tuple(x for x in reversed(tuple(t)) for _ in range(n))
-
-
-# Layers of one family share their code; PyTorch's have methods of their own, as messages tell.
-
-
-HERE = __name__.rpartition(".")[0]
-
-
-class OwnNames:
-    """The base of a family: its layers' methods bear the layer's name, though they inherit them.
-
-    So it is ``Conv2d.__init__()`` that misses an argument, as in PyTorch, and not the ``__init__``
-    of what convolutions share. Classes of users inherit as always.
-
-    Attributes:
-        own_names: of those methods.
-    """
-
-    own_names: tuple[str, ...] = ("__init__", "forward")
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if not cls.__module__.startswith(HERE) or cls.__name__.startswith("_"):
-            return
-        for name in cls.own_names:
-            if name not in vars(cls):
-                setattr(cls, name, renamed(getattr(cls, name), f"{cls.__name__}.{name}"))
-
-
-def renamed(function: Any, name: str) -> Any:
-    """A copy of a function under another qualified name."""
-    code = function.__code__.replace(co_qualname=name)
-    copy = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    copy.__kwdefaults__, copy.__doc__ = function.__kwdefaults__, function.__doc__
-    copy.__annotations__, copy.__module__ = function.__annotations__, function.__module__
-    copy.__qualname__ = name
-    return copy
-
 
 # Modules that hold modules: `Sequential`, `ModuleList`, `ModuleDict`.
 

@@ -8,9 +8,9 @@ from nanotorch import ops
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
-from nanotorch.nn.container import OwnNames
 from nanotorch.nn.functional import spatial
 from nanotorch.nn.functional.spatial import pad, sizes
+from nanotorch.nn.layer import OwnNames
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.windows import Ints

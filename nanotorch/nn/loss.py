@@ -1,28 +1,20 @@
-"""Losses as modules; see the functions in `nn.functional` for what they compute."""
+"""Losses as modules, and distances; see the functions in `nn.functional` for what they compute.
+
+``reduction`` is "mean" (the default), "sum" or "none"; ``size_average`` and ``reduce`` are
+PyTorch's former way to say that.
+"""
 
 from collections.abc import Callable
-from typing import Any
 
-from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
-from nanotorch.nn.functional import loss, margin_loss
-from nanotorch.nn.functional import loss as classes
-from nanotorch.nn.functional import loss as likelihood
-from nanotorch.nn.functional import margin_loss as margins
-from nanotorch.nn.functional.loss import former_reduction
+from nanotorch.nn.functional import loss as F
+from nanotorch.nn.layer import Layer
 from nanotorch.nn.module import Module
 from nanotorch.ops.distance import cosine_similarity, pairwise_distance
 
-# Losses as modules; see the functions in `nn.functional` for what they compute.
-#
-# ``reduction`` is "mean" (the default), "sum" or "none"; ``size_average`` and ``reduce`` are
-# PyTorch's former way to say that.
 
-
-class _Loss(Module):
+class _Loss(Layer, takes="input target"):
     """A loss with a reduction."""
-
-    reduction: str
 
     def __init__(
         self,
@@ -31,19 +23,11 @@ class _Loss(Module):
         reduction: str = "mean",
     ) -> None:
         super().__init__()
-        if size_average is not None or reduce is not None:
-            reduction = former_reduction(size_average, reduce)
-            warn(
-                "size_average and reduce args will be deprecated, please use "
-                f"reduction='{reduction}' instead."
-            )
-        self.reduction = reduction
+        self.reduction = F.present_reduction(reduction, size_average, reduce)
 
 
 class _WeightedLoss(_Loss):
     """A loss with weights, which are a buffer."""
-
-    weight: Any
 
     def __init__(
         self,
@@ -56,75 +40,60 @@ class _WeightedLoss(_Loss):
         self.register_buffer("weight", weight)
 
 
-class MSELoss(_Loss):
+class MSELoss(_Loss, function=F.mse_loss):
     """Squared errors ``(input - target)²``: `nn.functional.mse_loss`."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of ``input`` against ``target``."""
-        return loss.mse_loss(input, target, reduction=self.reduction)
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class L1Loss(_Loss):
+class L1Loss(_Loss, function=F.l1_loss):
     """Absolute errors ``|input - target|``: `nn.functional.l1_loss`."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of ``input`` against ``target``."""
-        return loss.l1_loss(input, target, reduction=self.reduction)
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
     """Squared errors below ``beta``, absolute ones beyond: `nn.functional.smooth_l1_loss`.
 
     Args:
         beta: at least 0. Default: 1.
     """
 
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        beta: float = 1.0,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.beta = beta
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of ``input`` against ``target``."""
-        return loss.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+    beta: float = 1.0
 
 
-class HuberLoss(_Loss):
+class HuberLoss(_Loss, function=F.huber_loss):
     """``delta`` times `SmoothL1Loss` with ``beta = delta``: `nn.functional.huber_loss`.
 
     Args:
         delta: positive. Default: 1.
     """
 
-    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        super().__init__(reduction=reduction)
-        self.delta = delta
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of ``input`` against ``target``."""
-        return loss.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+    reduction: str = "mean"
+    delta: float = 1.0
 
 
-class BCELoss(_WeightedLoss):
+class BCELoss(_WeightedLoss, function=F.binary_cross_entropy):
     """Cross entropy of two classes by probabilities: `nn.functional.binary_cross_entropy`.
 
     Args:
         weight: of each element; broadcasts. Default: None.
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of the probabilities ``input`` against ``target``."""
-        return loss.binary_cross_entropy(
-            input, target, weight=self.weight, reduction=self.reduction
-        )
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
     """`BCELoss` of the sigmoid of its input, exact for logits of any size.
 
     See `nn.functional.binary_cross_entropy_with_logits`.
@@ -134,29 +103,14 @@ class BCEWithLogitsLoss(_Loss):
         pos_weight: of the positive part of each element; broadcasts. Default: None.
     """
 
-    weight: Any
-    pos_weight: Any
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        pos_weight: Tensor | None = None,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
-        self.register_buffer("pos_weight", pos_weight)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of the logits ``input`` against ``target``."""
-        return loss.binary_cross_entropy_with_logits(
-            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
-        )
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+    pos_weight: Tensor | None = None
 
 
-class NLLLoss(_WeightedLoss):
+class NLLLoss(_WeightedLoss, function=F.nll_loss):
     """Negative log likelihood of log-probabilities: `nn.functional.nll_loss`.
 
     Args:
@@ -164,29 +118,14 @@ class NLLLoss(_WeightedLoss):
         ignore_index: samples of this class number count for nothing. Default: -100.
     """
 
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        ignore_index: int = -100,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of the log-probabilities ``input`` against the class numbers ``target``."""
-        return classes.nll_loss(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-        )
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    ignore_index: int = -100
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class CrossEntropyLoss(_WeightedLoss):
+class CrossEntropyLoss(_WeightedLoss, function=F.cross_entropy):
     """Cross entropy of logits, against class numbers or class probabilities.
 
     See `nn.functional.cross_entropy`.
@@ -198,31 +137,12 @@ class CrossEntropyLoss(_WeightedLoss):
             classes. Default: 0.
     """
 
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        ignore_index: int = -100,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        label_smoothing: float = 0.0,
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of the logits ``input`` against ``target``."""
-        return classes.cross_entropy(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
-
-
-# Distances and angles between vectors.
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    ignore_index: int = -100
+    reduce: bool | None = None
+    reduction: str = "mean"
+    label_smoothing: float = 0.0
 
 
 class PairwiseDistance(Module):
@@ -246,7 +166,7 @@ class PairwiseDistance(Module):
         return pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
-class CosineSimilarity(Module):
+class CosineSimilarity(Layer, function=cosine_similarity, takes="x1 x2"):
     """The cosine of the angle between vectors: ``x1 · x2 / (‖x1‖ ‖x2‖)``.
 
     Args:
@@ -257,22 +177,11 @@ class CosineSimilarity(Module):
         Inputs of one shape, output without the dimension ``dim``.
     """
 
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__()
-        self.dim, self.eps = dim, eps
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The cosines."""
-        return cosine_similarity(x1, x2, self.dim, self.eps)
+    dim: int = 1
+    eps: float = 1e-8
 
 
-# Likelihoods, margins and rankings as modules; see the functions in `nn.functional`.
-#
-# ``reduction`` is "mean" (the default), "sum" or "none"; ``size_average`` and ``reduce`` are
-# PyTorch's former way to say that.
-
-
-class KLDivLoss(_Loss):
+class KLDivLoss(_Loss, function=F.kl_div):
     """``target * (log(target) - input)``: `nn.functional.kl_div`.
 
     Args:
@@ -280,24 +189,13 @@ class KLDivLoss(_Loss):
         log_target: the target too are log-probabilities. Default: False.
     """
 
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        log_target: bool = False,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.log_target = log_target
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of the log-probabilities ``input`` against ``target``."""
-        return likelihood.kl_div(
-            input, target, reduction=self.reduction, log_target=self.log_target
-        )
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+    log_target: bool = False
 
 
-class PoissonNLLLoss(_Loss):
+class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, takes="log_input target"):
     """``exp(input) - target * input``, of counts: `nn.functional.poisson_nll_loss`.
 
     Args:
@@ -306,31 +204,15 @@ class PoissonNLLLoss(_Loss):
         eps: Default: 1e-8.
     """
 
-    def __init__(
-        self,
-        log_input: bool = True,
-        full: bool = False,
-        size_average: bool | None = None,
-        eps: float = 1e-8,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.log_input, self.full, self.eps = log_input, full, eps
-
-    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        """The loss of ``log_input`` against ``target``."""
-        return likelihood.poisson_nll_loss(
-            log_input,
-            target,
-            log_input=self.log_input,
-            full=self.full,
-            eps=self.eps,
-            reduction=self.reduction,
-        )
+    log_input: bool = True
+    full: bool = False
+    size_average: bool | None = None
+    eps: float = 1e-8
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, takes="input target var", kw_only=True):
     """``(log(var) + (input - target)² / var) / 2``: `nn.functional.gaussian_nll_loss`.
 
     Args:
@@ -338,93 +220,62 @@ class GaussianNLLLoss(_Loss):
         eps: variances are held above it. Default: 1e-6.
     """
 
-    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
-        super().__init__(None, None, reduction)
-        self.full, self.eps = full, eps
-
-    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        """The loss of ``input`` with the variances ``var`` against ``target``."""
-        return likelihood.gaussian_nll_loss(
-            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
-        )
+    full: bool = False
+    eps: float = 1e-6
+    reduction: str = "mean"
 
 
-# Of how things lie to each other
-
-
-class HingeEmbeddingLoss(_Loss):
+class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
     """Distances of what belongs together or apart: `nn.functional.hinge_embedding_loss`.
 
     Args:
         margin: Default: 1.
     """
 
-    def __init__(
-        self,
-        margin: float = 1.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of the distances ``input`` against ``target``, 1 or -1."""
-        return margin_loss.hinge_embedding_loss(
-            input, target, margin=self.margin, reduction=self.reduction
-        )
+    margin: float = 1.0
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss, takes="input1 input2 target"):
     """Angles of what belongs together or apart: `nn.functional.cosine_embedding_loss`.
 
     Args:
         margin: from -1 to 1. Default: 0.
     """
 
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """The loss of two sets of vectors against ``target``, 1 or -1."""
-        return margin_loss.cosine_embedding_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
+    margin: float = 0.0
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class MarginRankingLoss(_Loss):
+class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, takes="input1 input2 target"):
     """Whether one of two is greater: `nn.functional.margin_ranking_loss`.
 
     Args:
         margin: Default: 0.
     """
 
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """The loss of two tensors against ``target``, 1 if the first should be greater, else -1."""
-        return margin_loss.margin_ranking_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
+    margin: float = 0.0
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class TripletMarginLoss(_Loss):
+class _Triplets(_Loss, takes="anchor positive negative"):
+    """A loss of triplets with a margin, which is positive."""
+
+    def __post_init__(self) -> None:
+        margin: float = self.margin
+        if margin <= 0:
+            raise ValueError(
+                f"{type(self).__name__}: expected margin to be greater than 0, got {margin} instead"
+            )
+
+
+class TripletMarginLoss(_Triplets, function=F.triplet_margin_loss):
     """Nearer to one than to the other: `nn.functional.triplet_margin_loss`.
 
     Args:
@@ -437,42 +288,18 @@ class TripletMarginLoss(_Loss):
         ValueError: if ``margin`` is not positive.
     """
 
-    def __init__(
-        self,
-        margin: float = 1.0,
-        p: float = 2.0,
-        eps: float = 1e-6,
-        swap: bool = False,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        _check_margin(self, margin)
-        self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        """The loss of triplets."""
-        return margin_loss.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+    margin: float = 1.0
+    p: float = 2.0
+    eps: float = 1e-6
+    swap: bool = False
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-def _check_margin(loss: Module, margin: float) -> None:
-    """Refuse margins that are not positive."""
-    if margin <= 0:
-        name = type(loss).__name__
-        raise ValueError(f"{name}: expected margin to be greater than 0, got {margin} instead")
-
-
-class TripletMarginWithDistanceLoss(_Loss):
+class TripletMarginWithDistanceLoss(
+    _Triplets, function=F.triplet_margin_with_distance_loss, kw_only=True
+):
     """`TripletMarginLoss` with any distance.
 
     Args:
@@ -485,56 +312,35 @@ class TripletMarginWithDistanceLoss(_Loss):
 
     _is_ours = False  # the distance may be a user's
 
-    distance_function: Any
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
+    margin: float = 1.0
+    swap: bool = False
+    reduction: str = "mean"
 
-    def __init__(
-        self,
-        *,
-        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-        margin: float = 1.0,
-        swap: bool = False,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(reduction=reduction)
-        _check_margin(self, margin)
-        self.distance_function = (
-            PairwiseDistance() if distance_function is None else distance_function
-        )
-        self.margin, self.swap = margin, swap
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        """The loss of triplets."""
-        return margin_loss.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.distance_function is None:
+            self.distance_function = PairwiseDistance()
 
 
-# Of margins between scores
-
-
-class MultiLabelSoftMarginLoss(_WeightedLoss):
+class MultiLabelSoftMarginLoss(
+    _WeightedLoss, function=F.multilabel_soft_margin_loss, takes="input target"
+):
     """Classes that are right or not: `nn.functional.multilabel_soft_margin_loss`.
 
     Args:
         weight: of each class, (C,). Default: None.
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of the logits ``input`` against ``target``, 0 or 1."""
-        return margins.multilabel_soft_margin_loss(
-            input, target, weight=self.weight, reduction=self.reduction
-        )
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(_Loss, function=F.soft_margin_loss):
     """``log(1 + exp(-target * input))``: `nn.functional.soft_margin_loss`."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of the scores ``input`` against ``target``, 1 or -1."""
-        return margins.soft_margin_loss(input, target, reduction=self.reduction)
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nanotorch._core.tensor import Tensor
-from nanotorch.nn.container import OwnNames
 from nanotorch.nn.functional import spatial as F
 from nanotorch.nn.functional.spatial import Number, Scales, Sizes, interpolate
+from nanotorch.nn.layer import OwnNames
 from nanotorch.nn.module import Module
 from nanotorch.ops.arguments import tensor_given
 

@@ -10,8 +10,8 @@ from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import float32
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn import init
-from nanotorch.nn.container import OwnNames
 from nanotorch.nn.functional.activation import dropout
+from nanotorch.nn.layer import OwnNames
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.nn.utils.rnn import PackedSequence

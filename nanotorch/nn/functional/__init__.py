@@ -55,24 +55,24 @@ from nanotorch.nn.functional.loss import binary_cross_entropy as binary_cross_en
 from nanotorch.nn.functional.loss import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
 )
+from nanotorch.nn.functional.loss import cosine_embedding_loss as cosine_embedding_loss
 from nanotorch.nn.functional.loss import cross_entropy as cross_entropy
 from nanotorch.nn.functional.loss import gaussian_nll_loss as gaussian_nll_loss
+from nanotorch.nn.functional.loss import hinge_embedding_loss as hinge_embedding_loss
 from nanotorch.nn.functional.loss import huber_loss as huber_loss
 from nanotorch.nn.functional.loss import kl_div as kl_div
 from nanotorch.nn.functional.loss import l1_loss as l1_loss
+from nanotorch.nn.functional.loss import margin_ranking_loss as margin_ranking_loss
 from nanotorch.nn.functional.loss import mse_loss as mse_loss
+from nanotorch.nn.functional.loss import (
+    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
+)
 from nanotorch.nn.functional.loss import nll_loss as nll_loss
 from nanotorch.nn.functional.loss import poisson_nll_loss as poisson_nll_loss
 from nanotorch.nn.functional.loss import smooth_l1_loss as smooth_l1_loss
-from nanotorch.nn.functional.margin_loss import cosine_embedding_loss as cosine_embedding_loss
-from nanotorch.nn.functional.margin_loss import hinge_embedding_loss as hinge_embedding_loss
-from nanotorch.nn.functional.margin_loss import margin_ranking_loss as margin_ranking_loss
-from nanotorch.nn.functional.margin_loss import (
-    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
-)
-from nanotorch.nn.functional.margin_loss import soft_margin_loss as soft_margin_loss
-from nanotorch.nn.functional.margin_loss import triplet_margin_loss as triplet_margin_loss
-from nanotorch.nn.functional.margin_loss import (
+from nanotorch.nn.functional.loss import soft_margin_loss as soft_margin_loss
+from nanotorch.nn.functional.loss import triplet_margin_loss as triplet_margin_loss
+from nanotorch.nn.functional.loss import (
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )
 from nanotorch.nn.functional.normalization import batch_norm as batch_norm

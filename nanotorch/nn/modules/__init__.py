@@ -79,7 +79,7 @@ FURTHER = {
     },
     "utils": {
         "nanotorch.nn.module": "consume_prefix_in_state_dict_if_present",
-        "nanotorch.nn.container": "_ntuple _pair _quadruple _reverse_repeat_tuple _single _triple",
+        "nanotorch.nn.layer": "_ntuple _pair _quadruple _reverse_repeat_tuple _single _triple",
     },
 }
 

@@ -1,0 +1,196 @@
+"""What families of layers share: their options, methods under their own names, sizes."""
+
+import inspect
+import linecache
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
+from types import FunctionType
+from typing import Any, ClassVar, dataclass_transform
+
+from nanotorch._core.tensor import Tensor
+from nanotorch.nn.module import Module
+
+FORMER = ("size_average", "reduce")  # options of losses that `reduction` stands for
+
+HERE = __name__.rpartition(".")[0]
+
+
+# Layers that are a function and its options.
+
+
+@dataclass_transform(eq_default=False)
+class Layer(Module):
+    """The base of layers without parameters: a layer is a function and its options.
+
+        class LeakyReLU(Layer, function=F.leaky_relu, shown="negative_slope inplace"):
+            negative_slope: float = 0.01
+            inplace: bool = False
+
+    The options become the arguments of `__init__` and, as attributes of the layer, arguments of the
+    function in `forward`. Those that `__init__` of the base takes are handed to it; tensors are
+    kept as buffers, and `__post_init__`, if there is one, is called in the end.
+
+    Args:
+        function: what `forward` calls.
+        takes: the arguments of `forward`.
+        gives: attributes that the function gets beside the options.
+        shown: the options that `repr` shows; ``inplace`` only where it is set.
+        kw_only: whether the options are given by name only.
+    """
+
+    _takes: ClassVar[Sequence[str]] = ("input",)
+    _given: ClassVar[Sequence[str]] = ()
+    _shown: ClassVar[Sequence[str]] = ()
+
+    def __init_subclass__(
+        cls,
+        function: Callable[..., Any] | None = None,
+        takes: str | None = None,
+        gives: str = "",
+        shown: str | None = None,
+        kw_only: bool = False,
+        **keywords: Any,
+    ) -> None:
+        super().__init_subclass__(**keywords)
+        if not cls.__module__.startswith(HERE):
+            return  # a user's class
+        if takes is not None:
+            cls._takes = takes.split()
+        if shown is not None:
+            cls._shown = shown.split()
+        options = inspect.get_annotations(cls)
+        if options or gives:
+            cls._given = [name for name in options if name not in FORMER] + gives.split()
+        source = source_of_init(cls, options, kw_only) if options else ""
+        if function is not None:
+            source += source_of_forward(function, cls._takes, cls._given)
+        if source:
+            # The function is looked up at each call, as in a method that somebody writes.
+            home = function and sys.modules[function.__module__]
+            methods = executed(cls, f"class {cls.__name__}:\n{source}", home)
+            if "__init__" in methods:
+                methods["__init__"].__annotations__ = {**options, "return": None}
+            if "forward" in methods:
+                hints = dict.fromkeys((*cls._takes, "return"), Tensor)
+                methods["forward"].__annotations__ = hints
+                methods["forward"].__doc__ = "The function, with the layer's options."
+
+    def extra_repr(self) -> str:
+        held = {name: getattr(self, name) for name in self._shown if name != "inplace"}
+        if "inplace" in self._shown and self.inplace:
+            held["inplace"] = True
+        return ", ".join(f"{name}={value!r}" for name, value in held.items())
+
+
+def source_of_init(cls: Any, options: dict[str, Any], kw_only: bool) -> str:
+    """The text of `__init__`; nothing where that of the base takes the same."""
+    arguments, passed, kept = ["self", "*"] if kw_only else ["self"], [], []
+    code = cls.__init__.__code__
+    of_base = code.co_varnames[1 : code.co_argcount]
+    for name, kind in options.items():
+        arguments.append(f"{name}={vars(cls)[name]!r}" if name in vars(cls) else name)
+        if name in vars(cls):
+            delattr(cls, name)  # it is an attribute of the layer, not of the class
+        if name in of_base:
+            passed.append(f"{name}={name}")
+        elif kind == Tensor | None:
+            kept.append(f"self.register_buffer({name!r}, {name})")
+        else:
+            kept.append(f"self.{name} = {name}")
+    if of_base == tuple(options):
+        return ""
+    if hasattr(cls, "__post_init__"):
+        kept.append("self.__post_init__()")
+    lines = [f"super(layer, self).__init__({', '.join(passed)})", *kept]
+    body = "".join(f"        {line}\n" for line in lines)
+    return f"    def __init__({', '.join(arguments)}):\n{body}\n"
+
+
+def source_of_forward(
+    function: Callable[..., Any], takes: Sequence[str], gives: Sequence[str]
+) -> str:
+    """The text of `forward`."""
+    code = function.__code__
+    names = (*takes, *gives)
+    in_order = code.co_varnames[: code.co_argcount][: len(names)] == names
+    given = [*takes, *(f"self.{name}" if in_order else f"{name}=self.{name}" for name in gives)]
+    return (
+        f"    def forward({', '.join(['self', *takes])}):\n"
+        f"        return home.{function.__name__}({', '.join(given)})\n"
+    )
+
+
+def executed(cls: type, source: str, home: Any) -> dict[str, Any]:
+    """Give a class the methods that a text defines; tracebacks and debuggers show it."""
+    filename = f"<nanotorch layer {cls.__name__}>"
+    names = {"__name__": cls.__module__, "layer": cls, "home": home}
+    exec(compile(source, filename, "exec"), names)
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    written = vars(names[cls.__name__])
+    methods = {name: written[name] for name in ("__init__", "forward") if name in written}
+    for name, method in methods.items():
+        setattr(cls, name, method)
+    return methods
+
+
+# Layers of one family share their code; PyTorch's have methods of their own, as messages tell.
+
+
+class OwnNames:
+    """The base of a family: its layers' methods bear the layer's name, though they inherit them.
+
+    So it is ``Conv2d.__init__()`` that misses an argument, as in PyTorch, and not the ``__init__``
+    of what convolutions share. Classes of users inherit as always.
+
+    Attributes:
+        own_names: of those methods.
+    """
+
+    own_names: tuple[str, ...] = ("__init__", "forward")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not cls.__module__.startswith(HERE) or cls.__name__.startswith("_"):
+            return
+        for name in cls.own_names:
+            if name not in vars(cls):
+                setattr(cls, name, renamed(getattr(cls, name), f"{cls.__name__}.{name}"))
+
+
+def renamed(function: Any, name: str) -> Any:
+    """A copy of a function under another qualified name."""
+    code = function.__code__.replace(co_qualname=name)
+    copy = FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__, copy.__doc__ = function.__kwdefaults__, function.__doc__
+    copy.__annotations__, copy.__module__ = function.__annotations__, function.__module__
+    copy.__qualname__ = name
+    return copy
+
+
+# Sizes by dimension, given as one number or several: `_pair(3)` is `(3, 3)`.
+#
+# PyTorch has these in `nn.modules.utils`, from where programs with layers of their own import them.
+
+
+def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+    """A function that makes a tuple of a sequence, and ``n`` times the same of anything else."""
+
+    def parse(x: Any) -> tuple[Any, ...]:
+        return tuple(x) if isinstance(x, Iterable) else tuple(repeat(x, n))
+
+    parse.__name__ = name
+    return parse
+
+
+_single = _ntuple(1, "_single")
+_pair = _ntuple(2, "_pair")
+_triple = _ntuple(3, "_triple")
+_quadruple = _ntuple(4, "_quadruple")
+
+
+def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
+    """The elements from the last to the first, each ``n`` times: sizes as `pad` takes them."""
+    return tuple(x for x in reversed(tuple(t)) for _ in range(n))
