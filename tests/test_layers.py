@@ -169,7 +169,7 @@ BAD = {
         "nanotorch.nn.a": "from .b import x",
         "nanotorch.nn.b": "def f():\n    import nanotorch.nn.a",
     },
-    "imports nanotorch, from": {"nanotorch.optim.sgd": "import nanotorch as torch"},
+    "imports nanotorch, from": {"nanotorch.optim.rules": "import nanotorch as torch"},
     "imports yaml at its top": {"nanotorch.train.config": "import yaml"},
     "imports tqdm": {"nanotorch.nn.module": "def f():\n    from tqdm import tqdm"},
     "no layer": {"nanotorch.helpers": ""},

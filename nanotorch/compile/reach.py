@@ -48,9 +48,9 @@ from nanotorch.compile.tracing import (
 )
 from nanotorch.nn import module_call
 from nanotorch.nn.module import Module
-from nanotorch.optim import flat_buffer
+from nanotorch.optim import optimizer as optimizers
 from nanotorch.optim.optimizer import Optimizer
-from nanotorch.optim.sgd import SGD
+from nanotorch.optim.rules import SGD
 
 # What Python objects a step can reach, and how to see that nothing of them has changed.
 #
@@ -449,10 +449,10 @@ class Survey(Reach):
         self.users_attributes(own, path)
         hooks = [name for name in own if name.endswith(("step_pre_hooks", "step_post_hooks"))]
         called = [hook for name in hooks for hook in own[name].values()]
-        if flat_buffer.before or flat_buffer.after:
+        if optimizers.every_before or optimizers.every_after:
             raise Unguardable("there are hooks of the steps of all optimizers")
-        for name in ("before", "after"):
-            self.checks.append(Check("empty", vars(flat_buffer), name, None, True))
+        for name in ("every_before", "every_after"):
+            self.checks.append(Check("empty", vars(optimizers), name, None, True))
         if not all(str(getattr(h, "__module__", "")).startswith("nanotorch.") for h in called):
             raise Unguardable(f"`{path}` has hooks of its steps")
         options = [part for group in optimizer.param_groups for part in group.values()]

@@ -4,6 +4,7 @@ import builtins
 import dis
 import functools
 import gc
+import inspect
 import math
 import operator
 import os
@@ -49,12 +50,10 @@ from nanotorch.compile.proxy import (
 )
 from nanotorch.compile.tape import CONSTANT, OUTSIDE, TEMPORARY, Entry, Ref, Tape
 from nanotorch.names import lookup
-from nanotorch.optim.adam import AdamW
-from nanotorch.optim.elementwise import Elementwise
 from nanotorch.optim.flat_buffer import owner
 from nanotorch.optim.lbfgs import LBFGS
 from nanotorch.optim.optimizer import Optimizer, evaluate
-from nanotorch.optim.sgd import SGD
+from nanotorch.optim.rules import SGD, AdamW, Rule
 
 # Writing down what traced arrays go through.
 
@@ -661,14 +660,17 @@ def function_behind(target: Any) -> FunctionType | None:
 
 tracing: dict[int, Any] = {}  # the `kwargs` of the call that traces: one at a time
 # Optimizers whose numbers may change between steps, with the options that are numbers.
-OPTIONS = (
-    "lr", "momentum", "dampening", "weight_decay", "eps", "betas", "alpha", "rho", "lambd", "t0",
-    "lr_decay", "momentum_decay", "etas", "step_sizes",
+KNOWN_OPTIMIZERS: tuple[type, ...] = (
+    AdamW, *(kind for kind in Rule.__subclasses__() if kind.__module__ == Rule.__module__)
 )  # fmt: skip
-ELEMENTWISE = [k for k in Elementwise.__subclasses__() if k.__module__.startswith("nanotorch.")]
-KNOWN_OPTIMIZERS: tuple[type, ...] = (SGD, AdamW, *ELEMENTWISE)
+OPTIONS = {
+    name
+    for kind in KNOWN_OPTIMIZERS
+    for name, option in inspect.signature(kind).parameters.items()
+    if type(option.default) in (int, float, tuple)
+}
 # Classes whose steps are looked at; those of others are, if they are users', Python like any other.
-STEPS: tuple[type, ...] = (SGD, Elementwise, LBFGS)
+STEPS: tuple[type, ...] = (SGD, Rule, LBFGS)
 UNTOUCHED = ("nanotorch.compile", "nanotorch._core.random", "nanotorch._core.random",
              "nanotorch._core.random")  # fmt: skip
 DRAWS = (
@@ -931,7 +933,7 @@ def counted(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
         changes = Changes()
         try:
             for group in self.param_groups:
-                for name in set(OPTIONS) & set(group):
+                for name in OPTIONS & set(group):
                     changes.item(group, name, hyper(group, name, recorder))
             recorder.counting = recorder.conditions
             step(self)

@@ -3,21 +3,30 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from nanotorch.names.lookup import on_demand as _on_demand
+from nanotorch.names.lookup import stand_in as _stand_in
 from nanotorch.optim import lr_scheduler as lr_scheduler
 from nanotorch.optim import swa_utils as swa_utils
-from nanotorch.optim.adadelta import Adadelta as Adadelta
-from nanotorch.optim.adagrad import Adagrad as Adagrad
-from nanotorch.optim.adam import Adam as Adam
-from nanotorch.optim.adam import AdamW as AdamW
-from nanotorch.optim.adamax import Adamax as Adamax
-from nanotorch.optim.asgd import ASGD as ASGD
 from nanotorch.optim.lbfgs import LBFGS as LBFGS
-from nanotorch.optim.nadam import NAdam as NAdam
 from nanotorch.optim.optimizer import Optimizer as Optimizer
-from nanotorch.optim.radam import RAdam as RAdam
-from nanotorch.optim.rmsprop import RMSprop as RMSprop
-from nanotorch.optim.rprop import Rprop as Rprop
-from nanotorch.optim.sgd import SGD as SGD
+from nanotorch.optim.rules import ASGD as ASGD
+from nanotorch.optim.rules import SGD as SGD
+from nanotorch.optim.rules import Adadelta as Adadelta
+from nanotorch.optim.rules import Adagrad as Adagrad
+from nanotorch.optim.rules import Adam as Adam
+from nanotorch.optim.rules import Adamax as Adamax
+from nanotorch.optim.rules import AdamW as AdamW
+from nanotorch.optim.rules import NAdam as NAdam
+from nanotorch.optim.rules import RAdam as RAdam
+from nanotorch.optim.rules import RMSprop as RMSprop
+from nanotorch.optim.rules import Rprop as Rprop
+
+# PyTorch's files, one for each rule; that of `Adam` has `AdamW` too.
+for _name in (
+    "ASGD", "SGD", "Adadelta", "Adagrad", "Adam", "Adamax", "AdamW", "NAdam", "RAdam", "RMSprop",
+    "Rprop",
+):  # fmt: skip
+    _module, _names = f"{__name__}.{_name.lower()}", "Adam AdamW" if _name == "Adam" else _name
+    globals()[_name.lower()] = _stand_in(_module, {f"{__name__}.rules": _names})
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand("nanotorch.optim")

@@ -1,43 +1,15 @@
 """Where an optimizer keeps parameters and state: one buffer for those of a group."""
 
 import functools
-import sys
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from nanotorch._core.anomaly import level_of, look
-from nanotorch._core.dtypes import get_default_dtype
-from nanotorch._core.graph import HookDict, RemovableHandle, add_hook
 from nanotorch._core.layout import address
-from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor, wrap
-
-if TYPE_CHECKING:
-    from nanotorch.optim.optimizer import Optimizer
-
-
-# Hooks around the steps of all optimizers.
-
-
-before, after = HookDict(), HookDict()
-
-
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` before every step, before the optimizer's own hooks.
-
-    A pair it returns replaces both.
-    """
-    return add_hook(before, hook)
-
-
-def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` after every step, after the optimizer's own hooks."""
-    return add_hook(after, hook)
-
 
 # Parameters of one optimizer side by side in memory, so that one call can update them all.
 #
@@ -176,103 +148,6 @@ def move(members: list[list[Tensor]]) -> None:
             array[...] = tensor._array
             tensor._array = array
         at += aligned(roles[0]._array.nbytes)
-
-
-# A step of an optimizer in anomaly mode, with a look at what becomes of the parameters.
-
-
-def watched_step(
-    step: Callable[..., Any], optimizer: "Optimizer", *args: Any, **kwargs: Any
-) -> Any:
-    """Call ``step``; a parameter that it makes less finite than its gradient was is noted."""
-    before = [(p, level_of(p)) for group in optimizer.param_groups for p in group["params"]]
-    result = step(optimizer, *args, **kwargs)
-    for position, (p, level) in enumerate(before):
-        cause = max(level, level_of(p._grad))
-        if level_of(p) > cause:
-            inputs = [("parameter", position), ("its gradient", p._grad)]
-            look(f"{type(optimizer).__name__}.step", p, inputs, cause, sys._getframe(1))
-    return result
-
-
-# Numbers for updates on bare arrays.
-
-
-def number(option: Any) -> Any:
-    """An option as a number; one given as a tensor keeps its precision, as in PyTorch."""
-    return option._array.reshape(())[()] if isinstance(option, Tensor) else option
-
-
-@functools.lru_cache(maxsize=512)
-def scalar(value: float, dtype: np.dtype) -> np.ndarray:
-    """A number as a 0-d array, with which NumPy computes faster than with a Python number.
-
-    Beside half precision it keeps its digits in single.
-    """
-    return np.array(value, SINGLE if dtype == HALF else dtype)
-
-
-def factor(value: float, dtype: np.dtype) -> np.ndarray:
-    """As `scalar`, of what is added; PyTorch's `add` has its factor in half precision too."""
-    return scalar(dtype.type(value), dtype) if dtype == HALF else scalar(value, dtype)
-
-
-def counter(value: float) -> Tensor:
-    """A number of an optimizer's state: 0-d, float32 unless the default dtype is float64."""
-    kind = np.float64 if get_default_dtype().itemsize == 8 else np.float32
-    return wrap(np.full((), float(value), kind))
-
-
-def count(step: np.ndarray) -> float:
-    """Add one to a step count and return it."""
-    t: float = step.item() + 1
-    step[()] = t
-    return t
-
-
-# Refusals of options that are out of their range, in PyTorch's words.
-
-
-CAPTURABLE_ON = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
-
-
-def check_one_number(lr: Any) -> None:
-    """Refuse a learning rate of several numbers."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
-
-
-def check_learning_rate(lr: Any) -> None:
-    """Refuse a learning rate that is negative, nan, or several."""
-    check_one_number(lr)
-    if not 0.0 <= number(lr):  # noqa: SIM300 - as Python's message for a text tells it
-        raise ValueError(f"Invalid learning rate: {lr}")
-
-
-def refuse_negative(**options: Any) -> None:
-    """Refuse an option, called by its name in messages, that is not at least 0."""
-    for name, value in options.items():
-        if not 0.0 <= number(value):  # noqa: SIM300 - as above
-            raise ValueError(f"Invalid {name} value: {value}")
-
-
-def check_betas(betas: Any) -> None:
-    """Refuse factors of running averages that are not in [0, 1)."""
-    for position, beta in enumerate(betas[:2]):
-        if not 0.0 <= number(beta) < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
-
-
-def refuse_capturable(subjects: str = "params", where: str = CAPTURABLE_ON) -> None:
-    """Refuse a step whose numbers should stay on an accelerator.
-
-    Args:
-        subjects: what besides ``state_steps`` would have to be there.
-        where: the devices that could do it.
-    """
-    raise AssertionError(
-        f"If capturable=True, {subjects} and state_steps must be on supported devices: {where}."
-    )
 
 
 # `Flat`, the parameters of a group as one array, so that a step takes a few calls for all of them.

@@ -7,8 +7,8 @@ import numpy as np
 
 from nanotorch._core.call_site import here
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.optim.flat_buffer import check_learning_rate, number, scalar
 from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate
+from nanotorch.optim.rules import check_learning_rate, number, scalar
 
 # How far to go along a direction: a line search for the strong Wolfe conditions.
 #

@@ -2,25 +2,19 @@
 
 import functools
 import itertools
+import sys
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from nanotorch._core.anomaly import watch
+from nanotorch._core.anomaly import level_of, look, watch
 from nanotorch._core.call_site import warn, wrote
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.graph import HookDict, RemovableHandle, add_hook, changes
 from nanotorch._core.tensor import Tensor, typename
-from nanotorch.optim import flat_buffer as every
-from nanotorch.optim.flat_buffer import Candidate, watched_step
-from nanotorch.optim.flat_buffer import (
-    register_optimizer_step_post_hook as register_optimizer_step_post_hook,
-)
-from nanotorch.optim.flat_buffer import (
-    register_optimizer_step_pre_hook as register_optimizer_step_pre_hook,
-)
+from nanotorch.optim.flat_buffer import Candidate
 
 # `Optimizer`, the base class: parameter groups, state, hooks.
 #
@@ -324,6 +318,24 @@ class Optimizer:
         return add_hook(self._optimizer_load_state_dict_post_hooks, hook, first=prepend)
 
 
+# Steps, and the hooks around them: those of an optimizer, and those of all optimizers.
+
+every_before, every_after = HookDict(), HookDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before every step, before the optimizer's own hooks.
+
+    A pair it returns replaces both.
+    """
+    return add_hook(every_before, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after every step, after the optimizer's own hooks."""
+    return add_hook(every_after, hook)
+
+
 def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """A class's `step` between the hooks of its object; `super().step()` calls them not again."""
 
@@ -331,11 +343,11 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         run = functools.partial(watched_step, step) if watch.on else step
-        hooked_here = before or after or every.before or every.after
+        hooked_here = before or after or every_before or every_after
         if not hooked_here or type(self).step is not hooked:
             return run(self, *args, **kwargs)
         everything: tuple[Any, ...] = (self, *args)
-        for hook in (*every.before.values(), *before.values()):
+        for hook in (*every_before.values(), *before.values()):
             result = hook(self, everything, kwargs)
             if result is None:
                 continue
@@ -346,11 +358,23 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                 )
             everything, kwargs = result
         out = run(*everything, **kwargs)
-        for hook in (*after.values(), *every.after.values()):
+        for hook in (*after.values(), *every_after.values()):
             hook(self, everything, kwargs)
         return out
 
     return hooked
+
+
+def watched_step(step: Callable[..., Any], optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+    """Call ``step``; a parameter that it makes less finite than its gradient was is noted."""
+    before = [(p, level_of(p)) for group in optimizer.param_groups for p in group["params"]]
+    result = step(optimizer, *args, **kwargs)
+    for position, (p, level) in enumerate(before):
+        cause = max(level, level_of(p._grad))
+        if level_of(p) > cause:
+            inputs = [("parameter", position), ("its gradient", p._grad)]
+            look(f"{type(optimizer).__name__}.step", p, inputs, cause, sys._getframe(1))
+    return result
 
 
 def evaluate(closure: Closure | None) -> Any:
@@ -359,21 +383,6 @@ def evaluate(closure: Closure | None) -> Any:
         return None
     with enable_grad():
         return closure()
-
-
-def refuse_differentiable(optimizer: Optimizer) -> None:
-    """Refuse options under which PyTorch records the update, or that contradict each other."""
-    asked = optimizer.defaults
-    fused = asked.get("fused")
-    if fused and asked["differentiable"]:
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if asked["differentiable"]:
-        raise NotImplementedError(
-            f"{type(optimizer).__name__} updates parameters in place, unrecorded; "
-            "differentiable=True is not available"
-        )
-    if fused and asked["foreach"]:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
 def check_parameter(param: Any) -> None:

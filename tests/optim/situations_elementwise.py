@@ -1,4 +1,4 @@
-"""Optimizers of the family of `Elementwise`: options, states, layouts, refusals."""
+"""Optimizers of a step size for every element: options, states, layouts, refusals."""
 
 import copy
 import itertools

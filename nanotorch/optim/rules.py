@@ -1,0 +1,935 @@
+"""Optimizers that are an update rule: options, state, and a few array operations a parameter."""
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nanotorch._core.call_site import here
+from nanotorch._core.dtypes import get_default_dtype
+from nanotorch._core.sums import HALF, SINGLE
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.elementwise import sign
+from nanotorch.optim.flat_buffer import flat_of
+from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate
+
+Array = np.ndarray
+State = dict[str, Tensor]
+Numbers = Sequence[Any]
+Betas = tuple[float, float]
+
+# Numbers for updates on bare arrays.
+
+
+def number(option: Any) -> Any:
+    """An option as a number; one given as a tensor keeps its precision, as in PyTorch."""
+    return option._array.reshape(())[()] if isinstance(option, Tensor) else option
+
+
+@functools.lru_cache(maxsize=512)
+def scalar(value: float, dtype: np.dtype) -> np.ndarray:
+    """A number as a 0-d array, with which NumPy computes faster than with a Python number.
+
+    Beside half precision it keeps its digits in single.
+    """
+    return np.array(value, SINGLE if dtype == HALF else dtype)
+
+
+def scalars(dtype: np.dtype, *values: float) -> list[np.ndarray]:
+    """Numbers as 0-d arrays."""
+    return [scalar(value, dtype) for value in values]
+
+
+def factor(value: float, dtype: np.dtype) -> np.ndarray:
+    """As `scalar`, of what is added; PyTorch's `add` has its factor in half precision too."""
+    return scalar(dtype.type(value), dtype) if dtype == HALF else scalar(value, dtype)
+
+
+def counter(value: float) -> Tensor:
+    """A number of an optimizer's state: 0-d, float32 unless the default dtype is float64."""
+    kind = np.float64 if get_default_dtype().itemsize == 8 else np.float32
+    return wrap(np.full((), float(value), kind))
+
+
+# Options that are out of their range, in PyTorch's words.
+
+ACCELERATORS = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
+# What stands for options that states do not have, where that is not False.
+NOT_FALSE = {"foreach": None, "fused": None, "momentum": 0}
+AT_LEAST_0 = (
+    "lr_decay", "lambd", "alpha", "eps", "momentum", "weight_decay", "momentum_decay",
+    "initial_accumulator_value",
+)  # fmt: skip
+
+
+def check_one_number(lr: Any) -> None:
+    """Refuse a learning rate of several numbers."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+
+
+def check_learning_rate(lr: Any) -> None:
+    """Refuse a learning rate that is negative, nan, or several."""
+    check_one_number(lr)
+    if not 0.0 <= number(lr):  # noqa: SIM300 - as Python's message for a text tells it
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+# What the rules have in common.
+
+
+class Rule(Optimizer):
+    """An optimizer whose step is the same few array operations for every parameter.
+
+    A subclass has its options, as the arguments of ``__init__``, and the formulas: `_begin`,
+    `_numbers` and `_update`. What is here holds for all of them: the checks of options, the count
+    of steps, ascent, and decay of the weights.
+
+    Args:
+        params: see `Optimizer`.
+        lr: the learning rate, at least 0; a number or a tensor of one element.
+        weight_decay: strength of the L2 penalty, at least 0. Default: 0.
+        decoupled_weight_decay: ``p ← p - lr · weight_decay · p`` in place of the penalty.
+        maximize: ascend instead of descend.
+        foreach, fused: accepted; PyTorch's choice of implementation.
+        capturable: only for accelerators: steps refuse it.
+        differentiable: only False.
+
+    Attributes:
+        options: the names of the options in the order of `defaults`.
+        later: those that states from before them do not have.
+        counters: the state that is one number per parameter.
+        capturable: what has to be on which accelerators, where steps refuse ``capturable``.
+        writes: how often `_update` writes to a parameter, as PyTorch counts it.
+        decaying: whether there is a weight decay; a group's own is not looked at otherwise.
+
+    Raises:
+        ValueError: for an option out of its range.
+        NotImplementedError: if it should be ``differentiable``.
+    """
+
+    options: ClassVar[str]
+    later: ClassVar[str] = "foreach maximize differentiable capturable"
+    counters: ClassVar[tuple[str, ...]] = ("step",)
+    capturable: ClassVar[tuple[str, str]] = ("params", ACCELERATORS)
+    writes: ClassVar[int] = 1
+    decaying: ClassVar[bool] = True
+
+    def __init__(self, params: Iterable[Any], given: dict[str, Any]) -> None:
+        self._check(given)
+        super().__init__(params, {name: given[name] for name in self.options.split()})
+        differentiable, fused = given["differentiable"], given.get("fused")
+        if fused and differentiable:
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if differentiable:
+            raise NotImplementedError(
+                f"{type(self).__name__} updates parameters in place, unrecorded; "
+                "differentiable=True is not available"
+            )
+        if fused and given["foreach"]:
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+    def _check(self, given: dict[str, Any]) -> None:
+        """Refuse options that are out of their range."""
+        check_learning_rate(given["lr"])
+        for name, value in given.items():
+            if name in AT_LEAST_0 and not 0.0 <= number(value):  # noqa: SIM300 - as above
+                label = "epsilon" if name == "eps" else name
+                raise ValueError(f"Invalid {label} value: {value}")
+        for position, beta in enumerate(given.get("betas", ())[:2]):
+            if not 0.0 <= number(beta) < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
+
+    def _begin(self, p: Array, group: Group) -> State:
+        """The state of a parameter before its first step, but for the count."""
+        raise NotImplementedError
+
+    def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
+        """The numbers in the formulas at step t, as 0-d arrays of the parameters' dtype."""
+        raise NotImplementedError
+
+    def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
+        """Change a parameter in place by its gradient, which must not be changed."""
+        raise NotImplementedError
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name in self.later.split():
+                group.setdefault(name, NOT_FALSE.get(name, False))
+            for p in group["params"]:
+                held = self.state.get(p) or {}
+                for name in self.counters:
+                    if name in held and not isinstance(held[name], Tensor):
+                        held[name] = counter(held[name])
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Update the parameters that have a gradient.
+
+        Args:
+            closure: evaluates the model anew and returns the loss, which `step` returns then.
+        """
+        loss = None if closure is None else evaluate(closure)
+        writer = (f"{type(self).__name__}.step", here())
+        for group in self.param_groups:
+            key: Any = None  # of which step and dtype the numbers are
+            numbers: Numbers = ()
+            alike = self.counters == ("step",) and not group.get("capturable")
+            flat = flat_of(self, group) if alike else None
+            if flat is not None and flat.counts:
+                numbers = self._numbers(group, flat.count(), flat.array.dtype)
+                flat.note(self._apply(flat.array, flat.grad, flat.state, group, numbers), writer)
+                continue
+            for p in group["params"]:
+                if p._grad is None:
+                    continue
+                state = self.state[p] or self._start(p, group)
+                if group.get("capturable"):
+                    raise AssertionError(
+                        "If capturable=True, {} and state_steps must be on supported devices: "
+                        "{}.".format(*self.capturable)
+                    )
+                count, dtype = state["step"]._array, p._array.dtype
+                t = count.item() + 1
+                count[()] = t
+                if key != (t, dtype):
+                    key, numbers = (t, dtype), self._numbers(group, t, dtype)
+                p._cell[0] += self._apply(p._array, p._grad._array, state, group, numbers)
+                p._cell[1] = writer
+        return loss
+
+    def _apply(self, p: Array, g: Array, state: State, group: Group, numbers: Numbers) -> int:
+        """Change a parameter in place, with decay; how often PyTorch writes to it."""
+        decay = number(group.get("weight_decay", 0)) if self.decaying else 0
+        decoupled = bool(decay and group.get("decoupled_weight_decay"))
+        if group["maximize"]:
+            g = -g
+        if decoupled:
+            p *= scalar(1 - number(group["lr"]) * decay, p.dtype)
+        elif decay:
+            g = g + p * scalar(decay, p.dtype)
+        self._update(p, g, state, numbers)
+        return self.writes + decoupled
+
+    def _start(self, p: Tensor, group: Group) -> State:
+        """The state before the first step."""
+        state: State = self.state[p]
+        state["step"] = counter(0.0)
+        state.update(self._begin(p._array, group))
+        return state
+
+
+def zeros(p: Array, *names: str) -> State:
+    """State of a parameter's shape and memory order, all zeros."""
+    return {name: wrap(np.zeros_like(p)) for name in names}
+
+
+def accumulate(average: Array, g: Array, keep: Array, gain: Array) -> None:
+    """``average ← keep · average + gain · g²``, in place."""
+    average *= keep
+    scaled = g * gain
+    scaled *= g
+    average += scaled
+
+
+def approaching(gain: float, dtype: np.dtype) -> tuple[bool, Array]:
+    """For `approach`: from which side to compute the average, and the share of the difference."""
+    near = gain < 0.5
+    return near, scalar(gain if near else 1 - gain, dtype)
+
+
+def approach(average: Array, g: Array, gain: tuple[bool, Array]) -> None:
+    """``average ← average + gain · (g - average)``, in place, with the smaller rounding error."""
+    near, share = gain
+    difference = g - average
+    difference *= share
+    if near:
+        average += difference
+    else:
+        np.subtract(g, difference, out=average)
+
+
+# The rules.
+
+
+class SGD(Rule):
+    """Stochastic gradient descent, with momentum if wanted.
+
+    For the gradient g of a parameter p, each step computes
+
+        g ← g + weight_decay · p
+        b ← momentum · b + (1 - dampening) · g      (b ← g in the first step)
+        p ← p - lr · b                              (nesterov: p ← p - lr · (g + momentum · b))
+
+    Args:
+        params, lr, weight_decay, and what is not here: see `Rule`.
+        momentum: at least 0. Default: 0.
+        dampening: of the momentum. Default: 0.
+        nesterov: step along the gradient plus momentum; needs momentum and no dampening.
+
+    Reference:
+        Sutskever, Martens, Dahl and Hinton, On the importance of initialization and momentum in
+        deep learning, ICML 2013; the momentum here is not multiplied by the learning rate.
+    """
+
+    options: ClassVar[str] = (
+        "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
+    )
+    later: ClassVar[str] = "nesterov maximize foreach differentiable"
+
+    def __init__(
+        self, params: Iterable[Any], lr: float | Tensor = 1e-3, momentum: float = 0,
+        dampening: float = 0, weight_decay: float | Tensor = 0, nesterov: bool = False, *,
+        maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(params, locals())
+
+    def _check(self, given: dict[str, Any]) -> None:  # nan is let through, as in PyTorch
+        check_one_number(given["lr"])
+        if number(given["lr"]) < 0.0:
+            raise ValueError(f"Invalid learning rate: {given['lr']}")
+        for name in ("momentum", "weight_decay"):
+            if given[name] < 0.0:
+                raise ValueError(f"Invalid {name} value: {given[name]}")
+        if given["nesterov"] and (given["momentum"] <= 0 or given["dampening"] != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("fused", False)  # not None, as in PyTorch
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Update the parameters that have a gradient.
+
+        Args:
+            closure: evaluates the model anew and returns the loss, which `step` returns then.
+        """
+        loss = None if closure is None else evaluate(closure)
+        writer = ("SGD.step", here())
+        for group in self.param_groups:
+            lr, rate, momentum = number(group["lr"]), None, group["momentum"]
+            kind = None  # of which the rate is
+            plain = not (momentum or group["weight_decay"] or group["maximize"])
+            flat = None if plain else flat_of(self, group)
+            if flat is not None and (not momentum or "momentum_buffer" in flat.state):
+                g = direction(flat.array, flat.grad, flat.state, group)
+                np.multiply(g, factor(lr, g.dtype), out=flat.grad)
+                np.subtract(flat.array, flat.grad, out=flat.array)
+                flat.note(1, writer)
+                continue
+            for p in group["params"]:
+                if p._grad is not None:
+                    array, g = p._array, p._grad._array
+                    if not plain:
+                        g = direction(array, g, self.state[p] if momentum else {}, group)
+                    if rate is None or array.dtype != kind:
+                        kind, rate = array.dtype, factor(lr, array.dtype)
+                    np.subtract(array, g * rate, out=array)
+                    cell = p._cell
+                    cell[0] += 1
+                    cell[1] = writer
+        return loss
+
+
+def direction(p: Array, g: Array, state: dict[str, Any], group: Group) -> Array:
+    """What to step along: the gradient of a parameter with decay and momentum."""
+    dtype, momentum, dampening = p.dtype, group["momentum"], group["dampening"]
+    decay = number(group["weight_decay"])
+    if group["maximize"]:
+        g = -g
+    if decay:
+        g = (g + p * factor(decay, dtype)).astype(dtype, copy=False)
+    if not momentum:
+        return g
+    if state.get("momentum_buffer") is None:
+        state["momentum_buffer"] = wrap(np.array(g))
+        held = state["momentum_buffer"]._array
+    else:
+        held = state["momentum_buffer"]._array
+        held *= scalar(momentum, dtype)
+        held += g * factor(1 - dampening, dtype) if dampening else g
+    if not group["nesterov"]:
+        return held
+    return (g + held * factor(momentum, dtype)).astype(dtype, copy=False)
+
+
+class Adam(Rule):
+    """Adam: steps in units of the gradient's running mean over its running root mean square.
+
+    For the gradient g of a parameter p, step t computes
+
+        g ← g + weight_decay · p          (decoupled: p ← p - lr · weight_decay · p instead)
+        m ← β₁ m + (1 - β₁) g
+        v ← β₂ v + (1 - β₂) g²            (amsgrad: below, the greatest v so far stands for v)
+        p ← p - lr / (1 - β₁ᵗ) · m / (√v / √(1 - β₂ᵗ) + eps)
+
+    Args:
+        params, lr, weight_decay, and what is not here: see `Rule`.
+        betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
+        eps: at least 0. Default: 1e-8.
+        amsgrad: see above. Default: False.
+
+    Reference:
+        Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015, algorithm 1;
+        Reddi, Kale and Kumar, On the Convergence of Adam and Beyond, ICLR 2018 (amsgrad).
+    """
+
+    options: ClassVar[str] = (
+        "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused"
+        " decoupled_weight_decay"
+    )
+    later: ClassVar[str] = (
+        "amsgrad maximize foreach capturable differentiable decoupled_weight_decay fused"
+    )
+
+    def __init__(
+        self, params: Iterable[Any], lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
+        maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+        fused: bool | None = None, decoupled_weight_decay: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, locals())
+
+    def _check(self, given: dict[str, Any]) -> None:
+        super()._check(given)
+        betas = given["betas"]
+        if isinstance(given["lr"], Tensor) and given["foreach"] and not given["capturable"]:
+            raise ValueError(
+                "lr as a Tensor is not supported for capturable=False and foreach=True"
+            )
+        if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
+            raise ValueError("betas must be either both floats or both Tensors")
+        for position, beta in enumerate(betas):
+            if isinstance(beta, Tensor) and beta.numel() != 1:
+                raise ValueError(f"Tensor betas[{position}] must be 1-element")
+
+    def _begin(self, p: Array, group: Group) -> State:
+        return zeros(p, "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
+
+    def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
+        beta1, beta2 = map(number, group["betas"])
+        return (
+            *scalars(dtype, 1 - beta1, beta2, 1 - beta2, group["eps"]),
+            np.array((1 - beta2**t) ** 0.5, dtype),
+            np.array(-number(group["lr"]) / (1 - beta1**t), dtype),
+            group["amsgrad"],
+        )
+
+    def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
+        gain1, beta2, gain2, eps, root, step, amsgrad = numbers
+        m, v = state["exp_avg"]._array, state["exp_avg_sq"]._array
+        m += (g - m) * gain1
+        v *= beta2
+        v += g * gain2 * g
+        if amsgrad:
+            greatest = state["max_exp_avg_sq"]._array
+            v = np.maximum(greatest, v, out=greatest)
+        scale = np.sqrt(v)
+        scale /= root
+        scale += eps
+        p += m * step / scale
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay, which shrinks the parameters and leaves the moments alone.
+
+    The arguments are those of `Adam`; ``weight_decay`` is 1e-2 by default.
+
+    Reference:
+        Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2.
+    """
+
+    def __init__(
+        self, params: Iterable[Any], lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
+        foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:  # fmt: skip
+        Rule.__init__(self, params, {**locals(), "decoupled_weight_decay": True})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:  # also when the state is one of Adam's
+            group["decoupled_weight_decay"] = True
+
+
+class Adadelta(Rule):
+    """Adadelta: steps in units of past steps over past gradients, which need no learning rate.
+
+    For the gradient g of a parameter p, each step computes
+
+        g ← g + weight_decay · p
+        v ← rho · v + (1 - rho) g²
+        d ← √(u + eps) / √(v + eps) · g
+        u ← rho · u + (1 - rho) d²
+        p ← p - lr · d
+
+    Args:
+        params, lr, weight_decay, and what is not here: see `Rule`.
+        rho: how much of the running averages stays, in [0, 1]. Default: 0.9.
+        eps: at least 0. Default: 1e-6.
+
+    Reference:
+        Zeiler, ADADELTA: An Adaptive Learning Rate Method, 2012.
+    """
+
+    options: ClassVar[str] = "lr rho eps weight_decay maximize capturable foreach differentiable"
+    capturable: ClassVar[tuple[str, str]] = ("params", ACCELERATORS.replace(", 'xla'", ""))
+
+    def __init__(
+        self, params: Iterable[Any], lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
+        weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
+        maximize: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, locals())
+
+    def _check(self, given: dict[str, Any]) -> None:
+        super()._check(given)
+        if not 0.0 <= given["rho"] <= 1.0:
+            raise ValueError(f"Invalid rho value: {given['rho']}")
+
+    def _begin(self, p: Array, group: Group) -> State:
+        return zeros(p, "square_avg", "acc_delta")
+
+    def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
+        rho = group["rho"]
+        return scalars(dtype, rho, 1 - rho, group["eps"], -number(group["lr"]))
+
+    def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
+        rho, gain, eps, step = numbers
+        v, u = state["square_avg"]._array, state["acc_delta"]._array
+        accumulate(v, g, rho, gain)
+        d = np.sqrt(u + eps)
+        d /= np.sqrt(v + eps)
+        d *= g
+        accumulate(u, d, rho, gain)
+        d *= step
+        p += d
+
+
+class Adagrad(Rule):
+    """Adagrad: steps in units of the root of the sum of all squared gradients.
+
+    For the gradient g of a parameter p, step t computes
+
+        g ← g + weight_decay · p
+        s ← s + g²
+        p ← p - lr / (1 + (t - 1) lr_decay) · g / (√s + eps)
+
+    Args:
+        params, lr, weight_decay, and what is not here: see `Rule`.
+        lr_decay: at least 0. Default: 0.
+        initial_accumulator_value: what the sum begins with, at least 0. Default: 0.
+        eps: at least 0. Default: 1e-10.
+
+    Reference:
+        Duchi, Hazan and Singer, Adaptive Subgradient Methods for Online Learning and Stochastic
+        Optimization, JMLR 12, 2011.
+    """
+
+    options: ClassVar[str] = (
+        "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable"
+        " fused"
+    )
+    later: ClassVar[str] = "foreach maximize differentiable fused"
+
+    def __init__(
+        self, params: Iterable[Any], lr: float | Tensor = 1e-2, lr_decay: float = 0,
+        weight_decay: float = 0, initial_accumulator_value: float = 0, eps: float = 1e-10,
+        foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(params, locals())
+        for group in self.param_groups:  # before there are gradients, as in PyTorch
+            for p in group["params"]:
+                self._start(p, group)
+
+    def _begin(self, p: Array, group: Group) -> State:
+        return {"sum": wrap(np.full_like(p, self.defaults["initial_accumulator_value"]))}
+
+    def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
+        step = -number(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
+        return scalars(dtype, group["eps"], step)
+
+    def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
+        eps, step = numbers
+        total = state["sum"]._array
+        total += g * g
+        scale = np.sqrt(total)
+        scale += eps
+        p += g * step / scale
+
+
+class Adamax(Rule):
+    """Adamax: Adam with the greatest of the fading gradients in place of their root mean square.
+
+    For the gradient g of a parameter p, step t computes
+
+        g ← g + weight_decay · p
+        m ← β₁ m + (1 - β₁) g
+        u ← max(β₂ u, |g| + eps)
+        p ← p - lr / (1 - β₁ᵗ) · m / u
+
+    Args:
+        params, lr, weight_decay, and what is not here: see `Rule`.
+        betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
+        eps: at least 0. Default: 1e-8.
+
+    Reference:
+        Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015, algorithm 2.
+    """
+
+    options: ClassVar[str] = "lr betas eps weight_decay foreach maximize differentiable capturable"
+
+    def __init__(
+        self, params: Iterable[Any], lr: float | Tensor = 2e-3,
+        betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, locals())
+
+    def _begin(self, p: Array, group: Group) -> State:
+        return zeros(p, "exp_avg", "exp_inf")
+
+    def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
+        beta1, beta2 = map(number, group["betas"])
+        step = -number(group["lr"]) / (1 - beta1**t)
+        return approaching(1 - beta1, dtype), *scalars(dtype, beta2, group["eps"], step)
+
+    def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
+        gain, beta2, eps, step = numbers
+        m, u = state["exp_avg"]._array, state["exp_inf"]._array
+        approach(m, g, gain)
+        u *= beta2
+        magnitude = np.abs(g)
+        magnitude += eps
+        np.maximum(u, magnitude, out=u)
+        p += m * step / u
+
+
+class ASGD(Rule):
+    """Averaged stochastic gradient descent.
+
+    The state ``ax`` holds the average of the parameter since step ``t0``. For the gradient g of a
+    parameter p, step t computes
+
+        g ← g + weight_decay · p
+        p ← p - lambd · η · p - η · g           (η is lr in the first step)
+        a ← a + μ (p - a)                       (μ is 1 in the first step)
+        η ← lr / (1 + lambd · lr · t)^alpha
+        μ ← 1 / max(1, t - t0)
+
+    Args:
+        params, lr, weight_decay, and what is not here: see `Rule`.
+        lambd: strength of the decay, at least 0. Default: 1e-4.
+        alpha: the power of the learning rate's decline, at least 0. Default: 0.75.
+        t0: when averaging begins. Default: 1e6.
+
+    Reference:
+        Polyak and Juditsky, Acceleration of Stochastic Approximation by Averaging, SIAM Journal
+        on Control and Optimization 30, 1992.
+    """
+
+    options: ClassVar[str] = (
+        "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+    )
+    counters: ClassVar[tuple[str, ...]] = ("step", "eta", "mu")
+    capturable: ClassVar[tuple[str, str]] = ("params, mus, etas,", ACCELERATORS)
+    writes: ClassVar[int] = 2
+
+    def __init__(
+        self, params: Iterable[Any], lr: float | Tensor = 1e-2, lambd: float = 1e-4,
+        alpha: float = 0.75, t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None,
+        maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, locals())
+
+    def _begin(self, p: Array, group: Group) -> State:
+        return {"eta": counter(number(group["lr"])), "mu": counter(1.0), **zeros(p, "ax")}
+
+    def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
+        lr, lambd = number(group["lr"]), group["lambd"]
+        eta = lr / (1 + lambd * lr * t) ** group["alpha"]
+        return lambd, eta, 1 / max(1, t - group["t0"])
+
+    def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
+        lambd, next_eta, next_mu = numbers
+        eta, mu, average = (state[name]._array for name in ("eta", "mu", "ax"))
+        step = eta.item()
+        p *= scalar(1 - lambd * step, p.dtype)
+        p -= g * scalar(step, p.dtype)
+        if mu.item() == 1:
+            np.copyto(average, p)
+        else:
+            average += (p - average) * mu.astype(p.dtype)
+        eta[()] = next_eta
+        mu[()] = next_mu
+
+
+class NAdam(Rule):
+    """NAdam: Adam with Nesterov's momentum, which also looks ahead along the gradient.
+
+    For the gradient g of a parameter p, step t computes
+
+        g ← g + weight_decay · p        (decoupled: p ← p - lr · weight_decay · p instead)
+        μ ← β₁ (1 - ½ 0.96^(t · momentum_decay)),  μ' ← the same for t + 1
+        Π ← Π μ
+        m ← β₁ m + (1 - β₁) g
+        v ← β₂ v + (1 - β₂) g²
+        d ← √(v / (1 - β₂ᵗ)) + eps
+        p ← p - lr (1 - μ) / (1 - Π) · g / d - lr μ' / (1 - Π μ') · m / d
+
+    Args:
+        params, lr, weight_decay, and what is not here: see `Rule`.
+        betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
+        eps: at least 0. Default: 1e-8.
+        momentum_decay: at least 0. Default: 4e-3.
+
+    Reference:
+        Dozat, Incorporating Nesterov Momentum into Adam, ICLR 2016 workshop.
+    """
+
+    options: ClassVar[str] = (
+        "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach"
+        " capturable differentiable"
+    )
+    later: ClassVar[str] = "maximize foreach capturable differentiable decoupled_weight_decay"
+    counters: ClassVar[tuple[str, ...]] = ("step", "mu_product")
+    capturable: ClassVar[tuple[str, str]] = ("params, mu_products", ACCELERATORS)
+    writes: ClassVar[int] = 2
+
+    def __init__(
+        self, params: Iterable[Any], lr: float | Tensor = 2e-3,
+        betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
+        foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, locals())
+
+    def _begin(self, p: Array, group: Group) -> State:
+        return {"mu_product": counter(1.0), **zeros(p, "exp_avg", "exp_avg_sq")}
+
+    def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
+        beta1, beta2 = map(number, group["betas"])
+        decay = group["momentum_decay"]
+        return (
+            approaching(1 - beta1, dtype),
+            *scalars(dtype, beta2, 1 - beta2, 1 - beta2**t, group["eps"]),
+            beta1 * (1.0 - 0.5 * 0.96 ** (t * decay)),
+            beta1 * (1.0 - 0.5 * 0.96 ** ((t + 1) * decay)),
+            number(group["lr"]),
+        )
+
+    def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
+        gain1, beta2, gain2, correction, eps, mu, next_mu, lr = numbers
+        m, v = state["exp_avg"]._array, state["exp_avg_sq"]._array
+        approach(m, g, gain1)
+        accumulate(v, g, beta2, gain2)
+        d = np.sqrt(v / correction)
+        d += eps
+        products = state["mu_product"]._array
+        products *= mu
+        product = products.item()  # one per parameter, since betas may change between steps
+        p += g * scalar(-lr * (1.0 - mu) / (1.0 - product), p.dtype) / d
+        p += m * scalar(-lr * next_mu / (1.0 - product * next_mu), p.dtype) / d
+
+
+class RAdam(Rule):
+    """RAdam: Adam whose first steps are plain momentum, until the variance is known well enough.
+
+    For the gradient g of a parameter p, step t computes
+
+        g ← g + weight_decay · p        (decoupled: p ← p - lr · weight_decay · p instead)
+        m ← β₁ m + (1 - β₁) g
+        v ← β₂ v + (1 - β₂) g²
+        N ← 2 / (1 - β₂) - 1,  n ← N - 2 t β₂ᵗ / (1 - β₂ᵗ)
+        r ← √((n - 4)(n - 2) N / ((N - 4)(N - 2) n))
+        p ← p - lr · m / (1 - β₁ᵗ) · r √(1 - β₂ᵗ) / (√v + eps)      (if n > 5; else
+        p ← p - lr · m / (1 - β₁ᵗ))
+
+    Args:
+        params, lr, weight_decay, and what is not here: see `Rule`.
+        betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
+        eps: at least 0. Default: 1e-8.
+
+    Reference:
+        Liu, Jiang, He, Chen, Liu, Gao and Han, On the Variance of the Adaptive Learning Rate and
+        Beyond, ICLR 2020, algorithm 2; the threshold is 5, not 4.
+    """
+
+    options: ClassVar[str] = (
+        "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay"
+        " differentiable"
+    )
+    later: ClassVar[str] = "foreach maximize differentiable decoupled_weight_decay capturable"
+
+    def __init__(
+        self, params: Iterable[Any], lr: float | Tensor = 1e-3,
+        betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
+        maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, locals())
+
+    def _begin(self, p: Array, group: Group) -> State:
+        return zeros(p, "exp_avg", "exp_avg_sq")
+
+    def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
+        beta1, beta2 = map(number, group["betas"])
+        correction = 1 - beta2**t
+        longest = 2 / (1 - beta2) - 1
+        length = longest - 2 * t * beta2**t / correction
+        known = length > 5.0
+        rectified = (length - 4) * (length - 2) * longest if known else 0.0
+        rectified /= (longest - 4) * (longest - 2) * length if known else 1.0
+        return (
+            approaching(1 - beta1, dtype),
+            *scalars(dtype, beta2, 1 - beta2, group["eps"], 1 - beta1**t, -number(group["lr"])),
+            scalar((correction * rectified) ** 0.5, dtype) if known else None,
+        )
+
+    def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
+        gain1, beta2, gain2, eps, correction, lr, scale = numbers
+        m, v = state["exp_avg"]._array, state["exp_avg_sq"]._array
+        approach(m, g, gain1)
+        accumulate(v, g, beta2, gain2)
+        step = m / correction
+        step *= lr
+        if scale is not None:
+            d = np.sqrt(v)
+            d += eps
+            step *= scale / d
+        p += step
+
+
+class RMSprop(Rule):
+    """RMSprop: steps in units of the gradient's running root mean square.
+
+    For the gradient g of a parameter p, each step computes
+
+        g ← g + weight_decay · p
+        v ← alpha · v + (1 - alpha) g²
+        m ← alpha · m + (1 - alpha) g               (centered: v - m² stands for v below)
+        b ← momentum · b + g / (√v + eps)           (without momentum: b ← g / (√v + eps))
+        p ← p - lr · b
+
+    Args:
+        params, lr, weight_decay, and what is not here: see `Rule`.
+        alpha: how much of the running averages stays, at least 0. Default: 0.99.
+        eps: at least 0. Default: 1e-8.
+        momentum: at least 0. Default: 0.
+        centered: divide by the standard deviation instead. Default: False.
+
+    Reference:
+        Tieleman and Hinton, Lecture 6.5, COURSERA: Neural Networks for Machine Learning, 2012;
+        Graves, Generating Sequences With Recurrent Neural Networks, 2013 (centered).
+    """
+
+    options: ClassVar[str] = (
+        "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+    )
+    later: ClassVar[str] = "momentum centered foreach maximize differentiable capturable"
+
+    def __init__(
+        self, params: Iterable[Any], lr: float | Tensor = 1e-2, alpha: float = 0.99,
+        eps: float = 1e-8, weight_decay: float = 0, momentum: float = 0, centered: bool = False,
+        capturable: bool = False, foreach: bool | None = None, maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, locals())
+
+    def _begin(self, p: Array, group: Group) -> State:
+        momentum = ["momentum_buffer"] if group["momentum"] > 0 else []
+        return zeros(p, "square_avg", *momentum, *(["grad_avg"] if group["centered"] else []))
+
+    def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
+        alpha, momentum = group["alpha"], group["momentum"]
+        return (
+            scalar(alpha, dtype),
+            scalar(1 - alpha, dtype),
+            approaching(1 - alpha, dtype) if group["centered"] else None,
+            scalar(group["eps"], dtype),
+            scalar(momentum, dtype) if momentum > 0 else None,
+            scalar(-number(group["lr"]), dtype),
+        )
+
+    def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
+        alpha, gain, centering, eps, momentum, step = numbers
+        v = state["square_avg"]._array
+        accumulate(v, g, alpha, gain)
+        if centering is not None:
+            m = state["grad_avg"]._array
+            approach(m, g, centering)
+            v = v - m * m
+        scale = np.sqrt(v)
+        scale += eps
+        if momentum is None:
+            p += g * step / scale
+            return
+        b = state["momentum_buffer"]._array
+        b *= momentum
+        b += g / scale
+        p += b * step
+
+
+class Rprop(Rule):
+    """Resilient backpropagation: every element has a step size, of the gradient only signs count.
+
+    For the gradient g of a parameter p, each step computes
+
+        s ← η⁺ s  where g has the sign of the gradient before,  η⁻ s  where it has the other;
+            held between the least and the greatest step size
+        g ← 0     where it has the other sign
+        p ← p - sign(g) · s
+
+    Args:
+        params, lr, weight_decay, and what is not here: see `Rule`.
+        etas: η⁻ and η⁺, 0 < η⁻ < 1 < η⁺. Default: (0.5, 1.2).
+        step_sizes: the least and the greatest step size. Default: (1e-6, 50).
+
+    Reference:
+        Riedmiller and Braun, A Direct Adaptive Method for Faster Backpropagation Learning: The
+        RPROP Algorithm, ICNN 1993.
+    """
+
+    options: ClassVar[str] = "lr etas step_sizes foreach maximize differentiable capturable"
+    decaying: ClassVar[bool] = False
+
+    def __init__(
+        self, params: Iterable[Any], lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2), step_sizes: tuple[float, float] = (1e-6, 50), *,
+        capturable: bool = False, foreach: bool | None = None, maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(params, locals())
+
+    def _check(self, given: dict[str, Any]) -> None:
+        super()._check(given)
+        etas = given["etas"]
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+
+    def _begin(self, p: Array, group: Group) -> State:
+        return {**zeros(p, "prev"), "step_size": wrap(np.full_like(p, number(group["lr"])))}
+
+    def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
+        return scalars(dtype, *group["etas"], *group["step_sizes"], 1.0)
+
+    def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
+        shrink, grow, least, greatest, same = numbers
+        before, size = state["prev"]._array, state["step_size"]._array
+        agreement = g * before
+        turned = agreement < 0
+        size *= np.where(turned, shrink, np.where(agreement > 0, grow, same))
+        np.maximum(size, least, out=size)
+        np.minimum(size, greatest, out=size)
+        np.copyto(before, g)
+        before[turned] = 0
+        p -= sign(before) * size
