@@ -35,13 +35,9 @@ class Point(NamedTuple):
 
 
 def strong_wolfe(
-    at: Callable[[Number], Point],
-    start: Point,
-    t: Number,
-    length: Number,
-    tolerance: float,
+    at: Callable[[Number], Point], start: Point, t: Number, length: Number, tolerance: float,
     evaluations: int,
-) -> tuple[Point, int]:
+) -> tuple[Point, int]:  # fmt: skip
     """Search for a distance that meets the strong Wolfe conditions.
 
     Args:
@@ -148,6 +144,9 @@ def inside(t: Number, left: Number, right: Number, stuck: bool) -> tuple[Number,
 
 
 Array = np.ndarray
+OPTIONS = (
+    "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn maximize"
+)
 LEAST_CURVATURE = 1e-10  # of what is worth remembering
 
 
@@ -182,30 +181,14 @@ class LBFGS(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float | Tensor = 1,
-        max_iter: int = 20,
-        max_eval: int | None = None,
-        tolerance_grad: float = 1e-7,
-        tolerance_change: float = 1e-9,
-        history_size: int = 100,
-        line_search_fn: str | None = None,
-        *,
-        maximize: bool = False,
-    ) -> None:
+        self, params: Iterable[Any], lr: float | Tensor = 1, max_iter: int = 20,
+        max_eval: int | None = None, tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9,
+        history_size: int = 100, line_search_fn: str | None = None, *, maximize: bool = False,
+    ) -> None:  # fmt: skip
         check_learning_rate(lr)
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-            "maximize": maximize,
-        }
-        super().__init__(params, defaults)
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        given = locals()
+        super().__init__(params, {name: given[name] for name in OPTIONS.split()})
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
@@ -267,15 +250,9 @@ class LBFGS(Optimizer):
         state.update(prev_flat_grad=kept(before_g), prev_loss=before_loss)
 
     def _advance(
-        self,
-        group: Group,
-        objective: "Objective",
-        t: Number,
-        d: Array,
-        slope: Number,
-        iteration: int,
-        evaluations: int,
-    ) -> tuple[Number, int]:
+        self, group: Group, objective: "Objective", t: Number, d: Array, slope: Number,
+        iteration: int, evaluations: int,
+    ) -> tuple[Number, int]:  # fmt: skip
         """Move along ``d``; how far, and how often the closure was called."""
         search = group["line_search_fn"]
         if search is None:

@@ -25,15 +25,6 @@ Group = dict[str, Any]
 Closure = Callable[[], Any]
 ParamsT = Any  # of annotations: parameters, named or not, or groups of them
 
-OWN_HOOKS = (
-    "_optimizer_step_pre_hooks",
-    "_optimizer_step_post_hooks",
-    "_optimizer_state_dict_pre_hooks",
-    "_optimizer_state_dict_post_hooks",
-    "_optimizer_load_state_dict_pre_hooks",
-    "_optimizer_load_state_dict_post_hooks",
-)
-
 
 class _Required:
     """Stands in ``defaults`` for an option without a default."""
@@ -103,7 +94,7 @@ class Optimizer:
     def _prepare(self) -> None:
         """Make what a copy or a restored object does not take over."""
         self._flats: dict[int, Candidate] = {}  # by `id` of a group
-        for kind in OWN_HOOKS:
+        for kind in Optimizer.__annotations__:  # hooks, all of them
             if kind not in self.__dict__:
                 setattr(self, kind, HookDict())
 

@@ -92,24 +92,17 @@ class CyclicLR(_Cyclic):
         Smith, Cyclical Learning Rates for Training Neural Networks, WACV 2017.
     """
 
+    _left_out = ("optimizer", "_scale_fn_ref", "_scale_fn_custom")
     _scale_fn_ref: Callable[[float], float]
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        base_lr: float | list[float],
-        max_lr: float | list[float],
-        step_size_up: int = 2000,
-        step_size_down: int | None = None,
-        mode: Literal["triangular", "triangular2", "exp_range"] = "triangular",
-        gamma: float = 1.0,
+        self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float],
+        step_size_up: int = 2000, step_size_down: int | None = None,
+        mode: Literal["triangular", "triangular2", "exp_range"] = "triangular", gamma: float = 1.0,
         scale_fn: Callable[[float], float] | None = None,
-        scale_mode: Literal["cycle", "iterations"] = "cycle",
-        cycle_momentum: bool = True,
-        base_momentum: float = 0.8,
-        max_momentum: float = 0.9,
-        last_epoch: int = -1,
-    ) -> None:
+        scale_mode: Literal["cycle", "iterations"] = "cycle", cycle_momentum: bool = True,
+        base_momentum: float = 0.8, max_momentum: float = 0.9, last_epoch: int = -1,
+    ) -> None:  # fmt: skip
         self.optimizer = checked(optimizer)
         base_lrs = per_group("base_lr", optimizer, base_lr)
         if last_epoch == -1:
@@ -166,15 +159,11 @@ class CyclicLR(_Cyclic):
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimizer and functions; of a callable object, its own."""
-        functions = ("_scale_fn_ref", "_scale_fn_custom")
-        state = {k: v for k, v in super().state_dict().items() if k not in functions}
         custom = self._scale_fn_custom
-        state["_scale_fn_custom"] = None if custom is None else attributes(custom)
-        return state
+        held = None if custom is None else attributes(custom)
+        return {**super().state_dict(), "_scale_fn_custom": held}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the attributes of a `state_dict`, and those of a callable object."""
         state = dict(state_dict)
         held = state.pop("_scale_fn_custom")
         super().load_state_dict(state)
@@ -210,22 +199,13 @@ class OneCycleLR(_Cyclic):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        max_lr: float | list[float],
-        total_steps: int | None = None,
-        epochs: int | None = None,
-        steps_per_epoch: int | None = None,
-        pct_start: float = 0.3,
-        anneal_strategy: Literal["cos", "linear"] = "cos",
-        cycle_momentum: bool = True,
-        base_momentum: float | list[float] = 0.85,
-        max_momentum: float | list[float] = 0.95,
-        div_factor: float = 25.0,
-        final_div_factor: float = 1e4,
-        three_phase: bool = False,
+        self, optimizer: Optimizer, max_lr: float | list[float], total_steps: int | None = None,
+        epochs: int | None = None, steps_per_epoch: int | None = None, pct_start: float = 0.3,
+        anneal_strategy: Literal["cos", "linear"] = "cos", cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.85, max_momentum: float | list[float] = 0.95,
+        div_factor: float = 25.0, final_div_factor: float = 1e4, three_phase: bool = False,
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.optimizer = checked(optimizer)
         self.total_steps = steps_of(total_steps, epochs, steps_per_epoch)
         self._schedule_phases = phases(self.total_steps, pct_start, three_phase)
@@ -292,21 +272,16 @@ def steps_of(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 def phases(total: int, rise: float, three: bool) -> list[dict[str, Any]]:
     """The phases of `OneCycleLR`: when each ends, and the options between which it goes."""
 
-    def phase(end: float, rates: str, momenta: str) -> dict[str, Any]:
-        (start_lr, end_lr), (start, stop) = rates.split(), momenta.split()
-        return {
-            "end_step": end,
-            "start_lr": start_lr,
-            "end_lr": end_lr,
-            "start_momentum": start,
-            "end_momentum": stop,
-        }
-
-    up = phase(float(rise * total) - 1, "initial_lr max_lr", "max_momentum base_momentum")
-    if not three:
-        return [up, phase(total - 1, "max_lr min_lr", "base_momentum max_momentum")]
-    down = phase(float(2 * rise * total) - 2, "max_lr initial_lr", "base_momentum max_momentum")
-    return [up, down, phase(total - 1, "initial_lr min_lr", "max_momentum max_momentum")]
+    names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+    up = float(rise * total) - 1
+    bounds = [(up, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
+    if three:
+        down = float(2 * rise * total) - 2
+        bounds.append((down, "max_lr", "initial_lr", "base_momentum", "max_momentum"))
+        bounds.append((total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"))
+    else:
+        bounds.append((total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"))
+    return [dict(zip(names, phase, strict=True)) for phase in bounds]
 
 
 # Schedulers made of schedulers.
@@ -315,11 +290,13 @@ def phases(total: int, rise: float, three: bool) -> list[dict[str, Any]]:
 class _Combined(LRScheduler):
     """A scheduler that steps others."""
 
-    _schedulers: Sequence[LRScheduler]
+    _left_out = ("optimizer", "_schedulers")
 
-    def _check(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler]) -> None:
-        """Refuse schedulers without an optimizer, or with another one, or that want a metric."""
+    def _take(self, optimizer: Any, schedulers: Sequence[LRScheduler], none: str) -> None:
+        """Keep schedulers; refuse those of another optimizer, that want a metric, or none."""
         name = type(self).__name__
+        if len(schedulers) < 1:
+            raise ValueError(f"{name} expects at least one scheduler{none}, but got no scheduler.")
         for position, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
                 raise TypeError(
@@ -337,15 +314,14 @@ class _Combined(LRScheduler):
                     f"scheduler {type(scheduler).__name__} at index {position} has "
                     f"{scheduler.optimizer}, which is different from {type(optimizer).__name__}."
                 )
+        self._schedulers = schedulers
+        self.optimizer = optimizer
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimizer, with the state of each scheduler."""
-        state = {key: value for key, value in super().state_dict().items() if key != "_schedulers"}
-        state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
-        return state
+        held = [scheduler.state_dict() for scheduler in self._schedulers]
+        return {**super().state_dict(), "_schedulers": held}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the attributes of a `state_dict`, and those of each scheduler."""
         state = dict(state_dict)
         for scheduler, held in zip(self._schedulers, state.pop("_schedulers"), strict=True):
             scheduler.load_state_dict(held)
@@ -367,33 +343,24 @@ class SequentialLR(_Combined):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        schedulers: list[LRScheduler],
-        milestones: list[int],
+        self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int],
         last_epoch: int = -1,
-    ) -> None:
-        if len(schedulers) < 1:
-            raise ValueError(
-                f"{type(self).__name__} expects at least one scheduler, but got no scheduler."
-            )
-        self._check(optimizer, schedulers)
+    ) -> None:  # fmt: skip
+        self._take(optimizer, schedulers, "")
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than "
                 "the number of milestone points, but got number of schedulers "
                 f"{len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
             )
-        self._schedulers = schedulers
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
-        self.optimizer = optimizer
         for group in optimizer.param_groups:
             put(group, "lr", group["initial_lr"])
         self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
-        self._last_lr = schedulers[bisect_right(milestones, 0)].get_last_lr()
+        self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
         """Take back the first step of all schedulers, which they do when they are made.
@@ -436,16 +403,9 @@ class ChainedScheduler(_Combined):
     def __init__(
         self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None
     ) -> None:
-        if len(schedulers) < 1:
-            raise ValueError(
-                f"{type(self).__name__} expects at least one scheduler to be chained, but got no "
-                "scheduler."
-            )
-        optimizer = optimizer or schedulers[0].optimizer
-        self._check(optimizer, schedulers)
-        self._schedulers = schedulers
-        self.optimizer = optimizer
-        self._last_lr = values(optimizer, "lr")
+        first = schedulers[0].optimizer if len(schedulers) else None
+        self._take(optimizer or first, schedulers, " to be chained")
+        self._last_lr = values(self.optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
         """Step them all."""

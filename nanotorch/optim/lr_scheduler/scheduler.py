@@ -1,11 +1,11 @@
-"""Schedules of the learning rate as functions of the step: factors, cosines, plateaus."""
+"""Schedulers whose rates are functions of the step: factors, cosines, plateaus."""
 
 import math
 import types
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
@@ -40,6 +40,10 @@ EPOCH = (
     "Please open an issue if you are unable to replicate your use case: "
     "https://github.com/pytorch/pytorch/issues/new/choose."
 )
+OTHER_LENGTH = (
+    "{name} must have the same length as optimizer.param_groups. "
+    "{name} has {values} values, param_groups has {groups}."
+)
 UNINITIALIZED = (
     "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with "
     "last_epoch >= 0.\nThis typically happens when:\n"
@@ -68,6 +72,7 @@ class LRScheduler:
         KeyError: if it should go on, but the groups have no initial rate.
     """
 
+    _left_out: ClassVar[tuple[str, ...]] = ("optimizer",)  # of the `state_dict`
     _get_lr_called_within_step: bool = False
     _is_initial: bool = False
     _last_lr: list[Rate]
@@ -95,8 +100,8 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimizer."""
-        return {key: value for key, value in vars(self).items() if key != "optimizer"}
+        """All attributes but the optimizer; of functions, their attributes if they have any."""
+        return {key: value for key, value in vars(self).items() if key not in self._left_out}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over the attributes of a `state_dict`; the optimizer's rates are its own affair."""
@@ -167,11 +172,15 @@ class Formula(LRScheduler):
     def _rates(self) -> list[Rate]:
         raise NotImplementedError
 
-    def _current(self, factor: Rate = None) -> list[Rate]:
+    def _current(self, factor: float | None = None) -> list[Rate]:
         """The rates as they are, or each times a factor."""
         if factor is None:
             return values(self.optimizer, "lr")
         return [group["lr"] * factor for group in self.optimizer.param_groups]
+
+    def _initial(self, factor: float) -> list[Rate]:
+        """The initial rates, each times a factor."""
+        return [base * factor for base in self.base_lrs]
 
 
 def checked(optimizer: Any) -> Optimizer:
@@ -199,21 +208,19 @@ def put(group: Group, key: str, value: Any) -> None:
         group[key] = value
 
 
-def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+def per_group(
+    name: str, optimizer: Optimizer, value: Any, refusal: str = OTHER_LENGTH
+) -> list[Any]:
     """One value for each group, from a list of them or one for all.
 
     Raises:
         ValueError: if there are not as many values as groups.
     """
     groups = len(optimizer.param_groups)
-    if not isinstance(value, (list, tuple)):
-        return [copied(value) for _ in range(groups)]
-    if len(value) != groups:
-        raise ValueError(
-            f"{name} must have the same length as optimizer.param_groups. "
-            f"{name} has {len(value)} values, param_groups has {groups}."
-        )
-    return [copied(entry) for entry in value]
+    entries = value if isinstance(value, (list, tuple)) else [value] * groups
+    if len(entries) != groups:
+        raise ValueError(refusal.format(name=name, groups=groups, values=len(entries)))
+    return [copied(entry) for entry in entries]
 
 
 # Schedulers that multiply the rates by a factor.
@@ -223,19 +230,24 @@ Factor = Callable[[int], float]
 
 
 class _Functions(Formula):
-    """A scheduler with a function of the epoch for each group."""
+    """A scheduler with a function of the epoch for each group.
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        lr_lambda: the function, or a list of one for each group.
+
+    Raises:
+        ValueError: if there are not as many functions as groups.
+    """
+
+    _left_out = ("optimizer", "lr_lambdas")
 
     def __init__(
         self, optimizer: Optimizer, lr_lambda: Factor | list[Factor], last_epoch: int = -1
     ) -> None:
         self.optimizer = optimizer
-        groups = len(optimizer.param_groups)
-        if not isinstance(lr_lambda, (list, tuple)):
-            self.lr_lambdas: list[Any] = [lr_lambda] * groups
-        elif len(lr_lambda) != groups:
-            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(lr_lambda)}")
-        else:
-            self.lr_lambdas = list(lr_lambda)
+        refusal = "Expected {groups} {name}, but got {values}"
+        self.lr_lambdas = per_group("lr_lambdas", optimizer, lr_lambda, refusal)
         self._check()
         super().__init__(optimizer, last_epoch)
 
@@ -243,13 +255,10 @@ class _Functions(Formula):
         """Refuse functions."""
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimizer and functions; of callable objects, theirs."""
-        state = {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
-        state["lr_lambdas"] = [attributes(function) for function in self.lr_lambdas]
-        return state
+        held = [attributes(function) for function in self.lr_lambdas]
+        return {**super().state_dict(), "lr_lambdas": held}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the attributes of a `state_dict`, and those of callable objects."""
         state = dict(state_dict)
         for function, held in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
             if held is not None:
@@ -263,11 +272,7 @@ def attributes(function: Any) -> dict[str, Any] | None:
 
 
 class LambdaLR(_Functions):
-    """Rates are the initial ones times a function of the epoch.
-
-    Args:
-        optimizer, last_epoch: see `LRScheduler`.
-        lr_lambda: the function, or a list of one for each group.
+    """Rates are the initial ones times ``lr_lambda``, a function of the epoch or one per group.
 
     Raises:
         ValueError: if there are not as many functions as groups.
@@ -281,11 +286,7 @@ class LambdaLR(_Functions):
 
 
 class MultiplicativeLR(_Functions):
-    """Each step multiplies the rates by a function of the epoch.
-
-    Args:
-        optimizer, last_epoch: see `LRScheduler`.
-        lr_lambda: the function, or a list of one for each group.
+    """Each step multiplies the rates by ``lr_lambda``, a function of the epoch or one per group.
 
     Raises:
         ValueError: if there are not as many functions as groups.
@@ -329,8 +330,7 @@ class StepLR(Formula):
         return self._current(None if stays else self.gamma)
 
     def _get_closed_form_lr(self) -> list[Rate]:
-        factor = self.gamma ** (self.last_epoch // self.step_size)
-        return [base * factor for base in self.base_lrs]
+        return self._initial(self.gamma ** (self.last_epoch // self.step_size))
 
 
 class MultiStepLR(Formula):
@@ -343,12 +343,9 @@ class MultiStepLR(Formula):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        milestones: Iterable[int],
-        gamma: float = 0.1,
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.milestones = Counter(milestones)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -360,7 +357,7 @@ class MultiStepLR(Formula):
 
     def _get_closed_form_lr(self) -> list[Rate]:
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base * self.gamma**passed for base in self.base_lrs]
+        return self._initial(self.gamma**passed)
 
 
 class ConstantLR(Formula):
@@ -376,12 +373,9 @@ class ConstantLR(Formula):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        factor: float = 1.0 / 3,
-        total_iters: int = 5,
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if factor > 1.0 or factor < 0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
         self.factor = factor
@@ -395,7 +389,7 @@ class ConstantLR(Formula):
 
     def _get_closed_form_lr(self) -> list[Rate]:
         over = self.last_epoch >= self.total_iters
-        return [base * (self.factor + over * (1 - self.factor)) for base in self.base_lrs]
+        return self._initial(self.factor + over * (1 - self.factor))
 
 
 class LinearLR(Formula):
@@ -412,13 +406,9 @@ class LinearLR(Formula):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        start_factor: float = 1.0 / 3,
-        end_factor: float = 1.0,
-        total_iters: int = 5,
-        last_epoch: int = -1,
-    ) -> None:
+        self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
+        total_iters: int = 5, last_epoch: int = -1,
+    ) -> None:  # fmt: skip
         if start_factor > 1.0 or start_factor <= 0:
             raise ValueError(
                 "Starting multiplicative factor expected to be greater than 0 and less or equal "
@@ -443,9 +433,7 @@ class LinearLR(Formula):
     def _get_closed_form_lr(self) -> list[Rate]:
         passed = min(self.total_iters, self.last_epoch)
         rise = self.end_factor - self.start_factor
-        return [
-            base * (self.start_factor + rise * passed / self.total_iters) for base in self.base_lrs
-        ]
+        return self._initial(self.start_factor + rise * passed / self.total_iters)
 
 
 class ExponentialLR(Formula):
@@ -464,7 +452,7 @@ class ExponentialLR(Formula):
         return self._current(None if self._is_initial else self.gamma)
 
     def _get_closed_form_lr(self) -> list[Rate]:
-        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+        return self._initial(self.gamma**self.last_epoch)
 
 
 class PolynomialLR(Formula):
@@ -477,11 +465,7 @@ class PolynomialLR(Formula):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        total_iters: int = 5,
-        power: float = 1.0,
-        last_epoch: int = -1,
+        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
     ) -> None:
         self.total_iters = total_iters
         self.power = power
@@ -496,13 +480,24 @@ class PolynomialLR(Formula):
 
     def _get_closed_form_lr(self) -> list[Rate]:
         left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base * left**self.power for base in self.base_lrs]
+        return self._initial(left**self.power)
 
 
 # Schedulers along a cosine.
 
 
-class CosineAnnealingLR(Formula):
+class _Cosine(Formula):
+    """A scheduler whose rates go along half a cosine wave to ``eta_min``."""
+
+    eta_min: float
+
+    def _wave(self, position: float, length: float) -> list[Rate]:
+        """The rates at a position in half a wave of some length."""
+        height, low = 1 + math.cos(math.pi * position / length), self.eta_min
+        return [low + (base - low) * height / 2 for base in self.base_lrs]
+
+
+class CosineAnnealingLR(_Cosine):
     """Rates go along half a cosine wave to ``eta_min``, and back if there are more steps.
 
         lr = eta_min + (initial lr - eta_min) (1 + cos(π epoch / T_max)) / 2
@@ -532,8 +527,7 @@ class CosineAnnealingLR(Formula):
         if self._is_initial:
             return self._current()
         if self._step_count == 1 and epoch > 0:  # a subclass has skipped the initial step
-            height = 1 + math.cos(epoch * math.pi / T_max)
-            return [low + (base - low) * height / 2 for base in self.base_lrs]
+            return self._wave(epoch, T_max)
         if (epoch - 1 - T_max) % (2 * T_max) == 0:  # from the least rate no ratio leads away
             height = 1 - math.cos(math.pi / T_max)
             return [
@@ -545,11 +539,10 @@ class CosineAnnealingLR(Formula):
         return [ratio * (group["lr"] - low) + low for group in groups]
 
     def _get_closed_form_lr(self) -> list[Rate]:
-        height = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
-        return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
+        return self._wave(self.last_epoch, self.T_max)
 
 
-class CosineAnnealingWarmRestarts(Formula):
+class CosineAnnealingWarmRestarts(_Cosine):
     """Rates go along half a cosine wave to ``eta_min``, then begin anew.
 
         lr = eta_min + (initial lr - eta_min) (1 + cos(π T_cur / T_i)) / 2
@@ -573,13 +566,9 @@ class CosineAnnealingWarmRestarts(Formula):
     T_cur: float
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        T_0: int,
-        T_mult: int = 1,
-        eta_min: float = 0.0,
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):
@@ -588,16 +577,14 @@ class CosineAnnealingWarmRestarts(Formula):
             raise ValueError(
                 f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}"
             )
-        self.T_0 = T_0
-        self.T_i = T_0
+        self.T_0 = self.T_i = T_0
         self.T_mult = T_mult
         self.eta_min = eta_min
         self.T_cur = last_epoch
         super().__init__(optimizer, last_epoch)
 
     def _rates(self) -> list[Rate]:
-        height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
-        return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
+        return self._wave(self.T_cur, self.T_i)
 
     def step(self, epoch: Any = None) -> None:
         """Give the groups their next rates.
@@ -659,37 +646,26 @@ class ReduceLROnPlateau(LRScheduler):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        mode: Literal["min", "max"] = "min",
-        factor: float = 0.1,
-        patience: int = 10,
-        threshold: float = 1e-4,
-        threshold_mode: Literal["rel", "abs"] = "rel",
-        cooldown: int = 0,
-        min_lr: list[float] | float = 0,
-        eps: float = 1e-8,
-    ) -> None:
+        self, optimizer: Optimizer, mode: Literal["min", "max"] = "min", factor: float = 0.1,
+        patience: int = 10, threshold: float = 1e-4, threshold_mode: Literal["rel", "abs"] = "rel",
+        cooldown: int = 0, min_lr: list[float] | float = 0, eps: float = 1e-8,
+    ) -> None:  # fmt: skip
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         self.factor = factor
         self.optimizer = checked(optimizer)
-        groups = len(optimizer.param_groups)
-        self.default_min_lr: float | None = None
-        if not isinstance(min_lr, (list, tuple)):
-            self.default_min_lr = min_lr
-            self.min_lrs = [min_lr] * groups
-        elif len(min_lr) != groups:
-            raise ValueError(f"expected {groups} min_lrs, got {len(min_lr)}")
-        else:
-            self.min_lrs = list(min_lr)
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
+        refusal = "expected {groups} {name}, got {values}"
+        self.min_lrs = per_group("min_lrs", optimizer, min_lr, refusal)
         self.patience = patience
         self.cooldown = cooldown
         self.eps = eps
         self.last_epoch = 0
         self._last_lr = values(optimizer, "lr")
         self._set_mode(mode, threshold, threshold_mode)
-        self._reset()
+        self.best = self.mode_worse
+        self.cooldown_counter = 0
+        self.num_bad_epochs = 0
 
     def _set_mode(self, mode: str, threshold: float, threshold_mode: str) -> None:
         """Refuse other modes; decide what is worse than anything."""
@@ -701,12 +677,6 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode = mode
         self.threshold = threshold
         self.threshold_mode = threshold_mode
-
-    def _reset(self) -> None:
-        """Forget what was seen."""
-        self.best = self.mode_worse
-        self.cooldown_counter = 0
-        self.num_bad_epochs = 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Look at the metric, and reduce the rates if it is time.

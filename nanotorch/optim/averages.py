@@ -134,13 +134,9 @@ class AveragedModel(Module):
     module: Module
 
     def __init__(
-        self,
-        model: Module,
-        device: Any = None,
-        avg_fn: Average | None = None,
-        multi_avg_fn: MultiAverage | None = None,
-        use_buffers: bool = False,
-    ) -> None:
+        self, model: Module, device: Any = None, avg_fn: Average | None = None,
+        multi_avg_fn: MultiAverage | None = None, use_buffers: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -227,16 +223,13 @@ class SWALR(Formula):
         ValueError: for an argument out of its range.
     """
 
+    _left_out = ("optimizer", "anneal_func")
     anneal_func: Callable[[float], float]
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        swa_lr: float | list[float],
-        anneal_epochs: int = 10,
-        anneal_strategy: Literal["cos", "linear"] = "cos",
-        last_epoch: int = -1,
-    ) -> None:
+        self, optimizer: Optimizer, swa_lr: float | list[float], anneal_epochs: int = 10,
+        anneal_strategy: Literal["cos", "linear"] = "cos", last_epoch: int = -1,
+    ) -> None:  # fmt: skip
         rates = per_group("swa_lr", optimizer, swa_lr)
         for rate, group in zip(rates, optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
@@ -267,12 +260,7 @@ class SWALR(Formula):
             for group in self.optimizer.param_groups
         ]
 
-    def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimizer and the function."""
-        return {key: value for key, value in super().state_dict().items() if key != "anneal_func"}
-
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the attributes of a `state_dict`."""
         super().load_state_dict(state_dict)
         self._set_anneal_func(self._anneal_strategy)
 
