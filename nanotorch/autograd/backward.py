@@ -159,16 +159,11 @@ def tensor_backward(
 
 
 def grad(
-    outputs: Tensors,
-    inputs: Tensors,
-    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    only_inputs: bool = True,
-    allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
+    outputs: Tensors, inputs: Tensors, grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None, create_graph: bool = False, only_inputs: bool = True,
+    allow_unused: bool | None = None, is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Any, ...]:  # fmt: skip
     """The gradients of the sum of ``outputs`` with respect to ``inputs``; no ``grad`` changes.
 
     Args:
@@ -233,13 +228,9 @@ def check_inputs(
 
 
 def batched_grad(
-    outputs: Tensors,
-    inputs: list[Tensor | GradientEdge],
-    grad_outputs: Any,
-    create_graph: bool,
-    allow_unused: bool,
-    materialize: bool,
-) -> tuple[Any, ...]:
+    outputs: Tensors, inputs: list[Tensor | GradientEdge], grad_outputs: Any, create_graph: bool,
+    allow_unused: bool, materialize: bool,
+) -> tuple[Any, ...]:  # fmt: skip
     """`grad` for each entry of the leading dimension of ``grad_outputs``, stacked."""
     weights = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
     batch = Batch(next(len(w) for w in weights if w is not None), "error")

@@ -1,6 +1,6 @@
 """Derivatives of functions: Jacobians, Hessians, and their products with vectors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from nanotorch import ops
@@ -8,43 +8,37 @@ from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.backward import grad
 
-# How the functions of `functional` take their arguments, check results, and give them back.
+# How the functions take their arguments, check results, and give them back.
 #
 # Everything is a tuple inside; what the caller gave as a single tensor comes back as one.
 
 
 Tensors = tuple[Tensor, ...]
+Func = Callable[..., Any]
 
-OUTPUTS = "outputs of the user-provided function"
+# What strict mode says, with the position of the first result that it refuses.
+USERS, REFUSED = "of the user-provided function", "This is not allowed in strict mode"
 NOT_DIFFERENTIABLE = (
-    "Output {} of the user-provided function does not require gradients. The outputs must be "
-    "computed in a differentiable manner from the input when running in strict mode."
+    f"Output {{}} {USERS} does not require gradients. The outputs must be computed in a "
+    "differentiable manner from the input when running in strict mode."
 )
 LINEAR = (
-    "While computing the hessian, found that the jacobian of the user-provided function with "
-    "respect to input {} is independent of the input. This is not allowed in strict mode. You "
-    "should ensure that your function is twice differentiable and that the jacobian depends on the "
-    "inputs (this would be violated by a linear function for example)."
+    f"While computing the hessian, found that the jacobian {USERS} with respect to input {{}} is "
+    f"independent of the input. {REFUSED}. You should ensure that your function is twice "
+    "differentiable and that the jacobian depends on the inputs (this would be violated by a "
+    "linear function for example)."
 )
-# What strict mode says of a gradient that is None: of an output, of the first gradient in the
-# double-backward trick, of the Jacobian, and of the Hessian in the trick.
-OF_OUTPUT = (
-    "The output of the user-provided function is independent of input {}. This is not allowed in "
-    "strict mode."
-)
-OF_TRICK = (
+OF_OUTPUT = f"The output {USERS} is independent of input {{}}. {REFUSED}."
+OF_JACOBIAN = f"The jacobian {USERS} is independent of input {{}}. {REFUSED}."
+OF_RECORDED_JACOBIAN = OF_JACOBIAN[:-1] + " when create_graph=True."
+OF_RECORDED_HESSIAN = OF_RECORDED_JACOBIAN.replace("jacobian", "hessian")
+OF_WEIGHTS = (
     "The gradient with respect to the input is independent of entry {} in the grad_outputs when "
-    "using the double backward trick to compute forward mode gradients. This is not allowed in "
-    "strict mode."
+    f"using the double backward trick to compute forward mode gradients. {REFUSED}."
 )
-OF_JACOBIAN = (
-    "The jacobian of the user-provided function is independent of input {}. This is not allowed in "
-    "strict mode."
-)
-OF_HESSIAN = (
-    "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. "
-    "This is not allowed in strict mode as it prevents from using the double backward trick to "
-    "replace forward mode AD."
+OF_HESSIAN_WEIGHTS = (
+    f"The hessian {USERS} is independent of entry {{}} in the grad_jacobian. {REFUSED} as it "
+    "prevents from using the double backward trick to replace forward mode AD."
 )
 
 
@@ -58,20 +52,14 @@ def as_tuple(value: Any, what: str, function: str) -> Tensors:
     Raises:
         TypeError: for anything else.
     """
-    what_given = f"{what} given to {function}"
     if isinstance(value, Tensor):
         return (value,)
+    told = f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the "
     if not isinstance(value, tuple):
-        raise TypeError(
-            f"The {what_given} must be either a Tensor or a tuple of Tensors but the given {what} "
-            f"has type {type(value)}."
-        )
+        raise TypeError(f"{told}given {what} has type {type(value)}.")
     for position, element in enumerate(value):
         if not isinstance(element, Tensor):
-            raise TypeError(
-                f"The {what_given} must be either a Tensor or a tuple of Tensors but the value at "
-                f"index {position} has type {type(element)}."
-            )
+            raise TypeError(f"{told}value at index {position} has type {type(element)}.")
     return value
 
 
@@ -81,32 +69,27 @@ def prepared(inputs: Any, function: str, create_graph: bool) -> Tensors:
     Args:
         create_graph: keep them connected with the caller's, so that gradients reach those.
     """
-    given = as_tuple(inputs, "inputs", function)
-    if create_graph:
-        return tuple(
-            t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in given
-        )
-    return tuple(t.detach().requires_grad_() for t in given)
+    return tuple(
+        t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_()
+        for t in as_tuple(inputs, "inputs", function)
+    )
 
 
-def outputs_of(
-    func: Callable[..., Any], inputs: Tensors, function: str, strict: bool
-) -> tuple[Any, Tensors]:
-    """What the user's function returns, as it comes and as a tuple.
-
-    Raises:
-        RuntimeError: in strict mode, if an output does not require grad.
-    """
+def outputs_of(func: Func, inputs: Tensors, function: str, strict: bool) -> tuple[Any, Tensors]:
+    """What the user's function returns, as it comes and as a tuple."""
     raw = func(*inputs)
-    outputs = as_tuple(raw, OUTPUTS, function)
-    for position, out in enumerate(outputs):
-        if strict and not out.requires_grad:
-            raise RuntimeError(NOT_DIFFERENTIABLE.format(position))
+    outputs = as_tuple(raw, f"outputs {USERS}", function)
+    check_recorded(outputs, strict, NOT_DIFFERENTIABLE)
     return raw, outputs
 
 
-def single_output(func: Callable[..., Any], inputs: Tensors, function: str, strict: bool) -> Tensor:
-    """The only output of a function that has to return one element.
+def output_and_gradient(
+    func: Func, inputs: Tensors, function: str, strict: bool, used: bool
+) -> tuple[Tensor, Tensors]:
+    """The only output of a function, which has one element, and its gradient, recorded.
+
+    Args:
+        used: refuse, in strict mode, an input that the output does not depend on.
 
     Raises:
         RuntimeError: if it returns a tuple, or several elements.
@@ -119,7 +102,9 @@ def single_output(func: Callable[..., Any], inputs: Tensors, function: str, stri
             f"The Tensor returned by the function given to {function} should contain a single "
             "element"
         )
-    return out
+    first = pulled_back([out], inputs, [None], True, strict and used, OF_OUTPUT)
+    check_recorded(first, strict, LINEAR)
+    return out, first
 
 
 def vector(v: Any, references: Tensors, function: str, whose: str) -> Tensors:
@@ -137,7 +122,7 @@ def vector(v: Any, references: Tensors, function: str, whose: str) -> Tensors:
                 f"The vector v can only be None if {whose} a single Tensor with a single element."
             )
         return (ops.ones_like(references[0]),)
-    given = tuple(t.detach() if not t.requires_grad else t for t in as_tuple(v, "v", function))
+    given = tuple(t if t.requires_grad else t.detach() for t in as_tuple(v, "v", function))
     if len(given) != len(references):
         raise RuntimeError(
             f"v is a tuple of invalid length: should be {len(references)} but got {len(given)}."
@@ -151,56 +136,33 @@ def vector(v: Any, references: Tensors, function: str, whose: str) -> Tensors:
     return given
 
 
-def gradients(
-    outputs: Sequence[Tensor],
-    inputs: Tensors,
-    weights: Sequence[Tensor] | None,
-    create_graph: bool,
-) -> tuple[Tensor | None, ...]:
-    """`grad`, with None for all inputs where no output depends on any."""
-    given: Sequence[Tensor | None] = weights or [None] * len(outputs)
-    pairs = zip(outputs, given, strict=True)
-    known = [(out, w) for out, w in pairs if out.requires_grad]
-    if not known:
-        return (None,) * len(inputs)
-    return grad(
-        [out for out, _ in known],
-        inputs,
-        [w for _, w in known],
-        retain_graph=True,
-        create_graph=create_graph,
-        allow_unused=True,
-    )
+def pulled_back(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Tensor | None],
+    create_graph: bool, strict: bool = False, refusal: str = "",
+) -> Tensors:  # fmt: skip
+    """The gradient of the weighted outputs by each input; the graph is kept.
 
-
-def filled(grads: Sequence[Tensor | None], inputs: Tensors, strict: bool, message: str) -> Tensors:
-    """Gradients with zeros for None.
-
-    Raises:
-        RuntimeError: in strict mode, for None.
+    Where there is none it is zero, or ``strict`` refuses that.
     """
-    for position, g in enumerate(grads):
-        if g is None and strict:
-            raise RuntimeError(message.format(position))
-    pairs = zip(grads, inputs, strict=True)
-    return tuple(ops.zeros_like(t) if g is None else g for g, t in pairs)
+    pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
+    found: Sequence[Tensor | None] = [None] * len(inputs)
+    if pairs:
+        with enable_grad():
+            found = grad(
+                [o for o, _ in pairs], list(inputs), [w for _, w in pairs],
+                retain_graph=True, create_graph=create_graph, allow_unused=True,
+            )  # fmt: skip
+    missing = [position for position, g in enumerate(found) if g is None]
+    if strict and missing:
+        raise RuntimeError(refusal.format(missing[0]))
+    return tuple(ops.zeros_like(t) if g is None else g for g, t in zip(found, inputs, strict=True))
 
 
-def check_recorded(results: Sequence[Tensor], strict: bool, what: str) -> None:
-    """Refuse, in strict mode, results that cannot be differentiated though that was asked for."""
-    for position, g in enumerate(results):
-        if strict and not g.requires_grad:
-            raise RuntimeError(
-                f"The {what} of the user-provided function is independent of input {position}. "
-                "This is not allowed in strict mode when create_graph=True."
-            )
-
-
-def check_dependent(jacobian: Sequence[Tensor], strict: bool) -> None:
-    """Refuse, in strict mode, a Jacobian that does not depend on the inputs."""
-    for position, g in enumerate(jacobian):
-        if strict and not g.requires_grad:
-            raise RuntimeError(LINEAR.format(position))
+def check_recorded(results: Sequence[Tensor], strict: bool, refusal: str) -> None:
+    """Refuse, in strict mode, a result that cannot be differentiated."""
+    for position, t in enumerate(results):
+        if strict and not t.requires_grad:
+            raise RuntimeError(refusal.format(position))
 
 
 def given_back(results: Tensors, like: Any, create_graph: bool) -> Any:
@@ -221,13 +183,9 @@ ONE_INPUT = "the input to the user-provided function is"
 
 
 def jacobian(
-    func: Callable[..., Any],
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    strategy: str = "reverse-mode",
-) -> Any:
+    func: Func, inputs: Any, create_graph: bool = False, strict: bool = False,
+    vectorize: bool = False, strategy: str = "reverse-mode",
+) -> Any:  # fmt: skip
     """The derivative of each element of each output by each element of each input.
 
     Args:
@@ -247,10 +205,10 @@ def jacobian(
     with enable_grad():
         points = prepared(inputs, "jacobian", create_graph)
         raw, outputs = outputs_of(func, points, "jacobian", strict)
-        rows = tuple(
-            block(out, points, create_graph, strict, number) for number, out in enumerate(outputs)
-        )
-        results = [given_back(row, inputs, create_graph) for row in rows]
+        results = [
+            given_back(block(out, points, create_graph, strict, number), inputs, create_graph)
+            for number, out in enumerate(outputs)
+        ]
     return results[0] if isinstance(raw, Tensor) else tuple(results)
 
 
@@ -283,17 +241,11 @@ def check_strategy(strategy: str, vectorize: bool, strict: bool) -> None:
 
 def block(out: Tensor, inputs: Tensors, create_graph: bool, strict: bool, number: int) -> Tensors:
     """The Jacobian of one output by each input, a backward pass per element of the output."""
-    message = (
-        f"Output {number} of the user-provided function is independent of input {{}}. This is not "
-        "allowed in strict mode."
-    )
+    refusal = f"Output {number}{OF_OUTPUT.removeprefix('The output')}"
     rows = []
-    for element in range(out.numel()):
-        unit = ops.zeros(out.numel(), dtype=out.dtype)
-        unit[element] = 1
-        grads = gradients([out], inputs, [unit.view(out.shape)], create_graph)
-        row = filled(grads, inputs, strict, message)
-        check_recorded(row, strict and create_graph, "jacobian")
+    for unit in units(out):
+        row = pulled_back([out], inputs, [unit], create_graph, strict, refusal)
+        check_recorded(row, strict and create_graph, OF_RECORDED_JACOBIAN)
         rows.append(row)
     shapes = [(*out.shape, *t.shape) for t in inputs]
     if not rows:
@@ -302,14 +254,18 @@ def block(out: Tensor, inputs: Tensors, create_graph: bool, strict: bool, number
     return tuple(ops.stack(column).view(shape) for column, shape in columns)
 
 
+def units(out: Tensor) -> Iterator[Tensor]:
+    """Weights for a backward pass from each element of an output."""
+    for element in range(out.numel()):
+        unit = ops.zeros(out.numel(), dtype=out.dtype)
+        unit[element] = 1
+        yield unit.view(out.shape)
+
+
 def hessian(
-    func: Callable[..., Any],
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
+    func: Func, inputs: Any, create_graph: bool = False, strict: bool = False,
+    vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:  # fmt: skip
     """The second derivatives of a function of one element by each pair of input elements.
 
     Args:
@@ -323,7 +279,6 @@ def hessian(
         RuntimeError: if ``func`` returns more than one element; in strict mode, if the gradient
             is independent of an input.
     """
-    single = isinstance(inputs, Tensor)
     as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
@@ -331,20 +286,14 @@ def hessian(
     def gradient(*points: Tensor) -> Any:
         # Views, so that what depends on a point does not depend on the gradient's own copy of it.
         inner = tuple(t.view_as(t) for t in points)
-        out = single_output(func, inner, "hessian", strict)
-        grads = filled(gradients([out], inner, None, True), inner, False, OF_OUTPUT)
-        check_dependent(grads, strict)
-        return grads[0] if single else grads
+        _, first = output_and_gradient(func, inner, "hessian", strict, used=False)
+        return first[0] if isinstance(inputs, Tensor) else first
 
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
 def vjp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
+    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """The outputs of ``func``, and the product of ``v`` with its Jacobian.
 
@@ -365,19 +314,13 @@ def vjp(
         points = prepared(inputs, "vjp", create_graph)
         raw, outputs = outputs_of(func, points, "vjp", strict)
         weights = vector(v, outputs, "vjp", ONE_OUTPUT)
-        product = filled(
-            gradients(outputs, points, weights, create_graph), points, strict, OF_OUTPUT
-        )
-        check_recorded(product, strict and create_graph, "jacobian")
+        product = pulled_back(outputs, points, weights, create_graph, strict, OF_OUTPUT)
+        check_recorded(product, strict and create_graph, OF_RECORDED_JACOBIAN)
     return given_back(outputs, raw, create_graph), given_back(product, inputs, create_graph)
 
 
 def jvp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
+    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """The outputs of ``func``, and the product of its Jacobian with ``v``.
 
@@ -395,21 +338,15 @@ def jvp(
         points = prepared(inputs, "jvp", create_graph)
         directions = vector(v, points, "jvp", ONE_INPUT)
         raw, outputs = outputs_of(func, points, "jvp", strict)
-        weights = tuple(ops.zeros_like(out).requires_grad_() for out in outputs)
-        first = filled(gradients(outputs, points, weights, True), points, strict, OF_OUTPUT)
-        product = filled(
-            gradients(first, weights, directions, create_graph), outputs, strict, OF_TRICK
-        )
-        check_recorded(product, strict and create_graph, "jacobian")
+        weights = [ops.zeros_like(out).requires_grad_() for out in outputs]
+        first = pulled_back(outputs, points, weights, True, strict, OF_OUTPUT)
+        product = pulled_back(first, weights, directions, create_graph, strict, OF_WEIGHTS)
+        check_recorded(product, strict and create_graph, OF_RECORDED_JACOBIAN)
     return given_back(outputs, raw, create_graph), given_back(product, raw, create_graph)
 
 
 def vhp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
+    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """The output of ``func``, and the product of ``v`` with its Hessian.
 
@@ -425,23 +362,11 @@ def vhp(
         RuntimeError: if ``v`` does not fit or ``func`` returns more than one element; in strict
             mode, for independence.
     """
-    with enable_grad():
-        points = prepared(inputs, "vhp", create_graph)
-        directions = vector(v, points, "vhp", ONE_INPUT)
-        out, first = output_and_gradient(func, points, "vhp", strict)
-        product = filled(
-            gradients(first, points, directions, create_graph), points, strict, OF_JACOBIAN
-        )
-        check_recorded(product, strict and create_graph, "hessian")
-    return given_back((out,), out, create_graph), given_back(product, inputs, create_graph)
+    return hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
+    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """The output of ``func``, and the product of its Hessian with ``v``.
 
@@ -456,24 +381,24 @@ def hvp(
     Raises:
         RuntimeError: see `vhp`.
     """
+    return hessian_product("hvp", func, inputs, v, create_graph, strict)
+
+
+def hessian_product(
+    name: str, func: Func, inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[Any, Any]:
+    """`vhp` or `hvp`."""
     with enable_grad():
-        points = prepared(inputs, "hvp", create_graph)
-        directions = vector(v, points, "hvp", ONE_INPUT)
-        out, first = output_and_gradient(func, points, "hvp", strict)
-        weights = tuple(ops.zeros_like(t).requires_grad_() for t in points)
-        second = filled(gradients(first, points, weights, True), points, strict, OF_JACOBIAN)
-        product = filled(
-            gradients(second, weights, directions, create_graph), points, strict, OF_HESSIAN
-        )
-        check_recorded(product, strict and create_graph, "hessian")
+        points = prepared(inputs, name, create_graph)
+        directions = vector(v, points, name, ONE_INPUT)
+        out, first = output_and_gradient(func, points, name, strict, used=True)
+        if name == "vhp":
+            product = pulled_back(first, points, directions, create_graph, strict, OF_JACOBIAN)
+        else:
+            weights = [ops.zeros_like(t).requires_grad_() for t in points]
+            second = pulled_back(first, points, weights, True, strict, OF_JACOBIAN)
+            product = pulled_back(
+                second, weights, directions, create_graph, strict, OF_HESSIAN_WEIGHTS
+            )
+        check_recorded(product, strict and create_graph, OF_RECORDED_HESSIAN)
     return given_back((out,), out, create_graph), given_back(product, inputs, create_graph)
-
-
-def output_and_gradient(
-    func: Callable[..., Any], inputs: Tensors, function: str, strict: bool
-) -> tuple[Tensor, Tensors]:
-    """The only output of a function, and its gradient, recorded."""
-    out = single_output(func, inputs, function, strict)
-    first = filled(gradients([out], inputs, None, True), inputs, strict, OF_OUTPUT)
-    check_dependent(first, strict)
-    return out, first

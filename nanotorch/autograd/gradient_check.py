@@ -5,7 +5,7 @@ the numerical Jacobian, must agree with what the backward pass says. Use float64
 precision the differences themselves are wrong in the third digit.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.backward import grad
 from nanotorch.autograd.function import Function
+from nanotorch.autograd.functional import pulled_back, units
 
 Jacobian = np.ndarray
 
@@ -53,23 +54,13 @@ class GradcheckError(RuntimeError):
 
 
 def gradcheck(
-    func: Callable[..., Any],
-    inputs: Any,
-    *,
-    eps: float = 1e-6,
-    atol: float = 1e-5,
-    rtol: float = 1e-3,
-    raise_exception: bool = True,
-    nondet_tol: float = 0.0,
-    check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False,
-    check_batched_forward_grad: bool = False,
-    check_forward_ad: bool = False,
-    check_backward_ad: bool = True,
-    fast_mode: bool = False,
+    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5,
+    rtol: float = 1e-3, raise_exception: bool = True, nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
     masked: bool | None = None,
-) -> bool:
+) -> bool:  # fmt: skip
     """Compare the gradients of ``func`` with differences of its values.
 
     Args:
@@ -109,24 +100,13 @@ def gradcheck(
 
 
 def gradgradcheck(
-    func: Callable[..., Any],
-    inputs: Any,
-    grad_outputs: Any = None,
-    *,
-    eps: float = 1e-6,
-    atol: float = 1e-5,
-    rtol: float = 1e-3,
-    gen_non_contig_grad_outputs: bool = False,
-    raise_exception: bool = True,
-    nondet_tol: float = 0.0,
-    check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False,
-    check_fwd_over_rev: bool = False,
-    check_rev_over_rev: bool = True,
-    fast_mode: bool = False,
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6,
+    atol: float = 1e-5, rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False, check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False,
     masked: bool = False,
-) -> bool:
+) -> bool:  # fmt: skip
     """Compare the gradients of the gradients of ``func`` with differences of those.
 
     Args:
@@ -215,13 +195,9 @@ def check_inputs(arguments: Sequence[Any]) -> None:
 
 
 def check_backward(
-    func: Callable[..., Any],
-    arguments: Sequence[Any],
-    eps: float,
-    atol: float,
-    rtol: float,
+    func: Callable[..., Any], arguments: Sequence[Any], eps: float, atol: float, rtol: float,
     nondet_tol: float,
-) -> None:
+) -> None:  # fmt: skip
     """Compare the Jacobians, and two backward passes with each other.
 
     Raises:
@@ -254,14 +230,8 @@ def check_backward(
         for a, b in zip(analytical, again, strict=True):
             if np.abs(a - b).max(initial=0.0) > nondet_tol:
                 raise GradcheckError(UNSTEADY.format(nondet_tol))
-        check_linear(out, points)
-
-
-def check_linear(out: Tensor, points: list[Tensor]) -> None:
-    """A backward pass that begins with zeros must end with zeros."""
-    grads = grad(out, points, ops.zeros_like(out), retain_graph=True, allow_unused=True)
-    if any(g is not None and g._array.any() for g in grads):
-        raise GradcheckError("backward not multiplied by grad_output")
+        if any(g._array.any() for g in pulled_back([out], points, [ops.zeros_like(out)], False)):
+            raise GradcheckError("backward not multiplied by grad_output")
 
 
 class Undefined(Function):
@@ -282,24 +252,14 @@ def check_undefined(func: Callable[..., Any], arguments: Sequence[Any]) -> None:
     outputs = differentiable(func(*arguments))
     if not outputs:
         return
-    rounds = [set(range(len(outputs)))]
-    if len(outputs) > 1:
-        rounds += [{number} for number in range(len(outputs))]
-    for missing in rounds:
+    each = range(len(outputs))
+    for missing in (each, *([n] for n in each if len(outputs) > 1)):
         outputs = differentiable(func(*arguments))
         for number in missing:
             (outputs[number],) = Undefined.apply(outputs[number])
         weights = [ops.zeros_like(out) for out in outputs]
-        grads = grad(outputs, points, weights, allow_unused=True)
-        if any(g is not None and g._array.any() for g in grads):
+        if any(g._array.any() for g in pulled_back(outputs, points, weights, False)):
             raise GradcheckError(UNDEFINED)
-
-
-def elements(points: list[Tensor]) -> Iterator[tuple[int, int, np.ndarray, tuple[int, ...]]]:
-    """Each element of each input: the input's number, the element's, and where it lies."""
-    for position, point in enumerate(points):
-        for element, index in enumerate(np.ndindex(point.shape)):
-            yield position, element, point._array, index
 
 
 def differences(
@@ -322,7 +282,10 @@ def differences(
     jacobians = [
         [np.zeros((p.numel(), out.numel()), out._array.dtype) for p in points] for out in outputs
     ]
-    for position, element, array, index in elements(points):
+    places = [
+        (n, p._array, at) for n, p in enumerate(points) for at in enumerate(np.ndindex(p.shape))
+    ]
+    for position, array, (element, index) in places:
         before = array[index].copy()
         array[index] = before - eps
         behind = values()
@@ -342,12 +305,6 @@ def differences(
 
 def backward_jacobian(out: Tensor, points: list[Tensor]) -> list[Jacobian]:
     """The Jacobians of one output as the backward pass has them, a pass for each element."""
-    jacobians = [np.zeros((p.numel(), out.numel()), p._array.dtype) for p in points]
-    for element in range(out.numel()):
-        unit = ops.zeros(out.numel(), dtype=out.dtype)
-        unit[element] = 1
-        grads = grad(out, points, unit.view(out.shape), retain_graph=True, allow_unused=True)
-        for jacobian, g in zip(jacobians, grads, strict=True):
-            if g is not None:
-                jacobian[:, element] = g._array.ravel()
-    return jacobians
+    rows = [pulled_back([out], points, [unit], create_graph=False) for unit in units(out)]
+    columns = zip(*rows, strict=True)
+    return [np.stack([g._array.ravel() for g in column], axis=1) for column in columns]

@@ -79,13 +79,9 @@ class GraphView:
         return str(target)
 
     def render(
-        self,
-        filename: str | PathLike[str],
-        directory: str | PathLike[str] | None = None,
-        view: bool = False,
-        cleanup: bool = False,
-        format: str | None = None,
-    ) -> str:
+        self, filename: str | PathLike[str], directory: str | PathLike[str] | None = None,
+        view: bool = False, cleanup: bool = False, format: str | None = None,
+    ) -> str:  # fmt: skip
         """Write a file, whose name gets the format as suffix if it has none; returns its path.
 
         Args:

@@ -11,6 +11,7 @@ from nanotorch._core.grad_mode import enable_grad, is_grad_enabled, mode
 from nanotorch._core.graph import CUT_OFF, AccumulateGrad
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.backward import grad as gradients
+from nanotorch.autograd.functional import pulled_back
 from nanotorch.func.vmap import (
     Numbers,
     Spec,
@@ -129,7 +130,7 @@ class Level:
     ) -> list[Tensor]:
         """The gradients of the outputs, weighted, by inputs of this level, for each sample."""
         if not self.batches:
-            return pulled_back(outputs, inputs, weights, recorded)
+            return [*pulled_back(outputs, inputs, weights, recorded)]
         weights = [
             ops.ones_like(o) if w is None else w for o, w in zip(outputs, weights, strict=True)
         ]
@@ -161,25 +162,6 @@ def leads_beyond(outputs: Iterable[Any], own: Iterable[Tensor]) -> bool:
             return True
         todo += [following for following, _ in node.next_functions]
     return False
-
-
-def pulled_back(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any], recorded: bool
-) -> list[Tensor]:
-    """The gradient of the weighted outputs by each input, with zeros; the graph is kept."""
-    pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
-    if not pairs:
-        return [ops.zeros_like(t) for t in inputs]
-    with enable_grad():
-        found = gradients(
-            [o for o, _ in pairs],
-            list(inputs),
-            [w for _, w in pairs],
-            retain_graph=True,
-            create_graph=recorded,
-            allow_unused=True,
-        )
-    return [ops.zeros_like(t) if g is None else g for g, t in zip(found, inputs, strict=True)]
 
 
 # Gradients of functions, and products of their Jacobians with vectors.
@@ -343,13 +325,9 @@ def linear_of(
 
 
 def jvp(
-    func: Callable[..., Any],
-    primals: Any,
-    tangents: Any,
-    *,
-    strict: bool = False,
+    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False,
     has_aux: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Any, ...]:  # fmt: skip
     """The value of ``func``, and the product of its Jacobian with a vector.
 
     Args:
@@ -410,13 +388,9 @@ def jvp(
 
 
 def jacrev(
-    func: Callable[..., Any],
-    argnums: Numbers = 0,
-    *,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
-    _preallocate_and_copy: bool = False,
-) -> Callable[..., Any]:
+    func: Callable[..., Any], argnums: Numbers = 0, *, has_aux: bool = False,
+    chunk_size: int | None = None, _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:  # fmt: skip
     """A function that gives the Jacobian of ``func``, computed by a backward pass for all rows.
 
     Args:
@@ -552,13 +526,9 @@ def hessian(func: Callable[..., Any], argnums: Numbers = 0) -> Callable[..., Any
 
 
 def run(
-    func: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    argnums: Numbers,
-    has_aux: bool,
-    name: str,
-) -> tuple[Level, list[Tensor], tuple[Spec, Spec], Any]:
+    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Numbers,
+    has_aux: bool, name: str,
+) -> tuple[Level, list[Tensor], tuple[Spec, Spec], Any]:  # fmt: skip
     """A function in a level of its own: its outputs, how they and the inputs are nested."""
     level = Level()
     entered = level.entered(chosen(args, argnums))

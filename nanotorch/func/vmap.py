@@ -247,13 +247,9 @@ def need_smooth(values: list[Any]) -> None:
 
 
 def vmap(
-    func: Callable[..., Any],
-    in_dims: Any = 0,
-    out_dims: Any = 0,
-    randomness: str = "error",
-    *,
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None,
-) -> Callable[..., Any]:
+) -> Callable[..., Any]:  # fmt: skip
     """A function that applies ``func`` to every sample of a batch and stacks the results.
 
     ``func`` is called once, with tensors that stand for one sample; operations on them are done
@@ -418,14 +414,9 @@ class Mapped:
         return whole.movedim(0, dim) if dim else whole
 
     def in_chunks(
-        self,
-        leaves: list[Any],
-        spec: Spec,
-        dims: list[int | None],
-        size: int,
-        kwargs: Any,
+        self, leaves: list[Any], spec: Spec, dims: list[int | None], size: int, kwargs: Any,
         chunk: int,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """The results for all samples, so many at a time."""
         state = default_generator.get_state() if self.randomness == "same" else None
         found = []
