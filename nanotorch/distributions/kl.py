@@ -5,11 +5,15 @@ from typing import Any
 
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor
-from nanotorch.distributions.discrete import Bernoulli, Categorical
-from nanotorch.distributions.distribution import Distribution
-from nanotorch.distributions.independent import Independent, summed
-from nanotorch.distributions.normal import Normal
-from nanotorch.distributions.uniform import Uniform
+from nanotorch.distributions.distribution import (
+    Bernoulli,
+    Categorical,
+    Distribution,
+    Independent,
+    Normal,
+    Uniform,
+    summed,
+)
 from nanotorch.nn.functional import softplus
 
 Formula = Callable[[Any, Any], Tensor]
