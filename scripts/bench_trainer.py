@@ -68,7 +68,7 @@ def turns(workload: dict[str, int], compiled: bool, place: Path) -> tuple[float,
     loop = Run(loaded, experiment, place, record, "").make_loop(recorder)
     for callback in loop.callbacks:
         callback.on_start(loop)
-    step = bare.training_step
+    step = bare.training_step.call
 
     def bare_epoch() -> None:
         for x, y in bare.loader:

@@ -18,10 +18,11 @@ from .commands import (
     add_option,
     call_again,
     end_with_input,
+    exit_code,
     import_components,
     patient_streams,
 )
-from .config import ConfigError, Origins, named
+from .config import Origins
 from .experiment import Experiment
 from .functions import evaluated
 from .load import dump_config, load_config
@@ -29,7 +30,6 @@ from .loop import Callback, Loop
 from .metrics import aligned
 from .minimization import Minimization
 from .run import build_experiment, resume, train
-from .run_directory import CheckpointError
 from .supervised import Supervised
 
 # One forward and backward pass, to find out before a training what would end it at once.
@@ -246,43 +246,17 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     """
     command = list(sys.argv[1:] if arguments is None else arguments)
     with patient_streams():
-        options = parsed(command, program)
+        reader = parser(program)
+        options = reader.parse_intermixed_args(command)
+        if options.config is None and (options.check or options.find_lr or options.print_config):
+            reader.error("--check, --find-lr and --print-config need --config")
+        if options.end_with_input and sys.stdin is None:  # as in `train.py <&-`
+            reader.error("--end-with-input needs a standard input that is open")
+        if options.config is None and options.resume is None and options.overrides:
+            reader.error(f"{options.overrides[0]!r} has no effect without --config or --resume")
         if options.end_with_input:
             end_with_input()
-        return exit_code(options, command, program)
-
-
-def parsed(command: Sequence[str], program: str) -> argparse.Namespace:
-    """Return the options of a command; those that would have no effect end the program."""
-    reader = parser(program)
-    options = reader.parse_intermixed_args(command)
-    if options.config is None and (options.check or options.find_lr or options.print_config):
-        reader.error("--check, --find-lr and --print-config need --config")
-    if options.end_with_input and sys.stdin is None:  # as in `train.py <&-`
-        reader.error("--end-with-input needs a standard input that is open")
-    if options.config is None and options.resume is None and options.overrides:
-        reader.error(f"{options.overrides[0]!r} has no effect without --config or --resume")
-    return options
-
-
-def exit_code(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
-    """Do what the options say; tell what goes wrong, and return the exit code."""
-    try:
-        code = run(options, command, program)
-        sys.stdout.flush()
-        return code
-    except ConfigError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except CheckpointError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
-        return 130
-    except OSError as error:
-        print(f"error: {named(str(error))}", file=sys.stderr)
-        return 1
+        return exit_code(lambda: run(options, command, program), unreadable=1)
 
 
 def run(options: argparse.Namespace, command: Sequence[str], program: str) -> int:

@@ -14,16 +14,21 @@ import threading
 import time
 import traceback
 from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn, TextIO
 
 from nanotorch.serialization.files import opened
 
-from .config import ConfigError, Place, Problem, quoted
+from .config import ConfigError, named, quoted, usage_error
+from .run_directory import CheckpointError
 
-# How the commands take their options.
+# How the commands take their options, and end.
+
+
+class CommandError(Exception):
+    """What a command was asked for cannot be done."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -46,6 +51,31 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End the program; `--help` says what the usage would."""
         self.exit(2, f"{self.prog}: error: {message}; --help shows what there is\n")
+
+
+def exit_code(run: Callable[[], int], unreadable: int = 2) -> int:
+    """Do what a command was asked for; tell what goes wrong, and return the exit code.
+
+    Args:
+        run: does it, and returns the code if nothing goes wrong.
+        unreadable: the code where the operating system refuses something.
+    """
+    try:
+        code = run()
+        sys.stdout.flush()
+        return code
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except (CheckpointError, CommandError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt as error:
+        print("\ninterrupted", file=sys.stderr)
+        return 128 + number_of(error)
+    except OSError as error:
+        print(f"error: {named(str(error))}", file=sys.stderr)
+        return unreadable
 
 
 # What surrounds a command: readers who may leave, as in `train.py ... | head`, and signals.
@@ -180,14 +210,9 @@ _under_way: set[str] = set()
 
 def add_option(parser: ArgumentParser) -> None:
     """Add `--import`, which may be given several times, as `imports`."""
-    parser.add_argument(
-        "--import",
-        dest="imports",
-        action="append",
-        default=[],
-        metavar="MODULE",
-        help="a module or file.py of yours, which registers layers, losses and so on",
-    )
+    text = "a module or file.py of yours, which registers layers, losses and so on"
+    options: dict[str, Any] = {"dest": "imports", "default": [], "metavar": "MODULE"}
+    parser.add_argument("--import", action="append", help=text, **options)
 
 
 def as_options(names: Sequence[str]) -> list[str]:
@@ -225,26 +250,30 @@ def import_components(names: Sequence[str]) -> None:
     for name in names:
         if name in imported:
             continue
-        if name in _under_way:
-            raise refusal(name, f"runs a training while it is imported; {GUARD}")
-        _under_way.add(name)
         try:
-            (import_file if name.endswith(".py") else import_module)(name)
+            if name in _under_way:
+                raise CommandError(f"runs a training while it is imported; {GUARD}")
+            _under_way.add(name)
+            try:
+                (import_file if name.endswith(".py") else import_module)(name)
+            finally:
+                _under_way.discard(name)
         except ConfigError:
             raise
         except SystemExit:
-            raise refusal(name, f"ends the program while it is imported; {GUARD}") from None
+            message = f"ends the program while it is imported; {GUARD}"
         except Exception as error:
-            raise refusal(name, described(error)) from None
-        finally:
-            _under_way.discard(name)
-        imported.append(name)
+            message = described(error)
+        else:
+            imported.append(name)
+            continue
+        raise usage_error(f"--import {name}", message)
 
 
 def import_module(name: str) -> ModuleType:
     """Import a module by its name; the current directory is looked through as well."""
     if not all(part.isidentifier() for part in name.split(".")):
-        raise refusal(name, f"{quoted(name)} is not the name of a module")
+        raise CommandError(f"{quoted(name)} is not the name of a module")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -255,7 +284,7 @@ def import_module(name: str) -> ModuleType:
             raise  # it imports something else that is missing
         file = f"; did you mean {name}.py?" if Path(f"{name}.py").is_file() else ""
         message = f"there is no module {quoted(error.name)} here or where Python looks{file}"
-    raise refusal(name, message)
+    raise CommandError(message)
 
 
 def import_file(name: str) -> ModuleType:
@@ -263,13 +292,13 @@ def import_file(name: str) -> ModuleType:
     try:
         opened(name).close()
     except (OSError, ValueError) as error:
-        raise refusal(name, f"cannot be read: {getattr(error, 'strerror', error)}") from None
+        raise CommandError(f"cannot be read: {getattr(error, 'strerror', error)}") from None
     path = Path(name).resolve()
     known = sys.modules.get(path.stem)
     if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path:
         return known
     if known is not None:
-        raise refusal(name, f"there is a module {quoted(path.stem)} already; rename the file")
+        raise CommandError(f"there is a module {quoted(path.stem)} already; rename the file")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None  # as for every name that ends in .py
@@ -288,6 +317,8 @@ def import_file(name: str) -> ModuleType:
 def described(error: Exception) -> str:
     """Return an error with the line of the user's that it came from."""
     kind = type(error).__name__
+    if isinstance(error, CommandError):
+        return str(error)
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}:{error.offset}: {kind}: {error.msg}"
     own = [
@@ -297,8 +328,3 @@ def described(error: Exception) -> str:
     ]
     where = f"{own[-1].filename}:{own[-1].lineno}: " if own else ""
     return f"{where}{kind}: {error}"
-
-
-def refusal(name: str, message: str) -> ConfigError:
-    """Return the error about a module."""
-    return ConfigError([Problem(Place(source=f"command line: --import {name}"), "", message)])

@@ -2,7 +2,6 @@
 
 import argparse
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 
 from nanotorch.serialization.files import naming
 
-from .commands import Parser, patient_streams
+from .commands import CommandError, Parser, exit_code, patient_streams
 from .config import (
     ConfigError,
     Items,
@@ -188,71 +187,54 @@ def parser(program: str) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
     """Run the command line; return the exit code."""
-    command = list(sys.argv[1:] if arguments is None else arguments)
     with patient_streams():
-        options = parser(program).parse_args(command)
-        try:
-            return compare(options)
-        except OSError as error:
-            print(f"error: {named(str(error))}", file=sys.stderr)
-            return 2
+        options = parser(program).parse_args(arguments)
+        return exit_code(lambda: compare(options))
 
 
 def compare(options: argparse.Namespace) -> int:
     """Do what the options say; return the exit code."""
     if options.plot is not None and Path(options.plot).suffix.lower() not in FORMATS:
-        print(f"error: --plot writes {', '.join(FORMATS)}, not {options.plot!r}", file=sys.stderr)
-        return 2
-    directories = found_runs(options.runs)
-    if isinstance(directories, str):
-        print(f"error: {directories}", file=sys.stderr)
-        return 2
-    outcomes = [read_outcome(directory, str(directory)) for directory in directories]
+        raise CommandError(f"--plot writes {', '.join(FORMATS)}, not {options.plot!r}")
+    outcomes = [read_outcome(directory, str(directory)) for directory in found_runs(options.runs)]
     measured = {name for outcome in outcomes for name in outcome.results}
     if options.metric is not None and options.metric not in measured:
         known = ", ".join(sorted(measured))
-        print(f"error: no run has measured {options.metric!r}; there are {known}", file=sys.stderr)
-        return 2
+        raise CommandError(f"no run has measured {options.metric!r}; there are {known}")
     metric = options.metric or favourite(outcomes)
     order = ranked(outcomes, metric)
     print(table(order, differing(order), chosen_metrics(order, metric)[:MOST_SHOWN]), flush=True)
     losses = sorted({o.settings.get("loss.name", "") for o in order if metric in o.results})
     if metric is not None and metric.endswith("/loss") and len(losses) > 1:
         print(f"\n{metric} is not one measure here, but {' and '.join(losses)}", flush=True)
-    if options.plot is None:
-        return 0
-    if not available():
-        print(f"error: {NO_PLOTS}", file=sys.stderr)
-        return 2
-    return draw(order, metric or "", Path(options.plot))
+    if options.plot is not None:
+        draw(order, metric or "", Path(options.plot))
+    return 0
 
 
-def found_runs(names: Sequence[str]) -> list[Path] | str:
-    """Return every run that is meant, or what is wrong."""
+def found_runs(names: Sequence[str]) -> list[Path]:
+    """Return the directory of every run that is meant."""
     found: dict[Path, Path] = {}
     for name in names:
         path = Path(name)
         if name == NEWEST and not path.exists():
-            try:
-                path, _ = find(name)
-            except CheckpointError as error:
-                return str(error)
+            path, _ = find(name)
         if (path / RECORD).is_file():
             inner = [path]
         else:
-            inner = sorted(path.rglob(RECORD)) if path.is_dir() else []
-        if not name or not inner:
-            return (
-                f"{named(name)}: {'has no runs in it' if path.is_dir() else 'there is no such run'}"
-            )
-        for one in inner:
-            directory = one if one == path else one.parent
+            inner = [record.parent for record in sorted(path.rglob(RECORD))] if name else []
+        if not inner:
+            lacking = "has no runs in it" if path.is_dir() else "there is no such run"
+            raise CommandError(f"{named(name)}: {lacking}")
+        for directory in inner:
             found.setdefault(directory.resolve(), directory)
     return list(found.values())
 
 
-def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> int:
+def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> None:
     """Draw the curves of a metric."""
+    if not available():
+        raise CommandError(NO_PLOTS)
     curves = []
     settings = differing(outcomes)
     for outcome in outcomes:
@@ -268,9 +250,7 @@ def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> int:
             steps, values = np.array(points, dtype=np.float64).T
             curves.append((label or outcome.name, steps, values))
     if not curves:
-        print(f"error: {metric} has no curve in these runs", file=sys.stderr)
-        return 2
+        raise CommandError(f"{metric} has no curve in these runs")
     with naming(path):
         comparison(curves, metric).savefig(path)
     print(f"\n{path}")
-    return 0

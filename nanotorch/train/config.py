@@ -98,6 +98,18 @@ class Origins:
         return ConfigError([Problem(self.nearest(path), path, message)])
 
 
+def usage_error(argument: str, message: str) -> ConfigError:
+    """Return the error about one argument of the command line, or about all of it."""
+    source = f"{COMMAND_LINE}{argument}" if argument else COMMAND_LINE.rstrip(": ")
+    return ConfigError([Problem(Place(source=source), "", message)])
+
+
+def raise_all(problems: Iterable[Problem]) -> None:
+    """Raise a `ConfigError` of all problems, if there are any."""
+    if found := list(problems):
+        raise ConfigError(found)
+
+
 def quoted(value: object) -> str:
     """Return `repr(value)`, cut short; control characters cannot reach the terminal."""
     # Cutting first keeps a megabyte from being escaped for sixty characters of it.

@@ -4,8 +4,8 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from .loop import Callback
 from .plots import Plot
 from .reading import Component, Section
 from .run_directory import EVENTS, METRICS, CheckpointError, finite
+from .step import TrainingStep
 
 # A run in TensorBoard: everything here is derived from what is recorded elsewhere, or is seen.
 
@@ -196,43 +197,16 @@ def cut_back(directory: Path, sizes: Mapping[str, int]) -> None:
 ENCODER = json.JSONEncoder(allow_nan=False)
 
 
-class JsonLines:
-    """Metrics as one JSON object per line: the record that everything else is derived from.
-
-    There are no times in it, so that two runs of the same configuration are equal byte for byte.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with naming(path):
-            self._file = path.open("a", encoding="utf-8")
-
-    def write(self, step: int, epoch: int, values: Mapping[str, float]) -> None:
-        """Append a line; it is in the operating system's hands when this returns."""
-        record = {"step": step, "epoch": epoch, **finite(values)}
-        with naming(self._path):
-            self._file.write(ENCODER.encode(record) + "\n")
-            self._file.flush()
-
-    def flush(self) -> None:
-        """Return when everything is on the disk."""
-        with naming(self._path):
-            self._file.flush()
-            os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        """Bring everything to the disk."""
-        with naming(self._path), self._file:
-            self.flush()
-
-
 class Recorder:
     """The metrics of a run, and the same for TensorBoard if that is wanted.
+
+    `metrics.jsonl` has a JSON object per line: the record that everything else is derived from.
+    There are no times in it, so that two runs of the same configuration are equal byte for byte.
 
     Args:
         directory: of the run.
         tensorboard: whether to write events.
-        resumed: what `position` returned where a resumed run goes on, and the step.
+        resumed: what `position` returned where a resumed run continues, and the step.
 
     Raises:
         CheckpointError: if the files are not those of the position.
@@ -241,25 +215,23 @@ class Recorder:
     def __init__(
         self, directory: Path, tensorboard: bool, resumed: tuple[Mapping[str, Any], int] | None
     ) -> None:
-        self._directory = directory
-        self._resumed_at = None if resumed is None else resumed[0]
-        if self._resumed_at is not None:
-            path, size = directory / METRICS, self._resumed_at["metrics"]
-            if not 0 <= size <= (path.stat().st_size if path.exists() else 0):
-                raise CheckpointError(path, "has lost lines that its checkpoint knows of")
-        self.events: TensorBoardEvents | None = None
-        if tensorboard:
-            step = None if resumed is None else resumed[1]
-            self.events = TensorBoardEvents(directory, step)
+        self._path = directory / METRICS
+        self._position: Mapping[str, Any] | None
+        self._position, step = resumed or (None, None)
+        if self._position is not None:
+            size = self._position["metrics"]
+            if not 0 <= size <= (self._path.stat().st_size if self._path.exists() else 0):
+                raise CheckpointError(self._path, "has lost lines that its checkpoint knows of")
+        self.events = TensorBoardEvents(directory, step) if tensorboard else None
 
     def begin(self) -> None:
         """Undo what was written after the checkpoint, as it will be measured again; open files."""
-        if self._resumed_at is not None:
-            path = self._directory / METRICS
-            with naming(path), path.open("ab") as file:
-                file.truncate(self._resumed_at["metrics"])
-            cut_back(self._directory, self._resumed_at["events"])
-        self.lines = JsonLines(self._directory / METRICS)
+        with naming(self._path):
+            self._file = self._path.open("a", encoding="utf-8")
+            if self._position is not None:
+                self._file.truncate(self._position["metrics"])
+        if self._position is not None:
+            cut_back(self._path.parent, self._position["events"])
 
     def write(
         self,
@@ -268,23 +240,34 @@ class Recorder:
         values: Mapping[str, float],
         passing: Mapping[str, float] | None = None,
     ) -> None:
-        """Keep what was measured after `step`; only TensorBoard shows what is `passing`."""
-        self.lines.write(step, epoch, values)
+        """Keep what was measured after `step`; only TensorBoard shows what is `passing`.
+
+        The line is in the operating system's hands when this returns.
+        """
+        record = {"step": step, "epoch": epoch, **finite(values)}
+        with naming(self._path):
+            self._file.write(ENCODER.encode(record) + "\n")
+            self._file.flush()
         if self.events is not None:
             self.events.write(step, {**values, **passing} if passing else values)
 
     def position(self) -> dict[str, Any]:
         """Bring everything to the disk; return how long the files are."""
-        self.lines.flush()
+        self._sync()
         if self.events is not None:
             self.events.flush()
-        metrics = (self._directory / METRICS).stat().st_size
-        return {"metrics": metrics, "events": sizes(self._directory)}
+        return {"metrics": self._path.stat().st_size, "events": sizes(self._path.parent)}
+
+    def _sync(self) -> None:
+        with naming(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Bring everything to the disk."""
         try:
-            self.lines.close()
+            with naming(self._path), self._file:
+                self._sync()
         finally:
             if self.events is not None:
                 self.events.close()
@@ -306,12 +289,16 @@ class Report:
 
 
 class Experiment(Protocol):
-    """A task for the loop, with what goes before and after it."""
+    """Base of the tasks for the loop, with what goes before and after the steps."""
 
     steps: int
     """How many steps there are to take."""
     optimizer: optim.Optimizer
     """What takes them."""
+    training_step: TrainingStep
+    """What one of them does."""
+    trace: Callable[[nn.Module], AbstractContextManager[None]] | None = None
+    """What shows TensorBoard the next step, if that is the one to show."""
 
     def batches(self, start: int) -> Iterable[Any]:
         """Return what the steps of one epoch are taken with, without the first `start`."""
@@ -322,48 +309,50 @@ class Experiment(Protocol):
     def plain_step(self, batch: Any) -> None:
         """Take one step as it is written, uncompiled."""
 
-    def compilation(self) -> Mapping[str, Any]:
-        """Return what became of compiling the step, for the record."""
-
     def describe(self) -> str:
         """Return what is about to be done, for people."""
 
     def files(self) -> Iterable[Path]:
         """Return the files whose content the result depends on."""
+        return ()
 
     def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
         """Return what measures, records and shows progress."""
 
-    def graph(self) -> tuple[nn.Module, torch.Tensor] | None:
+    def graph(self) -> tuple[nn.Module, torch.Tensor]:
         """Return a model and an input that show its graph."""
 
     def finish(self) -> None:
         """Do what is to be done between the last step and the last measurement."""
+        return
 
     def state(self) -> Mapping[str, torch.Tensor]:
-        """Return what was learned."""
+        """Return what was learned, under PyTorch's names."""
 
-    def training_state(self) -> Mapping[str, Any]:
+    def training_state(self) -> dict[str, Any]:
         """Return all that the steps to come depend on."""
 
     def load_training_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `training_state` returned.
+        """Continue from what `training_state` returned.
 
         Raises:
             RuntimeError, ValueError: if it does not fit.
         """
 
-    def plots(self, records: Sequence[Mapping[str, Any]]) -> Iterable[Plot]:
+    def plots(self, records: Sequence[Mapping[str, Any]]) -> Iterable[Plot | None]:
         """Draw what was found, from the metrics and the result."""
 
     def notes(self, events: TensorBoardEvents, step: int) -> None:
         """Add to TensorBoard what is only known at the end."""
+        return
 
     def profile_text(self) -> str:
         """Return where the time of steps went, if that was to be measured."""
+        return ""
 
     def preprocessing(self) -> Mapping[str, Any] | None:
         """Return how inputs must be prepared for the model; None if as they are."""
+        return None
 
     def report(self) -> Report:
         """Measure the result."""

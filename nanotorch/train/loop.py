@@ -71,11 +71,8 @@ class Loop:
         self.task = task
         self.steps = steps
         self.callbacks = callbacks
-        # Nobody is called for what he does not listen to.
-        self._on_step = [c.on_step for c in callbacks if type(c).on_step is not Callback.on_step]
-        self._on_settled = [
-            c.on_settled for c in callbacks if type(c).on_settled is not Callback.on_settled
-        ]
+        self._on_step = self._overriding("on_step")
+        self._on_settled = self._overriding("on_settled")
         self.epoch = 0
         """The epoch under way or just ended, counted from 1."""
         self.step = 0
@@ -95,6 +92,11 @@ class Loop:
         self.pause_reason: str | None = None
         """Why no further step is to be taken for now, though a resumed run may go on."""
 
+    def _overriding(self, event: str) -> list[Callable[["Loop"], None]]:
+        """Return the methods for an event, without those that do nothing."""
+        nothing = getattr(Callback, event)
+        return [getattr(c, event) for c in self.callbacks if getattr(type(c), event) != nothing]
+
     def stop(self, reason: str) -> None:
         """Take no further step after the present one: the training is over."""
         self.stop_reason = reason
@@ -111,9 +113,7 @@ class Loop:
     @property
     def done(self) -> bool:
         """Whether this loop takes no further step. What is recorded must not depend on this."""
-        return (
-            self.step >= self.steps or self.stop_reason is not None or self.pause_reason is not None
-        )
+        return self.complete or self.pause_reason is not None
 
     def run(self) -> None:
         """Take all steps that are left."""
@@ -423,14 +423,16 @@ TRACED = 2
 
 
 class TraceStep(Callback):
-    """Tells when the next step is the one to show.
+    """Lets a task's step be shown, one step of all.
 
     Args:
-        announce: is called before that step.
+        task: has an attribute `trace`, which it calls around its next step.
+        trace: what shows the step.
     """
 
-    def __init__(self, announce: Callable[[], None]) -> None:
-        self._announce = announce
+    def __init__(self, task: Any, trace: Callable[..., Any]) -> None:
+        self._task = task
+        self._trace = trace
         self._before = 0
         """After how many steps."""
 
@@ -441,4 +443,4 @@ class TraceStep(Callback):
     def on_step(self, loop: Loop) -> None:
         # Beside another profiler there may be nothing to see.
         if loop.step == self._before and sys.getprofile() is None:
-            self._announce()
+            self._task.trace = self._trace

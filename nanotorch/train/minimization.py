@@ -2,9 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +13,7 @@ from nanotorch import nn, optim
 from .build import build_callbacks
 from .components import OPTIMIZERS
 from .config import ConfigError, Origins
-from .experiment import Recorder, Report, TensorBoardEvents
+from .experiment import Experiment, Recorder, Report
 from .functions import Expression, evaluated
 from .loop import Callback, Loop, Sink, TraceStep
 from .metrics import aligned
@@ -32,7 +29,7 @@ MOST_ROWS = 50
 """Starts that get a line in the report."""
 
 
-class Minimization:
+class Minimization(Experiment):
     """A function, a point or several, and the optimizer that moves them.
 
     Several points are the columns of one tensor: the sum of their values is differentiated, so
@@ -59,10 +56,7 @@ class Minimization:
         self._optimizer_state = OptimizerState(self.optimizer)
         self._module = FunctionModule(self.function)
         move = moving(self._module, self.x, self.optimizer)
-        wanted = config.function.compile
-        self._move = TrainingStep(move, self.optimizer, wanted, self.steps)
-        self._trace: Callable[[nn.Module], AbstractContextManager[None]] | None = None
-        """What shows TensorBoard the next step, if that is the one to show."""
+        self.training_step = TrainingStep(move, self.optimizer, config.function.compile, self.steps)
         self.values = np.full(len(points), math.nan)
         """The value of each point before the latest step, where there are several."""
 
@@ -75,17 +69,15 @@ class Minimization:
         return Schedule(by_steps, self.optimizer, 1, self.steps, "", origins)
 
     def batches(self, start: int) -> Iterable[Any]:
-        """Return the iterations that are left; there is one epoch."""
         return range(start, self.steps)
 
     def step(self, batch: Any) -> tuple[float, int]:
-        """Move the points; return the least value before the move."""
-        if self._trace is None:
-            value = self._move.call()
+        if self.trace is None:
+            value = self.training_step.call()
         else:
-            with self._trace(self._module):
-                value = self._move.plain()
-            self._trace = None
+            with self.trace(self._module):
+                value = self.training_step.plain()
+            self.trace = None
         if value.dim() == 0:
             return value.item(), 1
         self.values = value.detach().numpy().copy()
@@ -97,98 +89,62 @@ class Minimization:
         return x[None] if x.ndim == 1 else x.T
 
     def plain_step(self, batch: Any) -> None:
-        """Move the points by the step as it is written, uncompiled."""
-        self._move.plain()
-
-    def compilation(self) -> Mapping[str, Any]:
-        """Return what became of compiling the step."""
-        return self._move.record()
+        self.training_step.plain()
 
     def describe(self) -> str:
-        """Return the function and where the search begins."""
         function = self.config.function
         points = [[float(value) for value in point] for point in function.points]
-        single = len(points) == 1
-        start = str(points[0]) if single else f"{len(points)} points"
-        said = "the value before a step and the point after it"
-        said = said if single else "the least value before a step and the point that had it, after"
+        start, said = str(points[0]), "the value before a step and the point after it"
+        if len(points) > 1:
+            start = f"{len(points)} points"
+            said = "the least value before a step and the point that had it, after"
         return (
             f"minimization of {function.formula} from {start}\n"
             f"{self.config.optimizer.name}, {self.steps} iterations; each line is {said}"
         )
 
-    def files(self) -> Iterable[Path]:
-        """Return nothing: there is no data."""
-        return []
-
     def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
-        """Return what ends the search, records the points, and changes the learning rate."""
         log, stop, events = self.config.log, self.config.function.stop, recorder.events
         listening: list[Callback | None] = [
             # First, so that the last point is recorded.
             StopWhenGoodEnough(self, stop) if stop else None,
             RecordPoints(self, recorder, log.every, shown=log.progress),
             self._schedule,
-            TraceStep(partial(setattr, self, "_trace", events.step)) if events else None,
+            TraceStep(self, events.step) if events else None,
             *self._listening,
         ]
         return [callback for callback in listening if callback is not None]
 
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
-        """Return the function as a module, and the points."""
         return self._module, self.x.detach().clone()
 
     def state(self) -> Mapping[str, torch.Tensor]:
-        """Return the points."""
         return {"x": self.x}
 
-    def finish(self) -> None:
-        """Do nothing: the last point is the result."""
-
     def training_state(self) -> dict[str, Any]:
-        """Return all that the steps to come depend on."""
         return {"x": self.x, "optimizer": self._optimizer_state.state()}
 
     def load_training_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `training_state` returned.
-
-        Raises:
-            RuntimeError, ValueError: if it is of another point or optimizer.
-        """
         with torch.no_grad():
             self.x.copy_(state["x"].reshape(self.x.shape))
         self._optimizer_state.load_state(state["optimizer"])
 
-    def preprocessing(self) -> None:
-        """Return nothing: points are as they are."""
-
-    def plots(self, records: Records) -> Iterable[Plot]:
-        """Draw the values and, in two dimensions, the way over the contour lines."""
+    def plots(self, records: Records) -> Iterable[Plot | None]:
         points = self.config.function.points
-        plots = [value_curve(records)]
+        yield value_curve(records)
         if len(points[0]) == 2:
-            formula = self.config.function.formula
             shown = [tags(k if len(points) > 1 else None) for k in range(len(points))]
             ways = [
                 way(records, *start) for start in zip(points, shown[:MOST_CURVES], strict=False)
             ]
-            plots.append(trajectory(ways, self._values, formula))
-        return [plot for plot in plots if plot is not None]
+            yield trajectory(ways, self._values, self.config.function.formula)
 
     def _values(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the function's values at points of shape (2, N)."""
         with torch.no_grad():
             return evaluated(self.function, torch.from_numpy(points)).numpy()
 
-    def notes(self, events: TensorBoardEvents, step: int) -> None:
-        """Add nothing: the curves tell everything."""
-
-    def profile_text(self) -> str:
-        """Return nothing: there are no modules to tell apart."""
-        return ""
-
     def report(self) -> Report:
-        """Return the values at the last points, and how far the nearest known minima are."""
         with torch.no_grad():
             values = evaluated(self.function, self.x).numpy().reshape(-1)
         points, known = self.points(), self.config.function.known

@@ -1,10 +1,10 @@
 """Figures of a run. All of matplotlib that is used is imported here, when it is."""
 
 import importlib.util
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .experiment import TensorBoardEvents
+    from .experiment import Experiment, TensorBoardEvents
 
 
 DIRECTORY = "plots"
@@ -79,13 +79,6 @@ class Plot:
     moving: Moving | None = None
 
 
-class Drawable(Protocol):
-    """What has plots."""
-
-    def plots(self, records: Records) -> Iterable[Plot]:
-        """Draw what was found, from the metrics and the result."""
-
-
 def available() -> bool:
     """Return whether matplotlib is installed."""
     return importlib.util.find_spec("matplotlib") is not None
@@ -110,7 +103,7 @@ def pixels(figure: "Figure") -> NDArray[np.uint8]:
 
 
 def draw(
-    directory: Path, experiment: Drawable, events: "TensorBoardEvents | None", step: int
+    directory: Path, experiment: "Experiment", events: "TensorBoardEvents | None", step: int
 ) -> None:
     """Draw the plots of a run into `plots/` in its directory, and into TensorBoard."""
     from matplotlib import rc_context
@@ -120,7 +113,7 @@ def draw(
     place = directory / DIRECTORY
     place.mkdir(exist_ok=True)
     with rc_context(STYLE):
-        for plot in experiment.plots(records):
+        for plot in filter(None, experiment.plots(records)):
             path = place / f"{plot.name}.png"
             image = pixels(plot.figure)
             with naming(path):

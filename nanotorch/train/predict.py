@@ -20,8 +20,8 @@ from nanotorch.serialization import load
 from nanotorch.serialization.files import write
 
 from .build import Wanted, build_model
-from .commands import Parser, add_option, import_components, patient_streams
-from .config import ConfigError, Origins, Place, Problem, named, quoted
+from .commands import Parser, add_option, exit_code, import_components, patient_streams
+from .config import ConfigError, Origins, Place, Problem, quoted, raise_all, usage_error
 from .csv_file import MISSING, CsvFile, read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
 from .kinds import Characters, Kind
@@ -180,39 +180,25 @@ def parser(program: str) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/predict.py") -> int:
     """Run the command line; return the exit code."""
-    command = list(sys.argv[1:] if arguments is None else arguments)
     with patient_streams():
-        options = parser(program).parse_args(command)
-        try:
-            run(options)
-        except ConfigError as error:
-            print(error, file=sys.stderr)
-            return 2
-        except (CheckpointError, OSError) as error:
-            text = str(error)
-            print(f"error: {named(text) if isinstance(error, OSError) else text}", file=sys.stderr)
-            return 2
-        except KeyboardInterrupt:
-            print("\ninterrupted", file=sys.stderr)
-            return 130
-    return 0
+        options = parser(program).parse_args(arguments)
+        return exit_code(lambda: run(options))
 
 
-def run(options: argparse.Namespace) -> None:
-    """Do what the options say."""
+def run(options: argparse.Namespace) -> int:
+    """Do what the options say; return the exit code."""
     import_components(options.imports)
     trained = load_trained(options.run)
     if isinstance(trained.kind, Characters):
-        if options.input is not None:
-            raise refusal("a model of text takes --prompt, not a file")
-        tell_text(trained, options)
-        return
+        print(new_text(trained, options), flush=True)
+        return 0
     if options.prompt is not None:
-        raise refusal("--prompt is for models of text")
+        raise usage_error("", "--prompt is for models of text")
     if options.input is None:
-        raise refusal("needs a file of samples beside the run")
+        raise usage_error("", "needs a file of samples beside the run")
     if options.output is not None and same_file(options.output, options.input):
-        raise refusal("--output is the file of samples itself, which would be lost")
+        message = "--output is the file of samples itself, which would be lost"
+        raise usage_error("", message)
     rows, targets = read_samples(trained, Path(options.input))
     outputs = trained.outputs(trained.preprocessing.inputs(rows))
     text = table_text(trained.kind.predictions(outputs, trained.dataset))
@@ -231,6 +217,7 @@ def run(options: argparse.Namespace) -> None:
         noun = "row" if told.sum() == 1 else "rows"
         only = "" if told.all() else f"the {told.sum()} {noun} with a target: "
         print(f"{only}{said}", file=sys.stderr)
+    return 0
 
 
 def same_file(name: str, other: str) -> bool:
@@ -254,26 +241,23 @@ def write_output(name: str, text: str) -> None:
         write(path, [text.encode()])
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise refusal(f"--output: cannot write {quoted(name)}: {reason}") from None
+        message = f"--output: cannot write {quoted(name)}: {reason}"
+        raise usage_error("", message) from None
 
 
-def refusal(message: str) -> ConfigError:
-    """Return the error about the command line."""
-    return ConfigError([Problem(Place(source="command line"), "", message)])
-
-
-def tell_text(trained: Trained, options: argparse.Namespace) -> None:
-    """Print a text that the model has written."""
+def new_text(trained: Trained, options: argparse.Namespace) -> str:
+    """Return a text that the model has written."""
+    if options.input is not None:
+        raise usage_error("", "a model of text takes --prompt, not a file")
     if options.prompt is None:
-        raise refusal("a model of text needs --prompt, the beginning of a text")
+        raise usage_error("", "a model of text needs --prompt, the beginning of a text")
     if options.length < 0 or not 0 <= options.temperature < float("inf"):
-        raise refusal("--length and --temperature must not be negative")
+        raise usage_error("", "--length and --temperature must not be negative")
     generator = torch.Generator().manual_seed(options.seed)
     try:
-        text = continued(trained, options.prompt, options.length, options.temperature, generator)
+        return continued(trained, options.prompt, options.length, options.temperature, generator)
     except ValueError as error:
-        raise refusal(f"--prompt: {error}") from None
-    print(text, flush=True)
+        raise usage_error("", f"--prompt: {error}") from None
 
 
 def read_samples(
@@ -325,8 +309,7 @@ def known_targets(trained: Trained, table: CsvFile) -> NDArray[np.float64]:
         for row, cell in zip(table.rows, cells, strict=True)
         if cell not in numbers and cell.lower() not in MISSING
     ]
-    if problems:
-        raise ConfigError(problems)
+    raise_all(problems)
     return np.array([numbers.get(cell, np.nan) for cell in cells])
 
 

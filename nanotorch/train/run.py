@@ -16,7 +16,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NotRequired, Protocol, TypedDict, TypeGuard
+from typing import Any, NotRequired, TypedDict, TypeGuard
 
 import numpy as np
 
@@ -79,31 +79,10 @@ EVERY = 500
 """Steps between two states that are remembered: so many are taken again at most."""
 
 
-class Repeatable(Protocol):
-    """A task whose steps can be taken again."""
-
-    optimizer: optim.Optimizer
-
-    def batches(self, start: int) -> Any:
-        """Return what the steps of one epoch are taken with, without the first `start`."""
-
-    def plain_step(self, batch: Any) -> None:
-        """Take a step as it is written, uncompiled."""
-
-    def state(self) -> Mapping[str, torch.Tensor]:
-        """Return the weights."""
-
-    def training_state(self) -> Mapping[str, Any]:
-        """Return all that the steps to come depend on."""
-
-    def load_training_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `training_state` returned."""
-
-
 class Memory(Callback):
     """Remembers a state of not long ago, and the learning rates of the steps since."""
 
-    def __init__(self, task: Repeatable) -> None:
+    def __init__(self, task: Experiment) -> None:
         self._task = task
         self._rates: list[list[Any]] = []
         self._remember(0, None)
@@ -499,7 +478,10 @@ class Run:
         self._note(loop, status, report)
 
         print(f"\n{report.text}")
-        for text in (compilation_text(experiment.compilation()), experiment.profile_text()):
+        for text in (
+            compilation_text(experiment.training_step.record()),
+            experiment.profile_text(),
+        ):
             if text:
                 print(text)
         early = f": {loop.stop_reason}" if loop.stop_reason not in (None, DIVERGED) else ""
@@ -540,7 +522,7 @@ class Run:
             print(f"to go on{condition}: {self._program} --resume {run}", flush=True)
 
     def _note(self, loop: Loop, status: str, report: Report) -> None:
-        step = self._experiment.compilation()
+        step = self._experiment.training_step.record()
         self._record.values |= {"status": status, "steps": loop.step, "step": step}
         self._record.values["results"] = dict(report.results)
 

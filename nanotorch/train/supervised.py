@@ -1,10 +1,8 @@
 """Regression, classification and text: a model is fitted to samples."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nanotorch as torch
-from nanotorch import nn, optim
+from nanotorch import nn
 from nanotorch.optim.swa_utils import (
     AveragedModel,
     get_ema_multi_avg_fn,
@@ -23,9 +21,9 @@ from nanotorch.utils.data import DataLoader, TensorDataset
 
 from .build import Wanted, build_callbacks, build_model, build_optimizer, freeze
 from .components import BINARY_LOSSES, LOSSES, REFUSALS
-from .config import ConfigError, Origins, Problem, did_you_mean, quoted
+from .config import ConfigError, Origins, did_you_mean, quoted, raise_all
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
-from .experiment import Recorder, Report, TensorBoardEvents
+from .experiment import Experiment, Recorder, Report, TensorBoardEvents
 from .kinds import MOST_SHOWN, Characters, Kind, ManyClasses, Numbers, TwoClasses, weighing
 from .loop import (
     Callback,
@@ -100,33 +98,44 @@ FAST_STEPS = 2
 """Steps of a run that is only to show that everything works."""
 
 
-class Fitting:
-    """Base of the experiments that fit a model to samples.
+LARGEST_BATCH = 4096
+"""Samples per forward pass when a whole part is measured."""
+LARGEST_INPUT = 500_000
+"""Numbers that go into such a pass."""
 
-    Args:
-        config: the configuration.
-        model, loss, optimizer: what is fitted, and how.
-        samples: those of the training part, in tensors.
-        shuffling: where the order of samples comes from.
-        origins: where the configuration's values were written.
+
+class Supervised(Experiment):
+    """A model, its data, its loss and its optimizer.
 
     Raises:
-        ConfigError: if the configuration's values do not fit the samples, or each other.
+        ConfigError: if they cannot be made as the configuration says, or do not fit each other.
     """
 
-    def __init__(
-        self,
-        config: TrainedConfig,
-        model: nn.Module,
-        loss: nn.Module,
-        optimizer: optim.Optimizer,
-        samples: Samples,
-        shuffling: torch.Generator,
-        origins: Origins,
-    ) -> None:
-        self.config, self.model, self.loss, self.optimizer = config, model, loss, optimizer
+    def __init__(self, config: TrainedConfig, origins: Origins) -> None:
+        self.config = config
+        self.kind = kind_of(config)
+        # A stream of its own for each purpose: more samples do not change the initial weights,
+        # which are the ones PyTorch gives the same layers after the same `manual_seed`.
+        data_stream, shuffling = streams(config.seed, 2)
+        try:
+            dataset = dataset_of(config, self.kind, data_stream, origins)
+            self.dataset = limited(dataset, config.train)
+            torch.manual_seed(config.seed)
+            self.model = build_model(config.model, self._wanted(), origins)
+            freeze(self.model, config.model.freeze, origins)
+            self.loss = self.kind.criterion(self._loss(origins))
+            self.optimizer = build_optimizer(config.optimizer, self.model, origins)
+            try_loss(self.model, self.loss, self.dataset.parts["train"], origins)
+            self._prepare(shuffling, origins)
+            self._listening = build_callbacks(config.callbacks, origins)
+        except ConfigError as error:
+            raise with_others(error, config, origins) from None
+
+    def _prepare(self, shuffling: torch.Generator, origins: Origins) -> None:
+        """Make what the steps depend on, and what listens to them."""
+        config, model, train = self.config, self.model, self.config.train
+        samples = self.dataset.parts["train"]
         self._parameters = list(model.parameters())
-        train = config.train
         self._batch_size = min(train.batch_size or len(samples), len(samples))
         self._tensors, self._samples = 2 * train.accumulate, train.accumulate * self._batch_size
         self.loader = self._loader(samples, shuffling, origins)
@@ -139,25 +148,19 @@ class Fitting:
         self._clipped = bool(clip)
         # A smaller last step is one of an epoch, too seldom to be worth a variant of its own.
         full = self.steps * (len(samples) // self._batch_size // train.accumulate) // per_epoch
-        step = fitting(model, loss, optimizer, clip)
-        self._fit = TrainingStep(step, optimizer, train.compile, full)
+        step = fitting(model, self.loss, self.optimizer, clip)
+        self.training_step = TrainingStep(step, self.optimizer, train.compile, full)
         self._norm: torch.Tensor | None = None
         """The norm of the latest gradients, before they were clipped."""
-        self._profile = OperationProfile(model, loss, optimizer, config.log.profile)
-        self._trace: Callable[[nn.Module], AbstractContextManager[None]] | None = None
-        """What shows TensorBoard the next step, if that is the one to show."""
+        self._profile = OperationProfile(model, self.loss, self.optimizer, config.log.profile)
         self._average = Average(config.averaging, model) if config.averaging else None
         self._schedule: Schedule | None = None
         if config.scheduler is not None:
             monitor = "validation/loss" if self.measure("validation") else "train/epoch_loss"
             lengths = self.epochs, self.steps
-            self._schedule = Schedule(config.scheduler, optimizer, *lengths, monitor, origins)
-        self._optimizer_state = OptimizerState(optimizer)
+            self._schedule = Schedule(config.scheduler, self.optimizer, *lengths, monitor, origins)
+        self._optimizer_state = OptimizerState(self.optimizer)
         self._check_monitors(origins)
-
-    def measure(self, part: str) -> dict[str, float]:
-        """Return loss and metrics on a part, `part/loss` and so on; nothing if it is empty."""
-        raise NotImplementedError
 
     def _loader(self, samples: Samples, shuffling: torch.Generator, origins: Origins) -> DataLoader:
         size, train = self._batch_size, self.config.train
@@ -180,13 +183,14 @@ class Fitting:
         if self.config.early_stopping is not None:
             watched["early_stopping.monitor"] = self.config.early_stopping.monitor
         known = ["train/epoch_loss", *self.measure("validation")] if watched else []
-        problems: list[Problem] = []
-        for path, name in watched.items():
-            if name not in known:
-                message = f"{quoted(name)} is not measured in training{did_you_mean(name, known)}"
-                problems += origins.error(path, message).problems
-        if problems:
-            raise ConfigError(problems)
+        raise_all(
+            problem
+            for path, name in watched.items()
+            if name not in known
+            for problem in origins.error(
+                path, f"{quoted(name)} is not measured in training{did_you_mean(name, known)}"
+            ).problems
+        )
 
     def batches(self, start: int) -> Iterator[list[torch.Tensor]]:
         """Return the samples of each step of an epoch: x, y, and again for more batches."""
@@ -204,30 +208,20 @@ class Fitting:
         """Fit the samples; return the loss before the step and their number."""
         full = len(batch) == self._tensors and len(batch[-1]) == self._batch_size
         samples = self._samples if full else sum(len(y) for y in batch[1::2])
-        if self._trace is not None or self._profile.wanted:
-            with self._watching():
-                result = self._fit.plain(*batch)
+        if self.trace is not None or self._profile.wanted:
+            watching = self.trace(self.model) if self.trace else self._profile.recording()
+            self.trace = None
+            with watching:
+                result = self.training_step.plain(*batch)
         else:
-            result = self._fit.call(*batch) if full else self._fit.plain(*batch)
+            take = self.training_step
+            result = take.call(*batch) if full else take.plain(*batch)
         if self._clipped:
             result, self._norm = result
         return result.item(), samples
 
-    def _watching(self) -> AbstractContextManager[None]:
-        """Return what notes the operations of the next step, which runs uncompiled meanwhile."""
-        if self._trace is None:
-            return self._profile.recording()
-        trace, self._trace = self._trace, None
-        return trace(self.model)
-
-    @property
-    def training_step(self) -> Callable[..., Any]:
-        """The step as a function, compiled where that was asked for and saves time."""
-        return self._fit.call
-
     def plain_step(self, batch: list[torch.Tensor]) -> None:
-        """Fit the samples by the step as it is written, uncompiled."""
-        self._fit.plain(*batch)
+        self.training_step.plain(*batch)
 
     def details(self) -> dict[str, float]:
         """Return the learning rate and the norm of the gradients of the latest step."""
@@ -235,10 +229,6 @@ class Fitting:
         norm = gradient_norm(self._parameters) if clipped is None else clipped.item()
         rate = self.optimizer.param_groups[0]["lr"]
         return {"train/lr": float(rate), "train/gradient_norm": norm}
-
-    def compilation(self) -> Mapping[str, Any]:
-        """Return what became of compiling the step."""
-        return self._fit.record()
 
     def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
         """Return what records, averages, measures, schedules, stops, and shows progress."""
@@ -257,13 +247,13 @@ class Fitting:
             wanted = (stopping.monitor, stopping.mode, stopping.patience, stopping.min_delta)
             listening.append(StopEarly(*wanted))
         if events is not None:
-            listening.append(TraceStep(partial(setattr, self, "_trace", events.step)))
+            listening.append(TraceStep(self, events.step))
         if events is not None and log.histograms:
             every = max(self.epochs // log.histograms, 1)
             listening.append(RecordTensors(events.histograms, self.tensors, every))
         if log.progress:
             listening.append(progress())
-        return [callback for callback in listening if callback is not None]
+        return [callback for callback in (*listening, *self._listening) if callback is not None]
 
     def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Yield the weights and their latest gradients, by name."""
@@ -280,18 +270,14 @@ class Fitting:
         return self.model
 
     def finish(self) -> None:
-        """Do what is to be done between the last step and the last measurement."""
         if self._average is not None:
             self._begin_pass()
             self._average.finish(self.loader)
 
     def state(self) -> Mapping[str, torch.Tensor]:
-        """Return the weights to keep, under PyTorch's names."""
-        state: Mapping[str, torch.Tensor] = self.final_model.state_dict()
-        return state
+        return self.final_model.state_dict()
 
     def training_state(self) -> dict[str, Any]:
-        """Return all that the steps to come depend on."""
         return {
             "model": self.model.state_dict(),
             "optimizer": self._optimizer_state.state(),
@@ -300,60 +286,13 @@ class Fitting:
         }
 
     def load_training_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `training_state` returned.
-
-        Raises:
-            RuntimeError, ValueError: if it is of another model or optimizer.
-        """
         self.model.load_state_dict(state["model"])
         self._optimizer_state.load_state(state["optimizer"])
         torch.set_rng_state(state["random"])
         self.loader.load_state_dict(state["loader"])
 
     def profile_text(self) -> str:
-        """Return where the time of the first steps went, if that was to be measured."""
         return self._profile.text()
-
-
-def grouped(batches: Iterator[list[torch.Tensor]], size: int) -> Iterator[list[torch.Tensor]]:
-    """Yield the tensors of several batches at once; of fewer at the end."""
-    while group := list(itertools.islice(batches, size)):
-        yield [tensor for batch in group for tensor in batch]
-
-
-LARGEST_BATCH = 4096
-"""Samples per forward pass when a whole part is measured."""
-LARGEST_INPUT = 500_000
-"""Numbers that go into such a pass."""
-
-
-class Supervised(Fitting):
-    """A model, its data, its loss and its optimizer.
-
-    Raises:
-        ConfigError: if they cannot be made as the configuration says.
-    """
-
-    def __init__(self, config: TrainedConfig, origins: Origins) -> None:
-        self.config = config
-        self.kind = kind_of(config)
-        # A stream of its own for each purpose: more samples do not change the initial weights,
-        # which are the ones PyTorch gives the same layers after the same `manual_seed`.
-        data_stream, shuffling = streams(config.seed, 2)
-        try:
-            dataset = dataset_of(config, self.kind, data_stream, origins)
-            self.dataset = limited(dataset, config.train)
-            torch.manual_seed(config.seed)
-            model = build_model(config.model, self._wanted(), origins)
-            freeze(model, config.model.freeze, origins)
-            loss = self.kind.criterion(self._loss(origins))
-            optimizer = build_optimizer(config.optimizer, model, origins)
-            samples = self.dataset.parts["train"]
-            try_loss(model, loss, samples, origins)
-            super().__init__(config, model, loss, optimizer, samples, shuffling, origins)
-            self._listening = build_callbacks(config.callbacks, origins)
-        except ConfigError as error:
-            raise with_others(error, config, origins) from None
 
     def _wanted(self) -> Wanted:
         """Return what the model is to be made for."""
@@ -404,7 +343,6 @@ class Supervised(Fitting):
         return np.concatenate(outputs)
 
     def describe(self) -> str:
-        """Return the data, its parts and the model."""
         dataset, data = self.dataset, self.config.data
         features, target = described_inputs(dataset), f"'{dataset.preprocessing.target}'"
         if dataset.classes and self.kind.wishes.binary and data.files:
@@ -423,29 +361,21 @@ class Supervised(Fitting):
             ]
         )
 
-    def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
-        """Return what listens to the training; what the configuration names comes last."""
-        return [*super().callbacks(recorder), *self._listening]
-
     def files(self) -> Iterable[Path]:
-        """Return the files that the samples come from."""
         return self.config.data.files
 
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
-        """Return the model and its first two samples."""
         return self.model, torch.from_numpy(self.dataset.parts["train"].x[:2])
 
     def preprocessing(self) -> Mapping[str, Any]:
         """Return how features become inputs: (feature - mean) / scale, in this order."""
         return self.dataset.preprocessing.record()
 
-    def plots(self, records: Records) -> Iterable[Plot]:
-        """Draw the losses, and what the model predicts."""
-        drawn = [loss_curves(records), *predicted_plots(self.kind, self.dataset, self.predict)]
-        return [plot for plot in drawn if plot is not None]
+    def plots(self, records: Records) -> Iterable[Plot | None]:
+        yield loss_curves(records)
+        yield from predicted_plots(self.kind, self.dataset, self.predict)
 
     def notes(self, events: TensorBoardEvents, step: int) -> None:
-        """Add the curves of precision over recall."""
         for name, labels, scores in recall_curves(self.kind, self.dataset, self.predict):
             events.pr_curve(f"pr/{name}", labels, scores, step)
 
@@ -465,6 +395,12 @@ class Supervised(Fitting):
         if details := self.kind.details(self.predict(samples.x), samples.y, self.dataset):
             text += f"\n\n{part} samples\n{details}"
         return Report(text, results, results["train/loss"])
+
+
+def grouped(batches: Iterator[list[torch.Tensor]], size: int) -> Iterator[list[torch.Tensor]]:
+    """Yield the tensors of several batches at once; of fewer at the end."""
+    while group := list(itertools.islice(batches, size)):
+        yield [tensor for batch in group for tensor in batch]
 
 
 def lacking(dataset: Dataset) -> Iterator[str]:

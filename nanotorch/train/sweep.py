@@ -26,13 +26,14 @@ from .commands import (
     add_option,
     as_options,
     ended_by_signals,
+    exit_code,
     import_components,
     number_of,
     patient_streams,
     signal_name,
 )
 from .compare import Outcome, chosen_metrics, favourite, ranked, read_outcome, rows, table
-from .config import ConfigError, Place, Problem, did_you_mean, named, quoted
+from .config import did_you_mean, quoted, usage_error
 from .load import load_config, run_name
 from .loop import INTERRUPTED
 from .metrics import duration
@@ -60,6 +61,12 @@ class Axis:
     draw: Callable[[np.random.Generator], str] | None = None
     """What draws one."""
 
+    def one(self, random: np.random.Generator) -> str:
+        """Return a random value."""
+        if self.draw is not None:
+            return self.draw(random)
+        return self.values[int(random.integers(len(self.values)))]
+
 
 def parse_axis(argument: str) -> Axis:
     """Return what `key=values` says.
@@ -72,22 +79,24 @@ def parse_axis(argument: str) -> Axis:
     """
     key, equals, text = argument.partition("=")
     if not equals or not key or not text.strip():
-        raise refusal(argument, "expected key=values, as in optimizer.lr=1e-1,1e-2 or seed=0:5")
+        raise usage_error(argument, "expected key=values, as in optimizer.lr=1e-1,1e-2 or seed=0:5")
     if drawn := DRAWN.fullmatch(text.strip()):
         return Axis(key, draw=drawing(argument, *drawn.groups()))
     if numbers := RANGE.fullmatch(text.strip()):
         first, end, step = (int(number or 1) for number in numbers.groups())
         found = range(first, end, step) if step else range(0)
         if not found or len(found) > MOST_VALUES:
-            raise refusal(argument, "has no values" if not found else f"has {len(found)} values")
+            raise usage_error(
+                argument, "has no values" if not found else f"has {len(found)} values"
+            )
         return Axis(key, [str(number) for number in found])
     if (call := CALL.fullmatch(text.strip())) is not None:
         meant = did_you_mean(call[1], DRAWS)
-        raise refusal(argument, f"nothing is drawn by {quoted(call[1])}{meant}")
+        raise usage_error(argument, f"nothing is drawn by {quoted(call[1])}{meant}")
     values = [value.strip() for value in parts(text)]
     if len(set(values)) < len(values):
         twice = next(value for value, count in Counter(values).items() if count > 1)
-        raise refusal(argument, f"has the value {quoted(twice)} twice")
+        raise usage_error(argument, f"has the value {quoted(twice)} twice")
     return Axis(key, values)
 
 
@@ -98,11 +107,11 @@ def drawing(
     try:
         low, high = float(first), float(last)
     except ValueError:
-        raise refusal(argument, f"{kind} needs two numbers") from None
+        raise usage_error(argument, f"{kind} needs two numbers") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise refusal(argument, f"{kind} needs a smaller and a greater number")
+        raise usage_error(argument, f"{kind} needs a smaller and a greater number")
     if kind == "log" and low <= 0:
-        raise refusal(argument, "log needs positive numbers")
+        raise usage_error(argument, "log needs positive numbers")
     if kind == "integers":
         return lambda random: str(int(random.integers(int(low), int(high) + 1)))
     if kind == "uniform":
@@ -138,14 +147,16 @@ def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[lis
     keys = [axis.key for axis in axes]
     for index, key in enumerate(keys):
         if key in keys[:index]:
-            raise refusal(f"{key}=...", "is given twice")
+            raise usage_error(f"{key}=...", "is given twice")
     if count is None:
         drawn = [axis.key for axis in axes if axis.draw is not None]
         if drawn:
-            raise refusal(f"{drawn[0]}=...", "values are drawn: say how many runs by --random N")
+            raise usage_error(
+                f"{drawn[0]}=...", "values are drawn: say how many runs by --random N"
+            )
         total = math.prod(len(axis.values) for axis in axes)
         if total > MOST_VALUES:
-            raise refusal("sweep", f"makes {total:,} runs; at most {MOST_VALUES:,}")
+            raise usage_error("sweep", f"makes {total:,} runs; at most {MOST_VALUES:,}")
         chosen = itertools.product(*(axis.values for axis in axes))
         return [
             [f"{axis.key}={value}" for axis, value in zip(axes, values, strict=True)]
@@ -154,22 +165,10 @@ def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[lis
     random = np.random.default_rng(seed)
     found: dict[tuple[str, ...], None] = {}
     for _ in range(MOST_DRAWS * count):
-        found[tuple(f"{axis.key}={drawn_value(axis, random)}" for axis in axes)] = None
+        found[tuple(f"{axis.key}={axis.one(random)}" for axis in axes)] = None
         if len(found) == count:
             return [list(overrides) for overrides in found]
-    raise refusal(f"--random {count}", f"there seem to be only {len(found)} different runs")
-
-
-def drawn_value(axis: Axis, random: np.random.Generator) -> str:
-    """Return one of an axis' values."""
-    if axis.draw is not None:
-        return axis.draw(random)
-    return axis.values[int(random.integers(len(axis.values)))]
-
-
-def refusal(argument: str, message: str) -> ConfigError:
-    """Return the error about an argument of the command line."""
-    return ConfigError([Problem(Place(source=f"command line: {argument}"), "", message)])
+    raise usage_error(f"--random {count}", f"there seem to be only {len(found)} different runs")
 
 
 # The command line of sweeps: many runs of one configuration, and one table of what came of them.
@@ -218,36 +217,23 @@ def parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def natural(text: str) -> int:
-    """Return a whole number from 0 on."""
-    if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, got {text!r}")
+def natural(text: str, least: int = 0) -> int:
+    """Return a whole number from `least` on."""
+    if not text.isascii() or not text.isdigit() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number from {least} on, got {text!r}")
     return int(text)
 
 
 def positive(text: str) -> int:
     """Return a whole number from 1 on."""
-    if not text.isascii() or not text.isdigit() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
-    return int(text)
+    return natural(text, 1)
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
     """Run the command line; return the exit code."""
-    command = list(sys.argv[1:] if arguments is None else arguments)
     with patient_streams(), ended_by_signals():
-        options = parser(program).parse_intermixed_args(command)
-        try:
-            return sweep(options)
-        except ConfigError as error:
-            print(error, file=sys.stderr)
-            return 2
-        except KeyboardInterrupt as error:
-            print("\ninterrupted", file=sys.stderr)
-            return 128 + number_of(error)
-        except OSError as error:
-            print(f"error: {named(str(error))}", file=sys.stderr)
-            return 1
+        options = parser(program).parse_intermixed_args(arguments)
+        return exit_code(lambda: sweep(options), unreadable=1)
 
 
 def sweep(options: argparse.Namespace) -> int:
@@ -256,9 +242,8 @@ def sweep(options: argparse.Namespace) -> int:
     axes = [parse_axis(argument) for argument in options.settings]
     for axis in axes:
         if axis.key in OWN:
-            raise refusal(
-                f"{axis.key}=...", "is the sweep's own: each run has a directory in --dir"
-            )
+            message = "is the sweep's own: each run has a directory in --dir"
+            raise usage_error(f"{axis.key}=...", message)
     chosen = combinations(axes, options.random, options.seed)
     for overrides in chosen:
         load_config(options.config, overrides)  # every mistake is told before anything runs
@@ -267,7 +252,7 @@ def sweep(options: argparse.Namespace) -> int:
         directory = create_run_directory(Path(options.dir), f"{name}_sweep")
     except OSError as error:
         message = f"cannot make a directory there: {error.strerror or error}"
-        raise refusal(f"--dir {options.dir}", message) from None
+        raise usage_error(f"--dir {options.dir}", message) from None
     print(f"{len(chosen)} runs, {options.jobs} at a time, in {directory}", flush=True)
     command = [*as_options(options.imports), "--config", options.config]
     runs = Runs(command, directory, len(str(len(chosen))), options.jobs)

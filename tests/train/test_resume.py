@@ -17,7 +17,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from nanotorch.train import RunResult, compare, load_config, predict, resume, sweep, train
 from nanotorch.train.cli import main
 from nanotorch.train.minimization import Minimization
-from nanotorch.train.supervised import Fitting
+from nanotorch.train.supervised import Supervised
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix
 
@@ -142,12 +142,12 @@ def test_what_is_forgotten_would_be_seen(forgotten: str, monkeypatch: pytest.Mon
     whole = finished(CLASSIFICATION, [LAYERS, "train={epochs: 4, batch_size: 8}"])
     checkpoint = sorted((whole.directory / "checkpoints").glob("step-*"))[5]
     copy = as_if_killed(whole.directory, checkpoint, [])
-    load: Callable[..., None] = Fitting.load_training_state
+    load: Callable[..., None] = Supervised.load_training_state
 
-    def forgetful(self: Fitting, state: dict[str, Any]) -> None:
+    def forgetful(self: Supervised, state: dict[str, Any]) -> None:
         load(self, {**state, forgotten: self.training_state()[forgotten]})
 
-    monkeypatch.setattr(Fitting, "load_training_state", forgetful)
+    monkeypatch.setattr(Supervised, "load_training_state", forgetful)
     resume(copy)
     assert left_by(copy) != left_by(whole.directory)
 
@@ -238,9 +238,9 @@ def test_a_longer_run_has_a_longer_schedule(warmup: int) -> None:
 @pytest.mark.parametrize(
     ("text", "part", "number", "code"),
     [
-        (REGRESSION, Fitting, signal.SIGINT, 130),
+        (REGRESSION, Supervised, signal.SIGINT, 130),
         pytest.param(MINIMIZATION, Minimization, signal.SIGTERM, 143, marks=pytest.mark.slow),
-        pytest.param(REGRESSION, Fitting, signal.SIGTERM, 143, marks=pytest.mark.slow),
+        pytest.param(REGRESSION, Supervised, signal.SIGTERM, 143, marks=pytest.mark.slow),
         pytest.param(MINIMIZATION, Minimization, signal.SIGINT, 130, marks=pytest.mark.slow),
     ],
 )

@@ -15,7 +15,7 @@ from nanotorch.serialization import load
 from nanotorch.train import LoadedConfig, load_config, train
 from nanotorch.train.cli import main
 from nanotorch.train.config import ConfigError
-from nanotorch.train.experiment import JsonLines
+from nanotorch.train.experiment import Recorder
 from nanotorch.train.run import Run
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
@@ -166,10 +166,10 @@ def test_a_loss_may_rise_a_little() -> None:
 
 
 def test_a_run_that_fails_says_so_in_its_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: JsonLines, step: int, epoch: int, values: object) -> None:
+    def fail(self: Recorder, step: int, epoch: int, values: object, passing: object = None) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(JsonLines, "write", fail)
+    monkeypatch.setattr(Recorder, "write", fail)
     with pytest.raises(OSError, match="no space left"):
         train(loaded(REGRESSION))
     (run,) = Path("runs/x").glob("*/run.json")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanotorch.serialization.files import write_atomically
-from nanotorch.train.experiment import JsonLines
+from nanotorch.train.experiment import Recorder
 from nanotorch.train.run_directory import create_run_directory, note_latest, versions, write_json
 
 
@@ -98,12 +98,13 @@ def test_json_has_null_for_what_it_cannot_say() -> None:
 
 
 def test_metrics_are_lines_that_can_be_read_at_any_time() -> None:
-    lines = JsonLines(Path("m.jsonl"))
-    lines.write(1, 1, {"train/loss": 0.1})
-    assert Path("m.jsonl").read_text() == '{"step": 1, "epoch": 1, "train/loss": 0.1}\n'
-    lines.write(2, 1, {"train/loss": math.nan})
-    lines.close()
-    assert json.loads(Path("m.jsonl").read_text().splitlines()[1])["train/loss"] is None
+    recorder = Recorder(Path(), tensorboard=False, resumed=None)
+    recorder.begin()
+    recorder.write(1, 1, {"train/loss": 0.1})
+    assert Path("metrics.jsonl").read_text() == '{"step": 1, "epoch": 1, "train/loss": 0.1}\n'
+    recorder.write(2, 1, {"train/loss": math.nan})
+    recorder.close()
+    assert json.loads(Path("metrics.jsonl").read_text().splitlines()[1])["train/loss"] is None
 
 
 def test_versions_name_what_numbers_depend_on() -> None:
