@@ -7,18 +7,16 @@ import itertools
 import json
 import sys
 import textwrap
-import types
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 from .components import CALLBACKS, LAYERS, LOSSES, OPTIMIZERS, Components, members_of
 from .config import did_you_mean, quoted
 from .functions import FUNCTIONS
-from .reading import Arguments, Members, Range, Section, described
+from .reading import REQUIRED, Key, Range, Section, described, form, section_keys
 from .schema import SCHEDULES, MinimizationConfig, SupervisedConfig, TextConfig
-from .settings import GENERATORS, Generators
+from .settings import GENERATORS
 
 # What a configuration may say, for people: every section and every name with its fields.
 
@@ -65,15 +63,13 @@ def first_sentence(thing: Any) -> str:
     return inspect.cleandoc(getattr(thing, "__doc__", None) or "").partition("\n")[0]
 
 
-def described_field(hint: Any, default: Any) -> str:
-    """Return type and default of a field in words."""
-    if get_origin(hint) is Annotated and isinstance(get_args(hint)[1], Components):
-        words = get_args(hint)[1].kind
-    else:
-        words = described(hint)
-    if type(None) in members_of(hint) and default is not None:
+def described_key(key: Key) -> str:
+    """Return type and default of a key in words."""
+    kind, parts = form(key.hint)
+    words = parts.kind if kind == "component" else described(key.hint)
+    if type(None) in members_of(key.hint) and key.default is not None:
         words += " or null"
-    return words if default is MISSING else f"{words}; default {shown(default)}"
+    return words if key.default is REQUIRED else f"{words}; default {shown(key.default)}"
 
 
 def shown(value: Any) -> str:
@@ -88,35 +84,28 @@ def shown(value: Any) -> str:
 def component_lines(registry: Components, name: str) -> Iterator[str]:
     """Yield a name with what it is, then its arguments."""
     yield f"{name}: {first_sentence(registry.factory(name))}"
-    defaults, followed = registry.defaults(name), registry.followed(name)
-    for argument, hint in registry.hints(name).items():
-        text = described_field(hint, defaults.get(argument, MISSING))
-        if argument in followed:
-            text = f"{described(hint)}; follows from what comes in"
-        yield f"  {argument}: {text}"
+    followed = registry.followed(name)
+    for argument, key in registry.keys(name).items():
+        inferred = f"{described(key.hint)}; follows from what comes in"
+        yield f"  {argument}: {inferred if argument in followed else described_key(key)}"
 
 
 def section_lines(section: type[Section], heading: str) -> Iterator[str]:
     """Yield a section with what it is, then its fields, each with its sentence."""
     yield f"{heading}: {first_sentence(section)}"
     sentences = field_sentences(section)
-    hints = get_type_hints(section, include_extras=True)
-    for field in fields(section):  # type: ignore[arg-type]
-        default = field.default
-        if default is MISSING and field.default_factory is not MISSING:
-            default = field.default_factory()
-        text = f"  {field.name}: {sentences.get(field.name, '')}"
-        text += f" ({described_field(hints[field.name], default)})"
+    for name, key in section_keys(section).items():
+        text = f"  {name}: {sentences.get(name, '')} ({described_key(key)})"
         yield from textwrap.wrap(text, WIDTH, subsequent_indent="    ", initial_indent="")
 
 
 def sections_within(section: type[Section], path: str) -> Iterator[tuple[str, type[Section]]]:
     """Yield a section and those in it, with their paths."""
     yield path, section
-    for name, hint in get_type_hints(section, include_extras=True).items():
-        for member in members_of(hint):
-            if isinstance(member, type) and issubclass(member, Section):
-                yield from sections_within(member, f"{path}.{name}")
+    for name, key in section_keys(section).items():
+        for kind, inner in map(form, members_of(key.hint)):
+            if kind == "section":
+                yield from sections_within(inner, f"{path}.{name}")
 
 
 def kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
@@ -232,72 +221,63 @@ class Builder:
         }
 
     def _node(self, hint: Any) -> Node:
-        origin, arguments = get_origin(hint), get_args(hint)
-        if origin is Annotated:
-            return self._annotated(arguments[0], arguments[1])
-        if origin in (Union, types.UnionType):
-            return self._any_of([self._node(member) for member in arguments])
-        if origin is Literal:
-            return {"enum": list(arguments)}
-        if origin is tuple and arguments[-1] is ...:
-            return {"type": "array", "items": self._node(arguments[0])}
-        if origin is tuple:
-            items = [self._node(argument) for argument in arguments]
-            return {"type": "array", "items": items, "minItems": len(items), "maxItems": len(items)}
-        if isinstance(hint, type) and issubclass(hint, Section):
-            return self._defined(hint.__name__, lambda: self._section(hint))
+        match form(hint):
+            case "component", registry:
+                return self._defined(registry.kind.partition(" ")[2], self._components, registry)
+            case "chosen", registry:
+                sections = [self._node(section) for section in registry.sections.values()]
+                return {"anyOf": [*sections, NAMELESS]}
+            case "arguments", keys:
+                properties = {name: self._node(key.hint) for name, key in keys.items()}
+                required = [name for name, key in keys.items() if key.default is REQUIRED]
+                return closed(properties, required)
+            case "limited", (inner, Range() as bounds):
+                return self._node(inner) | limits(bounds)
+            case "limited", (inner, _):
+                return self._node(inner)
+            case "union", members:
+                nodes = [self._node(member) for member in members]
+                return nodes[0] if len(nodes) == 1 else {"anyOf": nodes}
+            case "choice", choices:
+                return {"enum": list(choices)}
+            case "list", item:
+                return {"type": "array", "items": self._node(item)}
+            case "tuple", items:
+                nodes, count = [self._node(item) for item in items], len(items)
+                return {"type": "array", "items": nodes, "minItems": count, "maxItems": count}
+            case "section", section:
+                return self._defined(section.__name__, self._section, section)
         return {"type": PLAIN[hint]}
 
-    def _any_of(self, nodes: list[Node]) -> Node:
-        return nodes[0] if len(nodes) == 1 else {"anyOf": nodes}
-
-    def _defined(self, name: str, make: Any) -> Node:
+    def _defined(self, name: str, make: Callable[[Any], Node], of: Any) -> Node:
         if name not in self._definitions:
             self._definitions[name] = {}  # for what contains itself
-            self._definitions[name] = make()
+            self._definitions[name] = make(of)
         return {"$ref": f"#/definitions/{name}"}
-
-    def _annotated(self, hint: Any, extra: Any) -> Node:
-        if isinstance(extra, Components):
-            name = extra.kind.partition(" ")[2]
-            return self._defined(name, lambda: self._components(extra))
-        if isinstance(extra, Generators):
-            sections = [self._node(section) for section in extra.sections.values()]
-            return {"anyOf": [*sections, NAMELESS]}
-        if hint is Arguments and isinstance(extra, Members):
-            members = {**extra.required, **extra.optional}
-            properties = {key: self._node(inner) for key, inner in members.items()}
-            return closed(properties, list(extra.required))
-        node = self._node(hint)
-        return node | limits(extra) if isinstance(extra, Range) else node
 
     def _components(self, registry: Components) -> Node:
         names = [self._component(registry, name) for name in registry.names]
         return {"anyOf": [{"enum": list(registry.names)}, *names, NAMELESS]}
 
     def _component(self, registry: Components, name: str) -> Node:
-        defaults = registry.defaults(name)
         properties: Node = {"name": {"const": name}}
-        for argument, hint in registry.hints(name).items():
-            properties[argument] = self._node(hint)
-            default = defaults.get(argument, MISSING)
-            if isinstance(default, bool | int | float | str | list | tuple):
-                properties[argument] = {**properties[argument], "default": default}
+        for argument, key in registry.keys(name).items():
+            properties[argument] = self._node(key.hint)
+            if isinstance(key.default, bool | int | float | str | list | tuple):
+                properties[argument] = {**properties[argument], "default": key.default}
         about = first_sentence(registry.factory(name))
         return {**closed(properties, ["name"]), "description": about}
 
     def _section(self, section: type[Section]) -> Node:
         sentences = field_sentences(section)
-        hints = get_type_hints(section, include_extras=True)
         properties: Node = {}
-        for field in fields(section):  # type: ignore[arg-type]
-            node = self._node(hints[field.name])
-            if field.default_factory is not MISSING:  # all its lines may be comments
+        for name, key in section_keys(section).items():
+            node = self._node(key.hint)
+            if isinstance(key.default, Section):  # all its lines may be comments
                 node = {"anyOf": [node, {"type": "null"}]}
-            node = {**node, "description": sentences[field.name]}
-            if isinstance(field.default, bool | int | float | str):
-                node["default"] = field.default
-            properties[field.name] = node
+            properties[name] = {**node, "description": sentences[name]}
+            if isinstance(key.default, bool | int | float | str):
+                properties[name]["default"] = key.default
         required = [name for name, node in properties.items() if name == "name" and "enum" in node]
         return {**closed(properties, required), "description": first_sentence(section)}
 

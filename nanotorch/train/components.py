@@ -5,7 +5,7 @@ import json
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeVar
 
 import nanotorch as torch
@@ -14,7 +14,7 @@ from nanotorch import nn, optim
 from . import loop
 from .config import ConfigError, Origins, Problem
 from .functions import register_function
-from .reading import Arguments, Component, Members, Range
+from .reading import REQUIRED, Arguments, Component, Key, Range
 from .settings import GENERATORS
 
 # What a configuration may name: layers, losses and optimizers, by PyTorch's names.
@@ -27,6 +27,7 @@ from .settings import GENERATORS
 # Handled by the trainer, or without a meaning on a NumPy CPU framework.
 NOT_CONFIGURABLE = {
     *("params", "optimizer", "device", "dtype", "size_average", "reduce", "last_epoch"),
+    *("epochs", "steps_per_epoch", "scale_fn"),
     *("foreach", "fused", "capturable", "differentiable"),
 }
 
@@ -45,11 +46,6 @@ WIDTHS = Range(low=1)
 OUTPUT_WIDTHS = {"out_features", "out_channels"}
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
-
-
-def in_words(default: Any) -> Any:
-    """A default as a configuration says it: a function by its name, which layers accept as well."""
-    return default.__name__ if isinstance(default, types.FunctionType) else default
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,37 +91,32 @@ class Components:
         found: Callable[..., Any] = self.registered.get(name) or getattr(self.module, name)
         return found
 
-    def hints(self, name: str) -> Mapping[str, Any]:
-        """Return the type of each argument that a configuration may give."""
+    def keys(self, name: str) -> Mapping[str, Key]:
+        """Return the arguments that a configuration may give."""
         found = {}
         annotations = annotations_of(self.factory(name))
-        inferred = self.followed(name)
-        for parameter in self._parameters(name):
+        followed = self.followed(name)
+        for parameter in self.parameters(name):
             hint = self.plain_hint(annotations.get(parameter.name), parameter.default)
-            if parameter.name in inferred:
+            default = parameter.default
+            if isinstance(default, types.FunctionType):
+                default = default.__name__  # which layers accept as well
+            if parameter.name in followed:
                 lists = tuple[int, ...] in members_of(hint)  # as of LayerNorm over several
                 hint = Annotated[int, WIDTHS] | None
                 hint = hint | tuple[int, ...] if lists else hint
+                default = None
             elif parameter.name in OUTPUT_WIDTHS and hint is int:
                 hint = Annotated[int, WIDTHS]
             if hint is not None:
-                found[parameter.name] = hint
+                found[parameter.name] = Key(hint, default)
         return found
-
-    def defaults(self, name: str) -> Mapping[str, Any]:
-        """Return the value of each argument that may be left out."""
-        inferred = self.followed(name)
-        return {
-            parameter.name: None if parameter.name in inferred else in_words(parameter.default)
-            for parameter in self._parameters(name)
-            if parameter.name in inferred or parameter.default is not parameter.empty
-        }
 
     def followed(self, name: str) -> set[str]:
         """Return the arguments of a component that follow from what comes in."""
         return {
             parameter.name
-            for parameter in self._parameters(name)
+            for parameter in self.parameters(name)
             if parameter.name in self.inferred and parameter.default is parameter.empty
         }
 
@@ -183,16 +174,17 @@ class Components:
     ) -> ConfigError:
         """Return the error, each complaint placed at the argument without which it is not made."""
         problems: list[Problem] = []
+        defaults = {k: key.default for k, key in self.keys(name).items() if k in arguments}
         message = self._complaint(name, inputs, arguments)
         while message:
-            for key in [key for key in self.defaults(name) if key in arguments]:
+            for key in [k for k in arguments if defaults.get(k, REQUIRED) is not REQUIRED]:
                 others = {other: arguments[other] for other in arguments if other != key}
                 less = self._complaint(name, inputs, others)
                 if less != message:
                     break
             else:
                 return ConfigError([*problems, *origins.error(path, message).problems])
-            default = self.defaults(name)[key]
+            default = defaults[key]
             usual = "" if default is None else f"; by default it is {json.dumps(default)}"
             problems += origins.error(f"{path}.{key}", message + usual).problems
             arguments, message = others, less
@@ -206,7 +198,8 @@ class Components:
             return str(error) or type(error).__name__
         return ""
 
-    def _parameters(self, name: str) -> list[inspect.Parameter]:
+    def parameters(self, name: str) -> list[inspect.Parameter]:
+        """Return the parameters of a component that a configuration may name."""
         factory = self.factory(name)
         parameters = [*inspect.signature(constructor(factory)).parameters.values()]
         return [
@@ -365,18 +358,14 @@ LOSSES = Components(
 class Optimizers(Components):
     """Optimizers, with groups of parameters that have arguments of their own."""
 
-    def hints(self, name: str) -> Mapping[str, Any]:
-        """Return the type of each argument that a configuration may give."""
-        plain = dict(super().hints(name))
+    def keys(self, name: str) -> Mapping[str, Key]:
+        """Return the arguments that a configuration may give."""
+        plain = super().keys(name)
         if name in SEARCHING:  # over all parameters as one vector
-            return plain | {"line_search_fn": Literal["strong_wolfe"] | None}
-        group = Annotated[Arguments, Members({"parameters": str}, plain)]
-        return {**plain, "groups": types.GenericAlias(tuple, (group, ...))}
-
-    def defaults(self, name: str) -> Mapping[str, Any]:
-        """Return the value of each argument that may be left out."""
-        plain = super().defaults(name)
-        return plain if name in SEARCHING else {**plain, "groups": None}
+            return {**plain, "line_search_fn": Key(Literal["strong_wolfe"] | None, None)}
+        options = {key: replace(about, default=None) for key, about in plain.items()}
+        group = Annotated[Arguments, {"parameters": Key(str), **options}]
+        return {**plain, "groups": Key(types.GenericAlias(tuple, (group, ...)), None)}
 
 
 SEARCHING = ("LBFGS",)

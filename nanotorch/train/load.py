@@ -1,12 +1,11 @@
 """A configuration file into a checked configuration, and back."""
 
 import re
-import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args
 
 from nanotorch.serialization.files import opened
 
@@ -27,7 +26,7 @@ from .config import (
     with_overrides,
 )
 from .csv_file import shown_path
-from .reading import Component, Reader, Section
+from .reading import Component, Reader, Section, form, section_keys
 from .schema import Config, refused, unreadable
 
 # `inherit: base.yaml`: a configuration that says only what differs from another one.
@@ -137,24 +136,24 @@ def homes(key: str) -> list[str]:
 def all_keys() -> list[tuple[str, str]]:
     """Return the path and the name of every key of a section that a configuration has once."""
     return [
-        (f"{section}.{key}", key)
+        (f"{section}.{name}", name)
         for kind in get_args(Config)
-        for section, hint in get_type_hints(kind, include_extras=True).items()
-        for key in keys_of(hint)
+        for section, key in section_keys(kind).items()
+        for name in keys_of(key.hint)
     ]
 
 
 def keys_of(hint: Any) -> Iterator[str]:
     """Yield the keys that a section or a component may have."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated and arguments[0] is Component:
-        for name in arguments[1].names:
-            yield from arguments[1].hints(name)
-    elif origin in (Union, types.UnionType):
-        for member in arguments:
-            yield from keys_of(member)
-    elif isinstance(hint, type) and issubclass(hint, Section):
-        yield from (field.name for field in fields(hint))  # type: ignore[arg-type]
+    match form(hint):
+        case "component", registry:
+            for name in registry.names:
+                yield from registry.keys(name)
+        case "union", members:
+            for member in members:
+                yield from keys_of(member)
+        case "section", section:
+            yield from section_keys(section)
 
 
 # A configuration file, with the command line's overrides, into a checked configuration.

@@ -1,13 +1,13 @@
 """A tree of plain values into the frozen dataclasses that describe it."""
 
+import inspect
 import math
 import re
 import types
-import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
 from .config import (
     Entry,
@@ -54,21 +54,46 @@ def meant_as(value: Any, hint: Any) -> str:
     return "; remove the quotes" if digits == value else f"; write {digits}"
 
 
+def form(hint: Any) -> tuple[str, Any]:
+    """Return the form of a type hint, and its parts.
+
+    A `component` has its registry, a section that is `chosen` by its name the sections, `arguments`
+    what there may be, something `limited` its hint and its check, a `union` its members, a `choice`
+    the values, a `list` the hint of its items, a `tuple` those of each, a `section` its class, and
+    what is `plain` its type.
+    """
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        forms = {Component: "component", Section: "chosen", Arguments: "arguments"}
+        found = forms.get(parts[0]) if isinstance(parts[0], type) else None
+        return (found, parts[1]) if found else ("limited", parts[:2])
+    if origin in (Union, types.UnionType):
+        return "union", parts
+    if origin is Literal:
+        return "choice", parts
+    if origin is tuple:
+        return ("list", parts[0]) if parts[-1] is ... else ("tuple", parts)
+    if isinstance(hint, type) and issubclass(hint, Section):
+        return "section", hint
+    return "plain", hint
+
+
 def described(hint: Any) -> str:
     """Return a hint in words."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return described(arguments[0])
-    if origin in (Union, types.UnionType):
-        members = [member for member in arguments if member is not types.NoneType]
-        return " or ".join(described(member) for member in members)
-    if origin is tuple and arguments[-1] is ...:
-        return f"a list, each item {described(arguments[0])}"
-    if origin is tuple:
-        return f"a list of {len(arguments)}, each {described(arguments[0])}"
-    if origin is Literal:
-        return " or ".join(quoted(choice) for choice in arguments)
-    return NAMES.get(hint, "a mapping")
+    match form(hint):
+        case "limited", (inner, _):
+            return described(inner)
+        case "union", members:
+            return " or ".join(described(m) for m in members if m is not types.NoneType)
+        case "list", item:
+            return f"a list, each item {described(item)}"
+        case "tuple", items:
+            return f"a list of {len(items)}, each {described(items[0])}"
+        case "choice", choices:
+            return " or ".join(quoted(choice) for choice in choices)
+        case "plain", kind:
+            return NAMES.get(kind, "a mapping")
+    return "a mapping"
 
 
 # A tree of plain values into the frozen dataclasses that describe it.
@@ -102,7 +127,31 @@ class Component:
     """What it is built with: what was given, and every default but `None`."""
 
 
-class Registry(typing.Protocol):
+REQUIRED: Any = inspect.Parameter.empty
+"""The default of what must be given."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What may stand under a name of a mapping."""
+
+    hint: Any
+    default: Any = REQUIRED
+    """What it is if it is left out."""
+
+
+def section_keys(section: type[Section]) -> Mapping[str, Key]:
+    """Return the keys of a section."""
+    hints = get_type_hints(section, include_extras=True)
+    keys = {}
+    for field in fields(section):  # type: ignore[arg-type]
+        default = field.default if field.default is not MISSING else REQUIRED
+        default = default if field.default_factory is MISSING else field.default_factory()
+        keys[field.name] = Key(hints[field.name], default)
+    return keys
+
+
+class Registry(Protocol):
     """Knows the components of one kind."""
 
     @property
@@ -113,31 +162,12 @@ class Registry(typing.Protocol):
     def names(self) -> tuple[str, ...]:
         """The names a configuration may use."""
 
-    def hints(self, name: str) -> Mapping[str, Any]:
-        """Return the type of each argument a configuration may give."""
-
-    def defaults(self, name: str) -> Mapping[str, Any]:
-        """Return the value of each argument that may be left out."""
-
-
-class Sections(typing.Protocol):
-    """Knows sections, one of which the value of `name` chooses."""
-
-    @property
-    def sections(self) -> Mapping[str, type[Section]]:
-        """The sections by their names."""
+    def keys(self, name: str) -> Mapping[str, Key]:
+        """Return the arguments that a configuration may give."""
 
 
 class Arguments(Mapping[str, Any]):
-    """Marks a mapping of some arguments of a component: `Annotated[Arguments, Members(...)]`."""
-
-
-@dataclass(frozen=True)
-class Members:
-    """What a mapping may have, beside what it must have."""
-
-    required: Mapping[str, Any]
-    optional: Mapping[str, Any]
+    """Marks a mapping of some arguments of a component: `Annotated[Arguments, keys]`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,11 +205,9 @@ def partly(hint: type[Section], values: Mapping[str, Any], unknown: Collection[s
         return object.__getattribute__(self, name)
 
     section: Section = object.__new__(type(hint.__name__, (hint,), {"__getattribute__": look_up}))
-    for field in fields(hint):  # type: ignore[arg-type]
-        if field.name in values:
-            object.__setattr__(section, field.name, values[field.name])
-        elif field.default_factory is not MISSING:
-            object.__setattr__(section, field.name, field.default_factory())
+    for name, key in section_keys(hint).items():
+        if name in values or key.default is not REQUIRED:
+            object.__setattr__(section, name, values.get(name, key.default))
     return section
 
 
@@ -209,17 +237,27 @@ class Reader:
     def read(self, tree: Tree, hint: Any, path: str) -> Any:
         """Return the value of `tree`, or `INVALID` after noting why there is none."""
         self.places[path] = tree.place
-        origin, arguments = get_origin(hint), get_args(hint)
-        if origin is Annotated:
-            return self._annotated(tree, arguments[0], arguments[1], path)
-        if origin in (Union, types.UnionType):
-            return self._union(tree, arguments, hint, path)
-        if origin is Literal:
-            return self._literal(tree, arguments, path)
-        if origin is tuple:
-            return self._tuple(tree, arguments, hint, path)
-        if isinstance(hint, type) and issubclass(hint, Section):
-            return self._section(tree, hint, path)
+        match form(hint):
+            case "component", registry:
+                return self._component(tree, registry, path)
+            case "chosen", registry:
+                return self._section_by(tree, "name", registry.sections, path)
+            case "arguments", keys:
+                return self._arguments(tree, keys, path)
+            case "limited", (inner, limits):
+                value = self.read(tree, inner, path)
+                if value is INVALID or value is None:
+                    return value
+                message = limits.problem(value)
+                return self.note(tree.place, path, message) if message else value
+            case "union", members:
+                return self._union(tree, members, hint, path)
+            case "choice", choices:
+                return self._literal(tree, choices, path)
+            case "list" | "tuple" as kind, inner:
+                return self._items(tree, kind, inner, hint, path)
+            case "section", section:
+                return self._section(tree, section, path)
         return self._scalar(tree, hint, path)
 
     @property
@@ -235,27 +273,18 @@ class Reader:
     def _expected(self, tree: Tree, hint: Any, path: str, more: str = "") -> Any:
         return self.note(tree.place, path, f"expected {described(hint)}, got {tree}{more}")
 
-    def _annotated(self, tree: Tree, hint: Any, extra: Any, path: str) -> Any:
-        if hint is Component:
-            return self._component(tree, extra, path)
-        if hint is Section:
-            return self._chosen(tree, extra, path)
-        if hint is Arguments:
-            return self._arguments(tree, extra, path)
-        value = self.read(tree, hint, path)
-        if value is INVALID or value is None:
-            return value
-        message = extra.problem(value)
-        return self.note(tree.place, path, message) if message else value
-
     def _union(self, tree: Tree, members: tuple[Any, ...], hint: Any, path: str) -> Any:
         if isinstance(tree, Scalar) and tree.value is None and types.NoneType in members:
             return None
         members = tuple(member for member in members if member is not types.NoneType)
         if len(members) == 1:
             return self.read(tree, members[0], path)
-        if all(isinstance(member, type) and issubclass(member, Section) for member in members):
-            return self._tagged(tree, members, path)
+        if all(form(member)[0] == "section" for member in members):
+            # The value of their first key, a `Literal`, chooses one.
+            tag = next(iter(section_keys(members[0])))
+            tags = [(get_args(section_keys(member)[tag].hint), member) for member in members]
+            by_tag = {choice: member for choices, member in tags for choice in choices}
+            return self._section_by(tree, tag, by_tag, path)
         attempts = []
         for member in members:
             attempt = Reader(self._homes)
@@ -273,57 +302,42 @@ class Reader:
         self.problems += min(attempts, key=lambda attempt: attempt.depth_of_problems).problems
         return INVALID
 
-    def _tagged(self, tree: Tree, members: tuple[type[Section], ...], path: str) -> Any:
-        """Read the section that the value of its first field, a `Literal`, chooses."""
-        tag = fields(members[0])[0].name  # type: ignore[arg-type]
-        by_tag = {
-            choice: member
-            for member in members
-            for choice in get_args(typing.get_type_hints(member)[tag])
-        }
-        return self._section_by(tree, tag, by_tag, path)
-
-    def _chosen(self, tree: Tree, registry: Sections, path: str) -> Any:
-        """Read the section that the value of `name` chooses."""
-        return self._section_by(tree, "name", registry.sections, path)
-
     def _section_by(
         self, tree: Tree, tag: str, by_tag: Mapping[str, type[Section]], path: str
     ) -> Any:
-        inner = f"{path}.{tag}".lstrip(".")
+        """Read the section that the value of `tag` chooses."""
         if not isinstance(tree, Table):
             meant = tree.value if isinstance(tree, Scalar) and tree.value in by_tag else ""
-            more = f"; did you mean {inner}={meant}?" if meant else ""
+            more = f"; did you mean {f'{path}.{tag}'.lstrip('.')}={meant}?" if meant else ""
             return self._expected(tree, Section, path, more)
-        spelled = self._with_tag(tree, tag, path)
-        if tag not in spelled.entries:
-            message = f"missing; one of {', '.join(by_tag)}"
-            return self.note(tree.place, inner, message)
-        choice, meant = self._choice(spelled.entries[tag].value, tuple(by_tag), inner)
-        if meant is None:
-            return INVALID
-        place = spelled.entries[tag].value.place
-        entry = Entry(place, Scalar(meant, place))
-        known = replace(spelled, entries={**spelled.entries, tag: entry})
-        section = self._section(spelled if meant == choice else known, by_tag[meant], path)
-        return section if meant == choice and spelled is tree else INVALID
+        missing = f"missing; one of {', '.join(by_tag)}"
+        tree, choice, right = self._choice(tree, tag, tuple(by_tag), path, missing)
+        section = self._section(tree, by_tag[choice], path) if choice else INVALID
+        return section if right else INVALID
 
-    def _with_tag(self, tree: Table, tag: str, path: str) -> Table:
-        """Return a mapping in which a misspelt `tag` has been noted and put right."""
-        if tag in tree.entries or (key := closest(tag, tree.entries, SURE)) is None:
-            return tree
-        self._refuse_unknown({key: tree.entries[key]}, [tag], path)
-        others = {name: entry for name, entry in tree.entries.items() if name != key}
-        return replace(tree, entries={tag: tree.entries[key], **others})
+    def _choice(
+        self, tree: Table, tag: str, known: tuple[str, ...], path: str, missing: str
+    ) -> tuple[Table, str | None, bool]:
+        """Return a mapping, which of `known` its `tag` names, and whether that is right.
 
-    def _choice(self, tree: Tree, known: tuple[str, ...], path: str) -> tuple[Any, str | None]:
-        """Return the one of `known` that `tree` is, and the one that it was meant to be."""
-        choice = self.read(tree, Literal[known], path)
-        if choice is not INVALID:
-            return choice, choice
-        # What belongs to what was meant is checked as well, to tell of all mistakes at once.
-        text = tree.value if isinstance(tree, Scalar) else None
-        return choice, closest(text, known, SURE) if isinstance(text, str) else None
+        What belongs to a choice that was meant is checked as well, to tell of all mistakes at once.
+        """
+        right = tag in tree.entries
+        if not right and (key := closest(tag, tree.entries, SURE)) is not None:
+            self._refuse_unknown({key: tree.entries[key]}, [tag], path)
+            others = {name: entry for name, entry in tree.entries.items() if name != key}
+            tree = replace(tree, entries={tag: tree.entries[key], **others})
+        inner = f"{path}.{tag}".lstrip(".")
+        if tag not in tree.entries:
+            self.note(tree.place, inner, missing)
+            return tree, None, False
+        written = tree.entries[tag].value
+        if (choice := self.read(written, Literal[known], inner)) is not INVALID:
+            return tree, choice, right
+        text = written.value if isinstance(written, Scalar) else None
+        meant = closest(text, known, SURE) if isinstance(text, str) else None
+        entry = Entry(written.place, Scalar(meant, written.place))
+        return replace(tree, entries={**tree.entries, tag: entry}), meant, False
 
     def _literal(self, tree: Tree, choices: tuple[Any, ...], path: str) -> Any:
         if isinstance(tree, Scalar) and tree.value in choices:
@@ -333,16 +347,13 @@ class Reader:
             return self.note(tree.place, path, message)
         return self._expected(tree, Literal[choices], path)
 
-    def _tuple(self, tree: Tree, arguments: tuple[Any, ...], hint: Any, path: str) -> Any:
+    def _items(self, tree: Tree, kind: str, inner: Any, hint: Any, path: str) -> Any:
         if not isinstance(tree, Items):
-            several = arguments[-1] is ... and arguments[0] in (str, int, float)
+            several = kind == "list" and inner in (str, int, float)
             single = several and isinstance(tree, Scalar) and tree.value is not None
             return self._expected(tree, hint, path, "; write it in []" if single else "")
-        if arguments[-1] is ...:
-            hints: tuple[Any, ...] = (arguments[0],) * len(tree.items)
-        elif len(arguments) == len(tree.items):
-            hints = arguments
-        else:
+        hints = (inner,) * len(tree.items) if kind == "list" else inner
+        if len(hints) != len(tree.items):
             message = f"expected {described(hint)}, got {len(tree.items)}"
             return self.note(tree.place, path, message)
         values = tuple(
@@ -370,21 +381,13 @@ class Reader:
         return self._expected(tree, hint, path, meant_as(value, hint))
 
     def _section(self, tree: Tree, hint: type[Section], path: str) -> Any:
-        known: dict[str, Field[Any]] = {field.name: field for field in fields(hint)}  # type: ignore[arg-type]
+        keys = section_keys(hint)
         if isinstance(tree, Scalar) and tree.value is None:
             tree = Table({}, tree.place)  # all its lines are comments, say
         if not isinstance(tree, Table):
-            return self._expected(tree, hint, path, f"; its keys are {', '.join(known)}")
-        self._sections = self._sections if path else known
-        misspelt = self._refuse_unknown(tree.entries, known, path)
-        hints = typing.get_type_hints(hint, include_extras=True)
-        values: dict[str, Any] = {}
-        for name, field in known.items():
-            inner = f"{path}.{name}".lstrip(".")
-            if name in tree.entries:
-                values[name] = self.read(tree.entries[name].value, hints[name], inner)
-            elif field.default is MISSING and field.default_factory is MISSING:
-                values[name] = self._missing(tree, name, misspelt, inner)
+            return self._expected(tree, hint, path, f"; its keys are {', '.join(keys)}")
+        self._sections = self._sections if path else keys
+        values, misspelt = self._values(tree, keys, path)
         unknown = misspelt | {name for name, value in values.items() if value is INVALID}
         section = partly(hint, values, unknown) if unknown else hint(**values)
         found = list(told(section))
@@ -398,45 +401,45 @@ class Reader:
             tree = Table({"name": Entry(tree.place, tree)}, tree.place)  # `- ReLU` for short
         if not isinstance(tree, Table):
             return self._expected(tree, Section, path)
-        spelled = self._with_tag(tree, "name", path)
-        if "name" not in spelled.entries:
-            message = f"missing; the name of {registry.kind}"
-            return self.note(tree.place, f"{path}.name", message)
-        written = spelled.entries["name"].value
-        choice, name = self._choice(written, registry.names, f"{path}.name")
+        missing = f"missing; the name of {registry.kind}"
+        tree, name, right = self._choice(tree, "name", registry.names, path, missing)
         if name is None:
             return INVALID
-        right, tree = choice == name and spelled is tree, spelled
-        hints, defaults = registry.hints(name), registry.defaults(name)
-        misspelt = self._refuse_unknown(tree.entries, ["name", *hints], path)
-        arguments = {}
-        for argument, hint in hints.items():
-            inner = f"{path}.{argument}"
-            if argument in tree.entries:
-                arguments[argument] = self.read(tree.entries[argument].value, hint, inner)
-            elif argument not in defaults:
-                arguments[argument] = self._missing(tree, argument, misspelt, inner)
-            elif defaults[argument] is not None:
-                arguments[argument] = defaults[argument]
-        if INVALID in arguments.values() or not right:
+        keys = registry.keys(name)
+        values, _ = self._values(tree, {"name": Key(str), **keys}, path)
+        if INVALID in values.values() or not right:
             return INVALID
+        defaults = {key: about.default for key, about in keys.items()}
+        arguments = {
+            key: values.get(key, default)
+            for key, default in defaults.items()
+            if key in values or default is not None
+        }
         self.components[path] = Component(name, arguments)
         return self.components[path]
 
-    def _arguments(self, tree: Tree, members: Members, path: str) -> Any:
-        hints = {**members.required, **members.optional}
+    def _arguments(self, tree: Tree, keys: Mapping[str, Key], path: str) -> Any:
         if not isinstance(tree, Table):
             return self._expected(tree, Section, path)
-        misspelt = self._refuse_unknown(tree.entries, hints, path)
-        values = {
-            key: self.read(entry.value, hints[key], f"{path}.{key}")
-            for key, entry in tree.entries.items()
-            if key in hints
-        }
-        for key in members.required:
-            if key not in values:
-                values[key] = self._missing(tree, key, misspelt, f"{path}.{key}")
-        return INVALID if misspelt or INVALID in values.values() else values
+        values, misspelt = self._values(tree, keys, path)
+        if misspelt or INVALID in values.values():
+            return INVALID
+        return {key: values[key] for key in tree.entries}
+
+    def _values(
+        self, tree: Table, keys: Mapping[str, Key], path: str
+    ) -> tuple[dict[str, Any], set[str]]:
+        """Return the values of a mapping, and the keys that others were probably meant to be."""
+        misspelt = self._refuse_unknown(tree.entries, keys, path)
+        values: dict[str, Any] = {}
+        for name, key in keys.items():
+            inner = f"{path}.{name}".lstrip(".")
+            if name in tree.entries:
+                values[name] = self.read(tree.entries[name].value, key.hint, inner)
+            elif key.default is REQUIRED:
+                missing = name not in misspelt
+                values[name] = self.note(tree.place, inner, "missing") if missing else INVALID
+        return values, misspelt
 
     def _refuse_unknown(
         self, entries: Mapping[str, Entry], known: Collection[str], path: str
@@ -453,6 +456,3 @@ class Reader:
             self.note(entries[key].key_place, inner, f"unknown key{meaning}")
             meant.add(closest(key, known) or key)
         return meant
-
-    def _missing(self, tree: Tree, name: str, misspelt: Collection[str], path: str) -> Any:
-        return INVALID if name in misspelt else self.note(tree.place, path, "missing")

@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -32,7 +32,7 @@ from .config import ConfigError, Origins, Problem, did_you_mean, quoted
 from .csv_file import shown_path
 from .functions import FUNCTIONS, ExpressionError, KnownFunction, parse_expression
 from .loop import Callback, Loop
-from .reading import Component, Range, Section
+from .reading import Component, Key, Range, Section
 from .run_directory import alike
 from .settings import (
     GENERATORS,
@@ -67,8 +67,6 @@ MOST_TRIED = 10_000
 """Changes of the rate that are tried before a training: mistakes come to light in the first."""
 # Made for changes after every step.
 BY_STEPS = ("CyclicLR", "OneCycleLR")
-# Handled by the trainer, or functions, which a file cannot hold.
-NOT_CONFIGURABLE = ("optimizer", "last_epoch", "epochs", "steps_per_epoch", "scale_fn")
 PLATEAU = "ReduceLROnPlateau"
 
 
@@ -81,27 +79,20 @@ class Schedules(Components):
 
     __hash__ = object.__hash__  # of what stands in a union of type hints
 
-    def hints(self, name: str) -> Mapping[str, Any]:
-        """Return the type of each argument that a configuration may give."""
-        found = {key: hint for key, hint in super().hints(name).items() if self._offered(key)}
-        found |= dict.fromkeys([key for key in found if key in PERIODS], Positive)
+    def keys(self, name: str) -> Mapping[str, Key]:
+        """Return the arguments that a configuration may give."""
+        found = {
+            key: replace(about, hint=Positive) if key in PERIODS else about
+            for key, about in super().keys(name).items()
+        }
         if length := LENGTHS.get(name):
-            found[length] = Positive | None
+            found[length] = Key(Positive | None, None)
         if name == "CyclicLR":
-            found["step_size_down"] = Positive | None
+            found["step_size_down"] = Key(Positive | None, None)
         if name == "MultiStepLR":
-            found["milestones"] = tuple[int, ...]
-        return found | {"interval": Literal["epoch", "step"], "warmup": Natural}
-
-    def defaults(self, name: str) -> Mapping[str, Any]:
-        """Return the value of each argument that may be left out."""
-        found = {key: value for key, value in super().defaults(name).items() if self._offered(key)}
-        if length := LENGTHS.get(name):
-            found[length] = None
-        return found | {"interval": STEP if name in BY_STEPS else EPOCH, "warmup": 0}
-
-    def _offered(self, argument: str) -> bool:
-        return argument not in NOT_CONFIGURABLE
+            found["milestones"] = Key(tuple[int, ...])
+        interval = Key(Literal["epoch", "step"], STEP if name in BY_STEPS else EPOCH)
+        return {**found, "interval": interval, "warmup": Key(Natural, 0)}
 
 
 SCHEDULES = Schedules(
@@ -479,7 +470,7 @@ class SupervisedConfig(TrainedConfig):
                     yield f"data.{name}", "needs classes, which a regression has not"
         elif self.data.class_weights is not None:
             taken = "pos_weight" if self.loss.name in BINARY_LOSSES else "weight"
-            if taken not in LOSSES.hints(self.loss.name):
+            if taken not in LOSSES.keys(self.loss.name):
                 yield "data.class_weights", f"{self.loss.name} takes none"
             elif taken in self.loss.arguments:
                 yield "data.class_weights", f"excludes loss.{taken}; remove one of the two"

@@ -1,5 +1,6 @@
 """Components come from the framework: names exist, signatures are understood, errors are placed."""
 
+from inspect import Parameter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -37,12 +38,13 @@ NEEDED = {f"FractionalMaxPool{n}d": {"output_size": 2} for n in (2, 3)}
 
 
 def required(registry: Components, name: str) -> dict[str, Any]:
-    hints, defaults = registry.hints(name), registry.defaults(name)
     given: dict[str, Any] = {**NEEDED.get(name, {})}
-    for argument in [argument for argument in hints if argument not in defaults]:
+    for argument, key in registry.keys(name).items():
+        if key.default is not Parameter.empty:
+            continue
         if argument in REQUIRED:
             given[argument] = REQUIRED[argument]
-        elif "mapping" in described(hints[argument]):
+        elif "mapping" in described(key.hint):
             given[argument] = Component("Identity", {})
         else:
             given[argument] = 2
@@ -52,7 +54,10 @@ def required(registry: Components, name: str) -> dict[str, Any]:
 def check_defaults(name: str) -> None:
     registry = ALL[name]
     inputs = [[torch.zeros(2, 2, requires_grad=True)]] if registry is OPTIMIZERS else []
-    arguments = {key: value for key, value in registry.defaults(name).items() if value is not None}
+    defaults = {name: key.default for name, key in registry.keys(name).items()}
+    arguments = {
+        name: value for name, value in defaults.items() if value not in (None, Parameter.empty)
+    }
     component = Component(name, {**arguments, **required(registry, name)})
     inferred = dict.fromkeys(registry.followed(name), 2)
     built = registry.build(component, "here", Origins(), *inputs, **inferred)
@@ -61,10 +66,11 @@ def check_defaults(name: str) -> None:
 
 def check_types(name: str) -> None:
     registry = ALL[name]
-    hints = registry.hints(name)
-    for argument, default in registry.defaults(name).items():
-        assert argument in hints, argument
-        assert default is None or "mapping" not in described(hints[argument])
+    keys = registry.keys(name)
+    for parameter in registry.parameters(name):
+        assert parameter.default is parameter.empty or parameter.name in keys, parameter
+    for key in keys.values():
+        assert key.default in (None, Parameter.empty) or "mapping" not in described(key.hint)
 
 
 def test_every_component_can_be_built_with_its_defaults() -> None:
@@ -93,13 +99,13 @@ def test_layers_take_one_input() -> None:
 def test_types_come_from_signatures(
     registry: Components, name: str, expected: dict[str, Any]
 ) -> None:
-    hints = registry.hints(name)
-    assert {argument: hints[argument] for argument in expected} == expected
+    keys = registry.keys(name)
+    assert {argument: keys[argument].hint for argument in expected} == expected
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS.names)
 def test_what_the_trainer_provides_is_not_configurable(name: str) -> None:
-    assert "params" not in OPTIMIZERS.hints(name)
+    assert "params" not in OPTIMIZERS.keys(name)
 
 
 def test_hints_keep_what_a_file_can_express() -> None:
