@@ -123,8 +123,6 @@ def named_tuple(name: str, *names: str, out: bool = True) -> Any:
 
 
 GENERATED = "<nanotorch op "  # the file name of an operation's own source
-# Names of what passes a call on: to a function not compiled yet, to one with a further argument.
-PASSING = ("uncompiled", "accepting", "allocating", "allocated", "again")
 OPERATIONS = ("nanotorch._core.", "nanotorch.ops.")
 
 
@@ -156,10 +154,11 @@ def place_of(value: Any, likely: str = "") -> Place | None:
         frame.f_code.co_filename.startswith(GENERATED)
         or str(frame.f_globals.get("__name__")).startswith(OPERATIONS)
     ):
-        if frame.f_code.co_name not in PASSING:
-            outer = frame
-        elif frame.f_code.co_name == "again" and frame.f_back is not None:
+        code = frame.f_code
+        if code.co_name == "again" and frame.f_back is not None:
             frame = frame.f_back  # it is called by what does not know the names yet
+        elif not (code.co_flags & inspect.CO_VARKEYWORDS and "args" in code.co_varnames):
+            outer = frame  # others pass the call on
         frame = frame.f_back
     if outer is None:
         return None

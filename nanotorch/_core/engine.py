@@ -424,7 +424,7 @@ class Sweep:
 
     def asks(self, node: Node) -> bool:
         """Whether a node computes: what it has saved is checked though no gradient is wanted."""
-        if self.needed is None or node._saved or node.runs_on_nothing:
+        if self.needed is None or node.keeps_values or node.runs_on_nothing:
             return True
         return any(self.used(node))
 

@@ -893,9 +893,8 @@ def complete(o: Op) -> None:
     of = FoldedNode if o.unfold else OpNode
     kind = inplace_kind = node_class(o.node_name, of, keeps_values=o.keeps_values, **base)
     if o.inplace_node is not None:
-        inplace_kind = node_class(
-            o.inplace_node, kind, apply=without_derivative, apply_bare=Node.apply_bare
-        )
+        refusal = {"apply": without_derivative, "apply_bare": Node.apply_bare}
+        inplace_kind = node_class(o.inplace_node, kind, keeps_values=False, **refusal)
     if o.formulas:
         kind.apply_bare = generated(o, "apply_bare")
         kind.apply_recorded = generated(o, "apply_recorded")

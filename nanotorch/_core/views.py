@@ -181,6 +181,8 @@ def view_edge(tensor: "Tensor") -> Edge | None:
             raise refused_write(view.origin, tensor._edge, indirect=True)
         former, tensor._edge = tensor._edge, (AsStridedBackward0(view), 0)
         tensor._requires_grad = True
+        if tensor._leaf_hooks is not None:
+            tensor._leaf_hooks.clear()  # it is no leaf any more
         if tensor._retains_grad:
             retain_anew(tensor, former)
         view.version = version

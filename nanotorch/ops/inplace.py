@@ -228,6 +228,8 @@ def in_place_class(kind: Any) -> Any:
 
 def inplace_view(function: Any) -> None:
     """`transpose_` and its kin: the tensor becomes its own view."""
+    name = function.__name__
+    plain = getattr(Tensor, name)  # whose errors count arguments as those of a method
 
     def replaced(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         try:
@@ -236,7 +238,10 @@ def inplace_view(function: Any) -> None:
             undo: Step = (view_in, (self._array.shape,), None)
             if function in (t, transpose):  # its own inverse
                 undo = (function, (*args, *kwargs.values()), None)
-            view = function(self, *args, **kwargs)
+            try:
+                view = plain(self, *args, **kwargs)
+            except (RuntimeError, TypeError) as error:
+                raise type(error)(str(error).replace(f"{name}()", f"{name}_()", 1)) from None
             if view._edge is not None:
                 node = view._edge[0]
                 kind: Any = type(node)
@@ -245,9 +250,8 @@ def inplace_view(function: Any) -> None:
         except NoValues:
             return stand_for(self, function(self, *args, **kwargs))
 
-    name = function.__name__
-    named(replaced, f"{name}_").__doc__ = f"In-place `{name}`."
-    method(replaced, public=False)
+    replaced.__doc__ = f"In-place `{name}`."
+    method(replaced, name=f"{name}_", public=False)
 
 
 for _function in (t, transpose, squeeze, unsqueeze):

@@ -150,6 +150,15 @@ GRAPH: dict[str, tuple[str, ...]] = {
         "t2.sub_(t3)",
         "t2.sum().backward()",
     ),
+    "hooks of a leaf whose history has been looked for": (
+        "t2 = torch.zeros(2)",
+        "t3 = t2.view_as(t2)",
+        "t3.requires_grad_()",
+        "h1 = t3.register_hook(see(1))",
+        "t2.sub_(t3)",
+        "t4 = t3 * 1",
+        "t2.sum().backward()",
+    ),
     "equals share an infinite gradient": (
         "t2, t3 = torch.zeros(3, requires_grad=True), torch.tensor([1.0, -1.0, -1.0])",
         "torch.fmax(t2, t2).backward(t3 / 0)",
@@ -535,5 +544,11 @@ GRAPH: dict[str, tuple[str, ...]] = {
         "t2.sum().backward(inputs=[t2])",
         "t3, = copies(torch.autograd.grad((t2 * 2).sum(), t2))",
         "t2.sum().backward(inputs=[t2, t1])",
+    ),
+    "no derivative in place where none is wanted": (
+        "t2, t3, t4 = t0 * 1, t0 * 1, t0 * 1",
+        "t2.asinh_().sum().backward(inputs=[t2])",
+        "t3.acosh_().sum().backward(inputs=[t3, t1])",
+        "t4.atanh_().sum().backward(inputs=[t4, t0])",
     ),
 }

@@ -453,6 +453,13 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "(t0 * 1).floor_divide_(2).sum().backward()",
         "(t0 * 1).asinh_().sum().backward()",
     ),
+    "texts of refusals of views in place": (
+        "t1.transpose_('a', 0)",
+        "t1.unsqueeze_(1.5)",
+        "t1.unsqueeze_(0, 1)",
+        "torch.zeros(2, 3, 4).t_()",
+        "t1.swapaxes_('a', 0)",
+    ),
     "texts of refusals": (
         "t2 = torch.zeros(2, 0).amax((0, -1))",
         "t2 = torch.zeros(2, 0).amin(-1)",
