@@ -69,8 +69,8 @@ ShortTensor: Any
 def abs(input: Tensor, *, out: Any = ...) -> Tensor:
     """Absolute value; its gradient at 0 is 0."""
 
-def abs_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.abs_` of the first argument, which it returns."""
+def abs_(input: Tensor) -> Tensor:
+    """In-place `abs`: writes its result into the tensor."""
 
 def absolute(input: Tensor, *, out: Any = ...) -> Tensor:
     """Absolute value; its gradient at 0 is 0."""
@@ -78,14 +78,14 @@ def absolute(input: Tensor, *, out: Any = ...) -> Tensor:
 def acos(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse cosine, in [0, pi]; nan outside [-1, 1]."""
 
-def acos_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.acos_` of the first argument, which it returns."""
+def acos_(input: Tensor) -> Tensor:
+    """In-place `acos`: writes its result into the tensor."""
 
 def acosh(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse hyperbolic cosine; nan below 1."""
 
-def acosh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.acosh_` of the first argument, which it returns."""
+def acosh_(input: Tensor) -> Tensor:
+    """In-place `acosh`: writes its result into the tensor."""
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The means of ``output_size`` parts of the last dimension: (N, C, L) or (C, L)."""
@@ -144,8 +144,15 @@ def addmv(
 ) -> Tensor:
     """``beta * input + alpha * mat @ vec``; ``input`` broadcasts."""
 
-def addmv_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.addmv_` of the first argument, which it returns."""
+def addmv_(
+    input: Tensor,
+    mat: Any,
+    vec: Any,
+    *,
+    beta: _bool | _int | _float = ...,
+    alpha: _bool | _int | _float = ...,
+) -> Tensor:
+    """In-place `addmv`: writes its result into the tensor."""
 
 def addr(
     input: Tensor,
@@ -213,26 +220,26 @@ def arange(
 def arccos(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse cosine, in [0, pi]; nan outside [-1, 1]."""
 
-def arccos_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.acos_` of the first argument, which it returns."""
+def arccos_(input: Tensor) -> Tensor:
+    """In-place `acos`: writes its result into the tensor."""
 
 def arccosh(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse hyperbolic cosine; nan below 1."""
 
-def arccosh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.acosh_` of the first argument, which it returns."""
+def arccosh_(input: Tensor) -> Tensor:
+    """In-place `acosh`: writes its result into the tensor."""
 
 def arcsin(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
 
-def arcsin_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.asin_` of the first argument, which it returns."""
+def arcsin_(input: Tensor) -> Tensor:
+    """In-place `asin`: writes its result into the tensor."""
 
 def arcsinh(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse hyperbolic sine."""
 
-def arcsinh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.asinh_` of the first argument, which it returns."""
+def arcsinh_(input: Tensor) -> Tensor:
+    """In-place `asinh`: writes its result into the tensor."""
 
 def arctan(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse tangent, in [-pi/2, pi/2]."""
@@ -240,14 +247,14 @@ def arctan(input: Tensor, *, out: Any = ...) -> Tensor:
 def arctan2(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """The angle of the point ``(other, input)``, in [-pi, pi]."""
 
-def arctan_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.atan_` of the first argument, which it returns."""
+def arctan_(input: Tensor) -> Tensor:
+    """In-place `atan`: writes its result into the tensor."""
 
 def arctanh(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse hyperbolic tangent; nan outside [-1, 1]."""
 
-def arctanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.atanh_` of the first argument, which it returns."""
+def arctanh_(input: Tensor) -> Tensor:
+    """In-place `atanh`: writes its result into the tensor."""
 
 def are_deterministic_algorithms_enabled() -> _bool:
     """Whether `use_deterministic_algorithms` is on."""
@@ -285,14 +292,14 @@ def as_torch() -> Any:
 def asin(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
 
-def asin_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.asin_` of the first argument, which it returns."""
+def asin_(input: Tensor) -> Tensor:
+    """In-place `asin`: writes its result into the tensor."""
 
 def asinh(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse hyperbolic sine."""
 
-def asinh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.asinh_` of the first argument, which it returns."""
+def asinh_(input: Tensor) -> Tensor:
+    """In-place `asinh`: writes its result into the tensor."""
 
 def atan(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse tangent, in [-pi/2, pi/2]."""
@@ -300,14 +307,14 @@ def atan(input: Tensor, *, out: Any = ...) -> Tensor:
 def atan2(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """The angle of the point ``(other, input)``, in [-pi, pi]."""
 
-def atan_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.atan_` of the first argument, which it returns."""
+def atan_(input: Tensor) -> Tensor:
+    """In-place `atan`: writes its result into the tensor."""
 
 def atanh(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse hyperbolic tangent; nan outside [-1, 1]."""
 
-def atanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.atanh_` of the first argument, which it returns."""
+def atanh_(input: Tensor) -> Tensor:
+    """In-place `atanh`: writes its result into the tensor."""
 
 def atleast_1d(*tensors: Any) -> Tensor:
     """0-d tensors with one dimension; others as they are."""
@@ -408,8 +415,8 @@ cdouble: dtype
 def ceil(input: Tensor, *, out: Any = ...) -> Tensor:
     """The smallest integer that is not smaller."""
 
-def ceil_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.ceil_` of the first argument, which it returns."""
+def ceil_(input: Tensor) -> Tensor:
+    """In-place `ceil`: writes its result into the tensor."""
 
 cfloat: dtype
 chalf: dtype
@@ -427,25 +434,25 @@ def clamp(input: Tensor, min: Any = ..., max: Any = ..., *, out: Any = ...) -> T
     """``input`` held between two limits; ``max`` wins where it is the smaller."""
 
 def clamp_(input: Tensor, min: Any = ..., max: Any = ...) -> Tensor:
-    """In-place `clamp`."""
+    """In-place `clamp`: writes its result into the tensor."""
 
 def clamp_max(input: Tensor, max: Any, *, out: Any = ...) -> Tensor:
     """``input``, or ``max`` where that is smaller."""
 
 def clamp_max_(input: Tensor, max: Any) -> Tensor:
-    """In-place `clamp_max`."""
+    """In-place `clamp_max`: writes its result into the tensor."""
 
 def clamp_min(input: Tensor, min: Any, *, out: Any = ...) -> Tensor:
     """``input``, or ``min`` where that is greater."""
 
 def clamp_min_(input: Tensor, min: Any) -> Tensor:
-    """In-place `clamp_min`."""
+    """In-place `clamp_min`: writes its result into the tensor."""
 
 def clip(input: Tensor, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor:
     """``input`` held between two limits; ``max`` wins where it is the smaller."""
 
 def clip_(input: Tensor, min: Any = ..., max: Any = ...) -> Tensor:
-    """In-place `clamp`."""
+    """In-place `clamp`: writes its result into the tensor."""
 
 def clone(input: Tensor, *, memory_format: Any = ...) -> Tensor:
     """A copy; by default with the dimensions in the same order in memory."""
@@ -568,14 +575,14 @@ def corrcoef(input: Tensor) -> Tensor:
 def cos(input: Tensor, *, out: Any = ...) -> Tensor:
     """Cosine."""
 
-def cos_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.cos_` of the first argument, which it returns."""
+def cos_(input: Tensor) -> Tensor:
+    """In-place `cos`: writes its result into the tensor."""
 
 def cosh(input: Tensor, *, out: Any = ...) -> Tensor:
     """Hyperbolic cosine."""
 
-def cosh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.cosh_` of the first argument, which it returns."""
+def cosh_(input: Tensor) -> Tensor:
+    """In-place `cosh`: writes its result into the tensor."""
 
 def cosine_similarity(x1: Any, x2: Any, dim: _int = ..., eps: _float = ...) -> Tensor:
     """The cosine of the angle between vectors: ``x1 · x2 / (‖x1‖ ‖x2‖)``."""
@@ -611,8 +618,8 @@ default_generator: Generator
 def deg2rad(input: Tensor, *, out: Any = ...) -> Tensor:
     """Degrees in radians."""
 
-def deg2rad_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.deg2rad_` of the first argument, which it returns."""
+def deg2rad_(input: Tensor) -> Tensor:
+    """In-place `deg2rad`: writes its result into the tensor."""
 
 def det(input: Tensor) -> Tensor:
     """The determinants of square matrices, ``(..., n, n)``."""
@@ -620,8 +627,8 @@ def det(input: Tensor) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """`Tensor.detach`: the same values without a history."""
 
-def detach_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.detach_` of the first argument, which it returns."""
+def detach_(self: Any) -> Tensor:
+    """Make this tensor a leaf that requires no grad; returns it. In inference mode, and of what was made there, it leaves everything as it is."""
 
 def diag(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
     """A matrix's diagonal, or the matrix with a vector on its diagonal."""
@@ -719,14 +726,14 @@ def equal(input: Tensor, other: Tensor) -> _bool:
 def erf(input: Tensor, *, out: Any = ...) -> Tensor:
     """``2/√π ∫₀ˣ exp(-t²) dt``; of float32 within three units of the last place."""
 
-def erf_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.erf_` of the first argument, which it returns."""
+def erf_(input: Tensor) -> Tensor:
+    """In-place `erf`: writes its result into the tensor."""
 
 def erfc(input: Tensor, *, out: Any = ...) -> Tensor:
     """``1 - erf(input)``, exact also where that is tiny."""
 
-def erfc_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.erfc_` of the first argument, which it returns."""
+def erfc_(input: Tensor) -> Tensor:
+    """In-place `erfc`: writes its result into the tensor."""
 
 def erfinv(input: Tensor, *, out: Any = ...) -> Tensor:
     """The inverse of `erf`: infinite at 1 and -1, nan beyond."""
@@ -737,17 +744,17 @@ def exp(input: Tensor, *, out: Any = ...) -> Tensor:
 def exp2(input: Tensor, *, out: Any = ...) -> Tensor:
     """``2 ** input``."""
 
-def exp2_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.exp2_` of the first argument, which it returns."""
+def exp2_(input: Tensor) -> Tensor:
+    """In-place `exp2`: writes its result into the tensor."""
 
-def exp_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.exp_` of the first argument, which it returns."""
+def exp_(input: Tensor) -> Tensor:
+    """In-place `exp`: writes its result into the tensor."""
 
 def expm1(input: Tensor, *, out: Any = ...) -> Tensor:
     """``exp(input) - 1``, exact near 0."""
 
-def expm1_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.expm1_` of the first argument, which it returns."""
+def expm1_(input: Tensor) -> Tensor:
+    """In-place `expm1`: writes its result into the tensor."""
 
 def eye(
     n: _int,
@@ -764,14 +771,14 @@ def eye(
 def fill(input: Tensor, value: Any) -> Tensor:
     """A number, or the value of a 0-d tensor, in the shape and dtype of ``input``."""
 
-def fill_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.fill_` of the first argument, which it returns."""
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write a number, or the value of a 0-d tensor, everywhere."""
 
 def fix(input: Tensor, *, out: Any = ...) -> Tensor:
     """The integer part."""
 
-def fix_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.trunc_` of the first argument, which it returns."""
+def fix_(input: Tensor) -> Tensor:
+    """In-place `trunc`: writes its result into the tensor."""
 
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
     """Dimensions ``start_dim`` to ``end_dim`` made one."""
@@ -802,8 +809,8 @@ def float_power(input: Tensor, exponent: Any, *, out: Any = ...) -> Tensor:
 def floor(input: Tensor, *, out: Any = ...) -> Tensor:
     """The greatest integer that is not greater."""
 
-def floor_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.floor_` of the first argument, which it returns."""
+def floor_(input: Tensor) -> Tensor:
+    """In-place `floor`: writes its result into the tensor."""
 
 def floor_divide(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``floor(input / other)``, broadcasting; its backward raises an error."""
@@ -820,8 +827,8 @@ def fmod(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
 def frac(input: Tensor, *, out: Any = ...) -> Tensor:
     """What `trunc` cuts off."""
 
-def frac_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.frac_` of the first argument, which it returns."""
+def frac_(input: Tensor) -> Tensor:
+    """In-place `frac`: writes its result into the tensor."""
 
 def frexp(input: Tensor, *, out: Any = ...) -> return_types.frexp:
     """Numbers as ``mantissa * 2**exponent``, with mantissas of size 1/2 to 1."""
@@ -868,8 +875,8 @@ def gather(
 def gcd(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """The greatest common divisor of integers."""
 
-def gcd_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.gcd_` of the first argument, which it returns."""
+def gcd_(input: Tensor, other: Any) -> Tensor:
+    """In-place `gcd`: writes its result into the tensor."""
 
 def ge(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input >= other``."""
@@ -980,8 +987,8 @@ def index_fill(input: Tensor, dim: _int, index: Any, value: Any) -> Tensor:
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
     """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means."""
 
-def index_put_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.index_put_` of the first argument, which it returns."""
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
+    """In-place `index_put`."""
 
 def index_select(input: Tensor, dim: _int, index: Any, *, out: Any = ...) -> Tensor:
     """The parts at ``index`` of dimension ``dim``."""
@@ -1089,14 +1096,14 @@ def kthvalue(
 def lcm(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """The least common multiple of integers."""
 
-def lcm_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.lcm_` of the first argument, which it returns."""
+def lcm_(input: Tensor, other: Any) -> Tensor:
+    """In-place `lcm`: writes its result into the tensor."""
 
 def ldexp(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input * 2**other``; the power is computed in the type of ``other``, if that has one, but of one exponent without dimensions in double, if the result is."""
 
-def ldexp_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.ldexp_` of the first argument, which it returns."""
+def ldexp_(input: Tensor, other: Any) -> Tensor:
+    """In-place `ldexp`: writes its result into the tensor."""
 
 def le(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input <= other``."""
@@ -1143,23 +1150,23 @@ def log(input: Tensor, *, out: Any = ...) -> Tensor:
 def log10(input: Tensor, *, out: Any = ...) -> Tensor:
     """Logarithm to base 10."""
 
-def log10_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.log10_` of the first argument, which it returns."""
+def log10_(input: Tensor) -> Tensor:
+    """In-place `log10`: writes its result into the tensor."""
 
 def log1p(input: Tensor, *, out: Any = ...) -> Tensor:
     """``log(1 + input)``, exact near 0."""
 
-def log1p_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.log1p_` of the first argument, which it returns."""
+def log1p_(input: Tensor) -> Tensor:
+    """In-place `log1p`: writes its result into the tensor."""
 
 def log2(input: Tensor, *, out: Any = ...) -> Tensor:
     """Logarithm to base 2."""
 
-def log2_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.log2_` of the first argument, which it returns."""
+def log2_(input: Tensor) -> Tensor:
+    """In-place `log2`: writes its result into the tensor."""
 
-def log_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.log_` of the first argument, which it returns."""
+def log_(input: Tensor) -> Tensor:
+    """In-place `log`: writes its result into the tensor."""
 
 def log_softmax(input: Tensor, dim: _int, dtype: Any = ..., *, out: Any = ...) -> Tensor:
     """The logarithm of `softmax`, stable for inputs of any size."""
@@ -1188,8 +1195,8 @@ def logical_xor(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
 def logit(input: Tensor, eps: _float | None = ..., *, out: Any = ...) -> Tensor:
     """``log(input / (1 - input))``, the inverse of the sigmoid; nan outside [0, 1]."""
 
-def logit_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.logit_` of the first argument, which it returns."""
+def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
+    """In-place `logit`: writes its result into the tensor."""
 
 def logspace(
     start: _float,
@@ -1385,8 +1392,13 @@ def nan_to_num(
 ) -> Tensor:
     """Numbers in place of nan and of infinities."""
 
-def nan_to_num_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.nan_to_num_` of the first argument, which it returns."""
+def nan_to_num_(
+    input: Tensor,
+    nan: _bool | _int | _float | None = ...,
+    posinf: _bool | _int | _float | None = ...,
+    neginf: _bool | _int | _float | None = ...,
+) -> Tensor:
+    """In-place `nan_to_num`: writes its result into the tensor."""
 
 def nanmean(
     input: Tensor,
@@ -1438,14 +1450,14 @@ def ne(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
 def neg(input: Tensor, *, out: Any = ...) -> Tensor:
     """``-input``."""
 
-def neg_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.neg_` of the first argument, which it returns."""
+def neg_(input: Tensor) -> Tensor:
+    """In-place `neg`: writes its result into the tensor."""
 
 def negative(input: Tensor, *, out: Any = ...) -> Tensor:
     """``-input``."""
 
-def negative_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.neg_` of the first argument, which it returns."""
+def negative_(input: Tensor) -> Tensor:
+    """In-place `neg`: writes its result into the tensor."""
 
 newaxis: None
 
@@ -1588,8 +1600,8 @@ quint8: dtype
 def rad2deg(input: Tensor, *, out: Any = ...) -> Tensor:
     """Radians in degrees."""
 
-def rad2deg_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.rad2deg_` of the first argument, which it returns."""
+def rad2deg_(input: Tensor) -> Tensor:
+    """In-place `rad2deg`: writes its result into the tensor."""
 
 def rand(
     *sizes: Any,
@@ -1702,14 +1714,14 @@ def real(input: Tensor) -> Tensor:
 def reciprocal(input: Tensor, *, out: Any = ...) -> Tensor:
     """``1 / input``."""
 
-def reciprocal_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.reciprocal_` of the first argument, which it returns."""
+def reciprocal_(input: Tensor) -> Tensor:
+    """In-place `reciprocal`: writes its result into the tensor."""
 
 def relu(input: Tensor) -> Tensor:
     """``max(input, 0)``; its gradient at 0 is 0."""
 
-def relu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.relu_` of the first argument, which it returns."""
+def relu_(input: Tensor) -> Tensor:
+    """In-place `relu`: writes its result into the tensor."""
 
 def remainder(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input - floor(input / other) * other``: has the sign of ``other``, as Python's `%`."""
@@ -1758,8 +1770,8 @@ def rot90(input: Tensor, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
 def round(input: Tensor, *, decimals: _int | None = ..., out: Any = ...) -> Tensor:
     """The nearest number of ``decimals`` digits; halves go to the even one."""
 
-def round_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.round_` of the first argument, which it returns."""
+def round_(self: Tensor, *, decimals: _int | None = ...) -> Tensor:
+    """In-place `round`."""
 
 def row_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
     """`vstack` by another name."""
@@ -1767,10 +1779,10 @@ def row_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
 def rsqrt(input: Tensor, *, out: Any = ...) -> Tensor:
     """``1 / sqrt(input)``."""
 
-def rsqrt_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.rsqrt_` of the first argument, which it returns."""
+def rsqrt_(input: Tensor) -> Tensor:
+    """In-place `rsqrt`: writes its result into the tensor."""
 
-def rsub(input: Tensor, other: Any, *, alpha: _float = ...) -> Tensor:
+def rsub(input: Tensor, other: Any, *, alpha: Any = ...) -> Tensor:
     """``other - alpha * input``, broadcasting."""
 
 def save(
@@ -1880,8 +1892,8 @@ short: dtype
 def sigmoid(input: Tensor, *, out: Any = ...) -> Tensor:
     """``1 / (1 + exp(-input))``."""
 
-def sigmoid_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.sigmoid_` of the first argument, which it returns."""
+def sigmoid_(input: Tensor) -> Tensor:
+    """In-place `sigmoid`: writes its result into the tensor."""
 
 def sign(input: Tensor, *, out: Any = ...) -> Tensor:
     """-1, 0 or 1; 0 for nan."""
@@ -1892,20 +1904,20 @@ def signbit(input: Tensor, *, out: Any = ...) -> Tensor:
 def sin(input: Tensor, *, out: Any = ...) -> Tensor:
     """Sine."""
 
-def sin_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.sin_` of the first argument, which it returns."""
+def sin_(input: Tensor) -> Tensor:
+    """In-place `sin`: writes its result into the tensor."""
 
 def sinc(input: Tensor, *, out: Any = ...) -> Tensor:
     """``sin(π input) / (π input)``, 1 at 0."""
 
-def sinc_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.sinc_` of the first argument, which it returns."""
+def sinc_(input: Tensor) -> Tensor:
+    """In-place `sinc`: writes its result into the tensor."""
 
 def sinh(input: Tensor, *, out: Any = ...) -> Tensor:
     """Hyperbolic sine."""
 
-def sinh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.sinh_` of the first argument, which it returns."""
+def sinh_(input: Tensor) -> Tensor:
+    """In-place `sinh`: writes its result into the tensor."""
 
 def slogdet(input: Tensor, *, out: Any = ...) -> return_types.slogdet:
     """The sign of the determinants and the logarithm of their size: ``(sign, logabsdet)``."""
@@ -1934,8 +1946,8 @@ def split_with_sizes(
 def sqrt(input: Tensor, *, out: Any = ...) -> Tensor:
     """Square root; nan for negative numbers."""
 
-def sqrt_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.sqrt_` of the first argument, which it returns."""
+def sqrt_(input: Tensor) -> Tensor:
+    """In-place `sqrt`: writes its result into the tensor."""
 
 def square(input: Tensor, *, out: Any = ...) -> Tensor:
     """``input ** 2``."""
@@ -2014,14 +2026,14 @@ def take_along_dim(
 def tan(input: Tensor, *, out: Any = ...) -> Tensor:
     """Tangent."""
 
-def tan_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.tan_` of the first argument, which it returns."""
+def tan_(input: Tensor) -> Tensor:
+    """In-place `tan`: writes its result into the tensor."""
 
 def tanh(input: Tensor, *, out: Any = ...) -> Tensor:
     """Hyperbolic tangent."""
 
-def tanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.tanh_` of the first argument, which it returns."""
+def tanh_(input: Tensor) -> Tensor:
+    """In-place `tanh`: writes its result into the tensor."""
 
 def tensor(
     data: Any,
@@ -2109,8 +2121,8 @@ def true_divide(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
 def trunc(input: Tensor, *, out: Any = ...) -> Tensor:
     """The integer part."""
 
-def trunc_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.trunc_` of the first argument, which it returns."""
+def trunc_(input: Tensor) -> Tensor:
+    """In-place `trunc`: writes its result into the tensor."""
 
 def typename(obj: Any) -> str:
     """The name of an object's type (of a class or function, its own) with its module."""
@@ -2198,10 +2210,10 @@ def xlogy(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input * log(other)``, 0 where ``input`` is; one of the two may be a number."""
 
 def xlogy_(input: Tensor, other: Any) -> Tensor:
-    """In-place `xlogy`."""
+    """In-place `xlogy`: writes its result into the tensor."""
 
-def zero_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`Tensor.zero_` of the first argument, which it returns."""
+def zero_(input: Tensor) -> Tensor:
+    """In-place `zero`: writes its result into the tensor."""
 
 def zeros(
     *sizes: Any,

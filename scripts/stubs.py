@@ -162,7 +162,8 @@ def entry(module: ModuleType, name: str, value: Any) -> list[str]:
     """The lines that declare one name of a module."""
     match value:
         case FunctionType():
-            return stub(name, value)
+            written = vars(Tensor).get(name) if name.endswith("_") else None
+            return stub(name, written if isinstance(written, FunctionType) else value)
         case ModuleType():
             package, _, own = value.__name__.rpartition(".")
             return [f"from {package} import {own} as {name}"]

@@ -11,12 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 228, 100
+FILES, SLACK = 213, 100
 CODE = {  # lines of code by folder
-    "_core/": 5800, "amp/": 170, "autograd/": 2400, "compile/": 4020, "cuda/": 60,
-    "distributed/": 10, "distributions/": 550, "func/": 810, "names/": 430, "nn/": 7420,
-    "ops/": 14320, "optim/": 2690, "program/": 210, "serialization/": 580, "train/": 8010,
-    "utils/": 2810, "*.py": 740,
+    "_core/": 5870, "amp/": 170, "autograd/": 2280, "compile/": 4010, "cuda/": 60,
+    "distributed/": 10, "distributions/": 510, "func/": 770, "names/": 430, "nn/": 7160,
+    "ops/": 13320, "optim/": 2180, "program/": 210, "serialization/": 580, "train/": 7880,
+    "utils/": 2810, "*.py": 720,
 }  # fmt: skip
 
 

@@ -562,28 +562,27 @@ def quick_sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
     following: Any = node
     arriving: Any = start_of(node, root[1], first) if node.multi else first
     waiting: dict[Any, Any] = {}  # what has arrived at other nodes
+    others: list[tuple[int, Any]] = []  # these nodes: a heap
     leaves: dict[Any, Any] = {}
     lent: set[Any] = set()  # the leaves whose gradient others may hold too
-    others: list[tuple[int, Any]] = []  # the nodes of `waiting`: a heap
     watched = not node._sequence
     grads: Any = None
     g = new = None  # where all edges lead nowhere
     try:
         while following is not None and following.plain and not watched:
             node, following, g, grads = following, None, arriving, None
-            if node.folded:
+            edges = node._edges
+            if node.multi:
+                grads, g = node.apply(g[0::2], False), g[0]
+            elif node.folded:
                 with folding:  # another thread may look at the node, which turns then
                     edges, grads = node._edges, node.apply_bare(g)
                     if freed is not None and node.keeps_values:
                         node._saved = freed
             else:
-                edges = node._edges
-                if node.multi:
-                    grads, g = node.apply(g[0::2], False), g[0]
-                else:
-                    grads = node.apply_bare(g)
-                if freed is not None and node.keeps_values:
-                    node._saved = freed
+                grads = node.apply_bare(g)
+            if freed is not None and node.keeps_values:
+                node._saved = freed
             position = -1
             for target, number in edges:
                 position += 1
@@ -605,15 +604,9 @@ def quick_sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
                         if new is g or not node.fresh_gradients:
                             lent.add(target)
                 elif target is following:
-                    if target.multi:
-                        add(arriving, 2 * number, new, False)
-                    else:
-                        arriving = arriving + new
+                    arriving = joined(target, arriving, number, new)
                 elif target in waiting:
-                    if target.multi:
-                        add(waiting[target], 2 * number, new, False)
-                    else:
-                        waiting[target] = waiting[target] + new
+                    waiting[target] = joined(target, waiting[target], number, new)
                 else:
                     held = start_of(target, number, new) if target.multi else new
                     if following is None:
@@ -642,6 +635,14 @@ def quick_sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
         if following is not None:
             waiting[following] = arriving
         Sweep.instead(root, freed, waiting, leaves, node._sequence - (node not in waiting)).run()
+
+
+def joined(target: Any, held: Any, number: int, g: Any) -> Any:
+    """What waits for a node, with one gradient more."""
+    if not target.multi:
+        return held + g
+    add(held, 2 * number, g, False)
+    return held
 
 
 def start_of(target: Any, number: int, g: Any) -> list[Any]:

@@ -377,19 +377,19 @@ class Methods:
     def clamp(self, min: Any = ..., max: Any = ...) -> Tensor:
         """``input`` held between two limits; ``max`` wins where it is the smaller."""
     def clamp_(self, min: Any = ..., max: Any = ...) -> Tensor:
-        """In-place `clamp`."""
+        """In-place `clamp`: writes its result into the tensor."""
     def clamp_max(self, max: Any) -> Tensor:
         """``input``, or ``max`` where that is smaller."""
     def clamp_max_(self, max: Any) -> Tensor:
-        """In-place `clamp_max`."""
+        """In-place `clamp_max`: writes its result into the tensor."""
     def clamp_min(self, min: Any) -> Tensor:
         """``input``, or ``min`` where that is greater."""
     def clamp_min_(self, min: Any) -> Tensor:
-        """In-place `clamp_min`."""
+        """In-place `clamp_min`: writes its result into the tensor."""
     def clip(self, min: Any = ..., max: Any = ...) -> Tensor:
         """``input`` held between two limits; ``max`` wins where it is the smaller."""
     def clip_(self, min: Any = ..., max: Any = ...) -> Tensor:
-        """In-place `clamp`."""
+        """In-place `clamp`: writes its result into the tensor."""
     def clone(self, *, memory_format: Any = ...) -> Tensor:
         """A copy; by default with the dimensions in the same order in memory."""
     def conj(self) -> Tensor:
@@ -401,7 +401,7 @@ class Methods:
     def copysign(self, other: Any) -> Tensor:
         """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
     def copysign_(self, other: Any) -> Tensor:
-        """In-place `copysign`."""
+        """In-place `copysign`: writes its result into the tensor."""
     def corrcoef(self) -> Tensor:
         """The correlation of variables, ``(variables, variables)``, from -1 to 1; see `cov`."""
     def cos(self) -> Tensor:
@@ -541,7 +541,7 @@ class Methods:
     def fmod(self, other: Any) -> Tensor:
         """``input - trunc(input / other) * other``: has the sign of ``input``, as C's `fmod`."""
     def fmod_(self, other: Any) -> Tensor:
-        """In-place `fmod`."""
+        """In-place `fmod`: writes its result into the tensor."""
     def frac(self) -> Tensor:
         """What `trunc` cuts off."""
     def frac_(self) -> Tensor:
@@ -701,8 +701,8 @@ class Methods:
         """Write 1 where `le` holds and 0 where not."""
     def lerp(self, end: Any, weight: Any) -> Tensor:
         """``input + weight * (end - input)``, broadcasting."""
-    def lerp_(self, end: Tensor, weight: Any) -> Tensor:
-        """In-place `lerp`."""
+    def lerp_(self, end: Any, weight: Any) -> Tensor:
+        """In-place `lerp`: writes its result into the tensor."""
     def less(self, other: Any) -> Tensor:
         """``input < other``."""
     def less_(self, other: Any) -> Tensor:
@@ -994,7 +994,7 @@ class Methods:
     def pow(self, exponent: Any) -> Tensor:
         """``input ** exponent``, broadcasting; one of the two may be a Python number."""
     def pow_(self, exponent: Any) -> Tensor:
-        """In-place `pow`."""
+        """In-place `pow`: writes its result into the tensor."""
     def prelu(self, weight: Tensor) -> Tensor:
         """``input`` where positive, ``weight * input`` elsewhere."""
     def prod(self, dim: _int = ..., keepdim: _bool = ..., *, dtype: dtype | None = ...) -> Tensor:
@@ -1030,7 +1030,7 @@ class Methods:
     def remainder(self, other: Any) -> Tensor:
         """``input - floor(input / other) * other``: has the sign of ``other``, as Python's `%`."""
     def remainder_(self, other: Any) -> Tensor:
-        """In-place `remainder`."""
+        """In-place `remainder`: writes its result into the tensor."""
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """With every slice along ``dim`` scaled so that its norm is at most ``maxnorm``."""
     def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
@@ -1302,6 +1302,6 @@ class Methods:
     def xlogy(self, other: Any) -> Tensor:
         """``input * log(other)``, 0 where ``input`` is; one of the two may be a number."""
     def xlogy_(self, other: Any) -> Tensor:
-        """In-place `xlogy`."""
+        """In-place `xlogy`: writes its result into the tensor."""
     def zero_(self) -> Tensor:
         """In-place `zero`: writes its result into the tensor."""

@@ -95,11 +95,11 @@ NAMES = (
 def as_function(name: str) -> Any:
     """The method ``name`` as a function."""
 
-    def function(input: Any, *args: Any, **kwargs: Any) -> Any:
-        if name == "addmv_" and isinstance(input, (int, float)) and args:
-            input, args = args[0], (input, *args[1:])  # the former order: its factor first
+    def function(input: Any, *given: Any, **named: Any) -> Any:
+        if name == "addmv_" and isinstance(input, (int, float)) and given:
+            input, given = given[0], (input, *given[1:])  # the former order: its factor first
         need_tensors(input)
-        return getattr(Tensor, name)(input, *args, **kwargs)
+        return getattr(Tensor, name)(input, *given, **named)
 
     function.__doc__ = f"`Tensor.{name}` of the first argument, which it returns."
     return named(function, name)
