@@ -507,11 +507,7 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
                 f"half = a_{first}.itemsize == 2",
                 f"if half: half, {held} = in_single({held})",
             ]
-        kernel = [
-            *widen,
-            *kernel,
-            "if half: r = in_half(r)",
-        ]
+        kernel = [*widen, *kernel, "if half: r = in_half(r)"]
     elif o.unrounded:
         kernel.append("if half: r = in_half(r)")
     if o.aux:

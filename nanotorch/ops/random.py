@@ -280,11 +280,7 @@ def limits(name: str, given: tuple[Any, ...], named: dict[str, Any], default: li
 @method(public=False)
 @under_vmap(filling, random=True)
 def normal_(
-    input: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
-    *,
-    generator: Generator | None = None,
+    input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with normal numbers; returns the tensor.
 
@@ -405,11 +401,7 @@ def exponential_(
 @method(public=False)
 @under_vmap(filling, random=True)
 def cauchy_(
-    input: Tensor,
-    median: float = 0.0,
-    sigma: float = 1.0,
-    *,
-    generator: Generator | None = None,
+    input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with Cauchy distributed numbers; returns the tensor.
 
@@ -424,11 +416,7 @@ def cauchy_(
 @method(public=False)
 @under_vmap(filling, random=True)
 def log_normal_(
-    input: Tensor,
-    mean: float = 1.0,
-    std: float = 2.0,
-    *,
-    generator: Generator | None = None,
+    input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with numbers whose logarithm is normal with ``mean`` and ``std``; returns the tensor.
 
