@@ -11,7 +11,14 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, hidden_op, method, number, op
 from nanotorch._core.sums import BITS, HALF, SINGLE, SMALL, maximum_along, pick, sum_over
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import inplace_form, number_in, tensors_given
+from nanotorch.ops.arguments import (
+    NUMBERS,
+    inplace_form,
+    need_kind,
+    number_in,
+    tensors_given,
+    unsupported,
+)
 from nanotorch.ops.clamping import clamp, held_between
 from nanotorch.ops.comparison import tied, vanishing, zero_where
 from nanotorch.ops.elementwise import exp, refuse_bool
@@ -110,8 +117,7 @@ def relu_backward(g: Array, result: Array) -> Array:
 )
 def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
     """``input`` where positive, ``negative_slope * input`` elsewhere."""
-    if input.dtype.kind != "f":
-        raise float_only("leaky_relu_cpu", input)
+    need_kind("leaky_relu_cpu", input)
     return pick(input > 0, input, input * input.dtype.type(negative_slope))
 
 
@@ -132,8 +138,7 @@ def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
 )
 def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
     """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
-    if input.dtype.kind != "f":
-        raise float_only("softplus_cpu", input)
+    need_kind("softplus_cpu", input)
     scaled = input * input.dtype.type(beta)
     smooth = np.log1p(np.exp(np.minimum(scaled, threshold))) / input.dtype.type(beta)
     return pick(scaled > threshold, input, smooth)
@@ -191,16 +196,8 @@ def kernel(name: str, input: Array, dim: int) -> str:
 def nothing_of(name: str, input: Array) -> Array:
     """What a kernel for floating-point numbers makes of others: it refuses any."""
     if input.size:
-        raise float_only(name, input)
+        raise unsupported(name, input)
     return np.empty_like(input)
-
-
-def float_only(name: str, input: Array) -> NotImplementedError:
-    """PyTorch's error for a kernel that integers do not have."""
-    char = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte"}
-    return NotImplementedError(
-        f"\"{name}\" not implemented for '{char.get(input.dtype.name, 'Bool')}'"
-    )
 
 
 @method
@@ -233,16 +230,10 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 LONG = np.dtype(np.int64)
 
 
-def require_float(name: str, input: Array) -> None:
-    """Refuse integers in the words of PyTorch's kernel of that name."""
-    if input.dtype.kind != "f":
-        raise float_only(name, input)
-
-
 @hidden_op(input=lambda g, input: silu_slope(g, input), inplace=True, wide=True)
 def silu(input: Array) -> Array:
     """``input * sigmoid(input)``."""
-    require_float("silu_cpu", input)
+    need_kind("silu_cpu", input)
     out = np.negative(input, out=...)
     np.exp(out, out=out)
     np.add(out, input.dtype.type(1), out=out)
@@ -261,7 +252,7 @@ silu_: Any = inplace_form("silu")
 @hidden_op(input=lambda g, input: g * sigmoid(-input), in_order=True, batch=elementwise, wide=True)
 def log_sigmoid(input: Array) -> Array:
     """``log(sigmoid(input))``, without overflow."""
-    require_float("log_sigmoid_cpu", input)
+    need_kind("log_sigmoid_cpu", input)
     return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
 
 
@@ -279,7 +270,7 @@ def below_one(x: Array) -> Array:
 )
 def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
-    require_float("elu_cpu", input)
+    need_kind("elu_cpu", input)
     kind = input.dtype.type
     negative = kind(alpha * scale) * below_one(np.minimum(0, input))
     return pick(input > 0, input * kind(scale), negative)
@@ -294,7 +285,7 @@ def celu(input: Array, alpha: float = 1.0) -> Array:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    require_float("elu_cpu", input)
+    need_kind("elu_cpu", input)
     kind = input.dtype.type
     negative = kind(alpha) * below_one(np.minimum(0, input) * kind(1.0 / alpha))
     return pick(input > 0, input, negative)
@@ -347,7 +338,7 @@ def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) ->
 )
 def gelu_tanh(input: Array) -> Array:
     """`gelu_exact` with the distribution function approximated by a hyperbolic tangent."""
-    require_float("GeluKernelImpl", input)
+    need_kind("GeluKernelImpl", input)
     return 0.5 * input * (1 + np.tanh(tanh_argument(input)))
 
 
@@ -366,7 +357,7 @@ def gelu_tanh_slope(input: Any) -> Any:
 @hidden_op(input=lambda g, input: g * mish_slope(input), inplace=True, wide=True)
 def mish(input: Array) -> Array:
     """``input * tanh(softplus(input))``."""
-    require_float("mish_cpu", input)
+    need_kind("mish_cpu", input)
     return input * np.tanh(np.logaddexp(input, input.dtype.type(0)))
 
 
@@ -382,7 +373,7 @@ mish_: Any = inplace_form("mish")
 @hidden_op(input=lambda g, input, dim: glu_slope(g, input, dim), node="GluBackward0", wide=True)
 def glu_along(input: Array, dim: int) -> Array:
     """The first half along a dimension times the sigmoid of the second."""
-    require_float("glu_cpu", input)
+    need_kind("glu_cpu", input)
     first, second = np.split(input, 2, dim)
     return first / (1 + np.exp(-second))
 
@@ -410,7 +401,7 @@ SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in any prec
 )
 def threshold(input: Array, threshold: float, value: float) -> Array:
     """``input`` where it is greater than ``threshold``, else ``value``; nan stays."""
-    refuse_bool(input, "\"threshold_cpu\" not implemented for 'Bool'")
+    need_kind("threshold_cpu", input, kinds=NUMBERS)
     kind = input.dtype
     limit = number_in(threshold, SINGLE if kind == HALF else kind)
     return pick(input <= limit, number_in(value, kind), input)
@@ -433,8 +424,7 @@ def threshold_backward(g: Array, input: Array, threshold: float) -> Array:
 )
 def hardshrink(input: Array, lambd: float = 0.5) -> Array:
     """``input`` outside [-lambd, lambd], 0 inside."""
-    if input.dtype.kind != "f":
-        raise float_only("hardshrink_cpu", input)
+    need_kind("hardshrink_cpu", input)
     limit = number_in(lambd, input.dtype)
     return pick((input >= -limit) & (input <= limit), input.dtype.type(0), input)
 
@@ -456,8 +446,7 @@ def softshrink(input: Array, lambd: float = 0.5) -> Array:
     Raises:
         RuntimeError: for a negative ``lambd``.
     """
-    if input.dtype.kind != "f":
-        raise float_only("softshrink_check", input)
+    need_kind("softshrink_check", input)
     if not 0 <= lambd <= np.finfo(input.dtype).max:
         kind = {"float16": "Half", "float32": "Float", "float64": "Double"}[input.dtype.name]
         most = np.finfo(input.dtype).max
@@ -471,8 +460,7 @@ def softshrink(input: Array, lambd: float = 0.5) -> Array:
 @hidden_op(input=lambda g, input: hardsigmoid_backward(g, input), inplace=True, wide=True)
 def hardsigmoid(input: Array) -> Array:
     """``input + 3`` held between 0 and 6, divided by 6."""
-    if input.dtype.kind != "f":
-        raise float_only("hardsigmoid_cpu", input)
+    need_kind("hardsigmoid_cpu", input)
     held = np.clip(input + 3, 0, 6)
     return held / 6
 
@@ -491,8 +479,7 @@ def hardsigmoid_backward(g: Array, input: Array) -> Array:
 @hidden_op(input=lambda g, input: hardswish_backward(g, input), inplace=True, wide=True)
 def hardswish(input: Array) -> Array:
     """``input * hardsigmoid(input)``."""
-    if input.dtype.kind != "f":
-        raise float_only("hardswish_cpu", input)
+    need_kind("hardswish_cpu", input)
     held = np.clip(input + 3, 0, 6)
     held *= input
     return held / 6
@@ -548,8 +535,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         raise RuntimeError(
             f"prelu: Type promoting not supported. Got {input.dtype.char} and {weight.dtype.char}"
         )
-    if not input.is_floating_point():
-        raise float_only("prelu_cpu", input._array)
+    need_kind("prelu_cpu", input._array)
     if weight.ndim > 1:
         raise RuntimeError(
             f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core import dtypes
 from nanotorch._core.arguments import METHOD, Place, as_ints, kind_of, refused, twice
 from nanotorch._core.dtypes import Number, refuse_beyond
 from nanotorch._core.grad_mode import mode
@@ -108,10 +109,30 @@ def number_in(value: Number, kind: np.dtype) -> Any:
     return kind.type(value)
 
 
+NUMBERS = "fiu"  # all kinds but bools, by NumPy's letters
+
+
+def unsupported(kernel: str, array: np.ndarray) -> NotImplementedError:
+    """The error for numbers of a type that PyTorch's ``kernel`` does not know."""
+    kind = dtypes.of_array(array).char
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{kind}'")
+
+
+def need_kind(kernel: str, *arrays: np.ndarray, kinds: str = "f") -> None:
+    """Refuse numbers of a kind that PyTorch's ``kernel`` does not know.
+
+    Args:
+        kinds: those it knows, by NumPy's letters: floats, signed and unsigned integers, bools.
+    """
+    for array in arrays:
+        if array.dtype.kind not in kinds:
+            raise unsupported(kernel, array)
+
+
 def refuse_half(name: str, array: np.ndarray) -> None:
     """Refuse half precision where PyTorch's kernel of that name does not know it."""
     if array.dtype == np.float16:
-        raise NotImplementedError(f"\"{name}\" not implemented for 'Half'")
+        raise unsupported(name, array)
 
 
 def number_or_infinity(value: Number, kind: np.dtype) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from nanotorch._core.batched import elementwise, leading
 from nanotorch._core.op import Array, hidden_op
 from nanotorch._core.sums import ones
-from nanotorch.ops.activation import require_float
+from nanotorch.ops.arguments import need_kind
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.matrix import matmul
@@ -175,7 +175,7 @@ def density(x: Any) -> Any:
 )
 def gelu_exact(input: Array) -> tuple[Array, Array]:
     """``input`` times the normal distribution function at ``input``; and that alone."""
-    require_float("GeluKernelImpl", input)
+    need_kind("GeluKernelImpl", input)
     share = distribution_by_blocks(input)
     return input * share, share
 

@@ -15,8 +15,10 @@ from nanotorch._core.op_source import former_order
 from nanotorch._core.overloads import OVERLOADS, mismatch, overloads
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
+    NUMBERS,
     as_number,
     inplace_form,
+    need_kind,
     need_tensors,
     number_in,
     number_or_infinity,
@@ -40,47 +42,38 @@ from nanotorch.ops.joining import common_shape
 # Division in all its forms, and rounding.
 
 
-def refuse_bool(name: str, input: Array) -> None:
-    """Refuse bools in PyTorch's words."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError(f"\"{name}_vml_cpu\" not implemented for 'Bool'")
-
-
 @op(input=lambda g: vanishing(g), inplace=True)
 def floor(input: Array) -> Array:
     """The greatest integer that is not greater."""
-    refuse_bool("floor", input)
+    need_kind("floor_vml_cpu", input, kinds=NUMBERS)
     return np.floor(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @op(input=lambda g: vanishing(g), inplace=True)
 def ceil(input: Array) -> Array:
     """The smallest integer that is not smaller."""
-    refuse_bool("ceil", input)
+    need_kind("ceil_vml_cpu", input, kinds=NUMBERS)
     return np.ceil(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @op(input=lambda g: vanishing(g), inplace=True)
 def trunc(input: Array) -> Array:
     """The integer part."""
-    refuse_bool("trunc", input)
+    need_kind("trunc_vml_cpu", input, kinds=NUMBERS)
     return np.trunc(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @hidden_op(input=lambda g: vanishing(g), inplace=True, node="RoundBackward0")
 def round_whole(input: Array) -> Array:
     """The nearest integer; halves go to the even one."""
-    refuse_bool("round", input)
+    need_kind("round_vml_cpu", input, kinds=NUMBERS)
     return np.round(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @hidden_op(input=lambda g: vanishing(g), inplace=True, node="RoundBackward1", wide=True)
 def round_decimals(input: Array, decimals: int) -> Array:
     """The nearest number of ``decimals`` digits; halves go to the even one."""
-    if input.dtype.kind != "f":
-        name = "round_cpu" if decimals else "round_vml_cpu"
-        kind = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"{name}\" not implemented for '{kind}'")
+    need_kind("round_cpu" if decimals else "round_vml_cpu", input)
     return np.round(input, decimals)
 
 
@@ -110,9 +103,7 @@ def frac(input: Array) -> Array:
     Raises:
         NotImplementedError: unless the dtype is floating-point.
     """
-    if input.dtype.kind != "f":
-        name = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"frac_cpu\" not implemented for '{name}'")
+    need_kind("frac_cpu", input)
     return input - np.trunc(input)
 
 
@@ -121,8 +112,7 @@ def frac(input: Array) -> Array:
 
 def check_divisor(name: str, input: Array, other: Array) -> None:
     """Refuse bools, in the words of PyTorch's kernel of that name, and integers divided by 0."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    need_kind(f"{name}_cpu", input, kinds=NUMBERS)
     if other.dtype.kind != "f" and input.size and not other.all():
         raise RuntimeError("ZeroDivisionError")
 
@@ -379,18 +369,6 @@ operator(lambda self, other: self.pow_(other), "ipow")
 # Elementwise functions of two tensors; for some, one of the two may be a Python number.
 
 
-TENSORS = (Tensor, np.ndarray, np.generic)
-NUMBERS = (bool, int, float)
-
-
-def only(kinds: str, name: str, array: Array) -> None:
-    """Refuse an array whose NumPy kind is none of ``kinds``."""
-    if array.dtype.kind not in kinds:
-        raise NotImplementedError(
-            f"\"{name}_cpu\" not implemented for '{dtypes.of_array(array).char}'"
-        )
-
-
 @op(
     input=lambda g, input, out: g * (input / out),
     other=lambda g, other, out: g * (other / out),
@@ -401,7 +379,7 @@ def only(kinds: str, name: str, array: Array) -> None:
 )
 def hypot(input: Array, other: Array) -> Array:
     """``sqrt(input**2 + other**2)``, without overflow."""
-    only("f", "hypot", input)
+    need_kind("hypot_cpu", input)
     return np.hypot(input, other)
 
 
@@ -414,7 +392,7 @@ def hypot(input: Array, other: Array) -> Array:
 )
 def logaddexp(input: Array, other: Array) -> Array:
     """``log(exp(input) + exp(other))``, without overflow."""
-    only("f", "logaddexp", input)
+    need_kind("logaddexp_cpu", input)
     return np.logaddexp(input, other)
 
 
@@ -427,7 +405,7 @@ def logaddexp(input: Array, other: Array) -> Array:
 )
 def logaddexp2(input: Array, other: Array) -> Array:
     """``log2(2**input + 2**other)``, without overflow."""
-    only("f", "logaddexp2", input)
+    need_kind("logaddexp2_cpu", input)
     return np.logaddexp2(input, other)
 
 
@@ -440,7 +418,7 @@ def logaddexp2(input: Array, other: Array) -> Array:
 )
 def nextafter(input: Array, other: Array) -> Array:
     """The next number that floating point can tell from ``input``, towards ``other``."""
-    only("f", "nextafter", input)
+    need_kind("nextafter_cpu", input)
     return np.nextafter(input, other)
 
 
@@ -625,7 +603,7 @@ def xlogy(input: Any, other: Any) -> Any:
 def float_power(input: Any, exponent: Any) -> Any:
     """``input ** exponent`` in double precision; one of the two may be a number."""
     pair = (input, exponent)
-    known = all(isinstance(n, (Tensor, np.generic, *NUMBERS)) for n in pair)
+    known = all(isinstance(n, (Tensor, np.generic, bool, int, float)) for n in pair)
     if not known or not any(isinstance(n, Tensor) for n in pair):
         raise mismatch(OVERLOADS["pow"], "float_power", *pair)
     double = [convert(n, dtypes.float64) if isinstance(n, Tensor) else float(n) for n in pair]
@@ -654,21 +632,21 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
 @op(cast="promote", inplace=True, numbers=False)
 def gcd(input: Array, other: Array) -> Array:
     """The greatest common divisor of integers."""
-    only("iu", "gcd", input)
+    need_kind("gcd_cpu", input, kinds="iu")
     return np.gcd(input, other)
 
 
 @op(cast="promote", inplace=True, numbers=False)
 def lcm(input: Array, other: Array) -> Array:
     """The least common multiple of integers."""
-    only("iu", "lcm", input)
+    need_kind("lcm_cpu", input, kinds="iu")
     return np.lcm(input, other)
 
 
 @op(cast="promote", inplace=True, dunder="lshift")
 def bitwise_left_shift(input: Array, other: Array) -> Array:
     """``input << other``: bits move up; by a negative number, or by all there are, none is left."""
-    only("iu", "lshift", input)
+    need_kind("lshift_cpu", input, kinds="iu")
     beyond = (other < 0) | (other >= 8 * input.itemsize)
     return np.where(beyond, input.dtype.type(0), np.left_shift(input, np.where(beyond, 0, other)))
 
@@ -676,7 +654,7 @@ def bitwise_left_shift(input: Array, other: Array) -> Array:
 @op(cast="promote", inplace=True, dunder="rshift")
 def bitwise_right_shift(input: Array, other: Array) -> Array:
     """``input >> other``: bits move down, and those of the sign move in."""
-    only("iu", "rshift", input)
+    need_kind("rshift_cpu", input, kinds="iu")
     most = 8 * input.itemsize - 1
     beyond = (other < 0) | (other > most)
     moved = np.right_shift(input, np.where(beyond, other.dtype.type(most), other))
@@ -707,9 +685,7 @@ def between(input: Array, end: Array, weight: Any, form: str) -> Array:
     if tensor and not weight.ndim:
         kind = dtypes.result_type([input, end, weight])._numpy
         input, end = input.astype(kind, copy=False), end.astype(kind, copy=False)
-    if input.dtype.kind != "f":
-        name = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"lerp_kernel_{form}\" not implemented for '{name}'")
+    need_kind(f"lerp_kernel_{form}", input)
     shape = common_shape(input.shape, end.shape)
     common_shape(shape, np.shape(weight))
     weight = weight.astype(input.dtype) if tensor else number_or_infinity(weight, input.dtype)
@@ -778,8 +754,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 )
 def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """``input + value * tensor1 * tensor2``, broadcasting."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
+    need_kind("addcmul_cpu_out", input, kinds=NUMBERS)
     return input + number_in(as_number(value), input.dtype) * tensor1 * tensor2
 
 

@@ -10,7 +10,7 @@ from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op
 from nanotorch._core.overloads import overloads
-from nanotorch.ops.arguments import number_in
+from nanotorch.ops.arguments import NUMBERS, need_kind, number_in
 from nanotorch.ops.comparison import halved_where, zero_where
 from nanotorch.ops.joining import common_shape
 
@@ -35,9 +35,8 @@ def by_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
     if input.dtype.kind != "f":
         limits = [limit for limit in (min, max) if limit is not None]
         input = input.astype(dtypes.result_type([input, *limits])._numpy, copy=False)
-        if input.dtype.kind == "b":
-            end = "" if len(limits) == 2 else "min_" if max is None else "max_"
-            raise NotImplementedError(f"\"clamp_{end}scalar_cpu\" not implemented for 'Bool'")
+        end = "" if len(limits) == 2 else "min_" if max is None else "max_"
+        need_kind(f"clamp_{end}scalar_cpu", input, kinds=NUMBERS)
     return held_between(input, min, max)
 
 
@@ -102,8 +101,8 @@ def max_share(g: Any, input: Any, min: Any, max: Any) -> Any:
 def by_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
     """``input`` between limits that are arrays or None, in the dtype of all of them together."""
     limits = [limit for limit in (min, max) if limit is not None]
-    if len(limits) == 2 and input.dtype.kind == "b":
-        raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
+    if len(limits) == 2:
+        need_kind("clamp_cpu", input, kinds=NUMBERS)
     kind = dtypes.result_type([input, *limits])._numpy
     out = input.astype(kind, copy=False)
     try:

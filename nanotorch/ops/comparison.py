@@ -10,7 +10,7 @@ from nanotorch._core.batched import NO_RULE, elementwise, leading, never, under_
 from nanotorch._core.op import OPERANDS, Array, hidden_op, method, op, public
 from nanotorch._core.sums import pick
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import need_tensors
+from nanotorch.ops.arguments import need_kind, need_tensors
 
 NO_ALLCLOSE = (
     "vmap over torch.allclose isn't supported yet. Please file an issue at "
@@ -127,39 +127,31 @@ def logical_not(input: Array) -> Array:
 # Bits of integers; logic of bools.
 
 
-def integral(name: str, *arrays: Array) -> None:
-    """Refuse floats in PyTorch's words."""
-    for a in arrays:
-        if a.dtype.kind == "f":
-            kind = {"float32": "Float", "float64": "Double", "float16": "Half"}[a.dtype.name]
-            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind}'")
-
-
 @op(inplace=True, cast="promote", dunder="and")
 def bitwise_and(input: Array, other: Array) -> Array:
     """``input & other``."""
-    integral("bitwise_and", input, other)
+    need_kind("bitwise_and_cpu", input, other, kinds="iub")
     return np.bitwise_and(input, other)
 
 
 @op(inplace=True, cast="promote", dunder="or")
 def bitwise_or(input: Array, other: Array) -> Array:
     """``input | other``."""
-    integral("bitwise_or", input, other)
+    need_kind("bitwise_or_cpu", input, other, kinds="iub")
     return np.bitwise_or(input, other)
 
 
 @op(inplace=True, cast="promote", dunder="xor")
 def bitwise_xor(input: Array, other: Array) -> Array:
     """``input ^ other``."""
-    integral("bitwise_xor", input, other)
+    need_kind("bitwise_xor_cpu", input, other, kinds="iub")
     return np.bitwise_xor(input, other)
 
 
 @op(inplace=True)
 def bitwise_not(input: Array) -> Array:
     """``~input``: logical for bools."""
-    integral("bitwise_not", input)
+    need_kind("bitwise_not_cpu", input, kinds="iub")
     return np.bitwise_not(input)
 
 

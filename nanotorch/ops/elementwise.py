@@ -13,7 +13,7 @@ from nanotorch._core.op import PUBLIC, Array, hidden_op, method, number, op, pub
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import need_tensors, number_in
+from nanotorch.ops.arguments import NUMBERS, need_kind, need_tensors, number_in
 from nanotorch.ops.comparison import halved_where, vanishing, zero_where
 
 # Elementwise operations, simple before tricky.
@@ -375,8 +375,7 @@ def atanh(input: Array) -> Array:
 @op(input=lambda g, input: g * sign(input), inplace=True, dunder="abs")
 def abs(input: Array) -> Array:
     """Absolute value; its gradient at 0 is 0."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
+    need_kind("abs_cpu", input, kinds=NUMBERS)
     return np.abs(input)
 
 
@@ -480,8 +479,7 @@ NUMBER_POWERS: dict[float, Any] = {
 )
 def pow_tensor(input: Array, exponent: Array) -> Array:
     """``input ** exponent`` for two tensors."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    need_kind("pow", input, kinds=NUMBERS)
     return (whole_power if exponent.dtype.kind == "i" else real_power)(input, exponent)
 
 
@@ -517,7 +515,7 @@ def whole_power(input: Array, exponent: Array) -> Array:
 def pow_base(exponent: Array, input: Any) -> Array:
     """``input ** exponent`` for a Python number ``input``."""
     exponent = exponent.astype(dtypes.result_type([exponent, input])._numpy, copy=False)
-    refuse_bool(exponent, "\"pow\" not implemented for 'Bool'")
+    need_kind("pow", exponent, kinds=NUMBERS)
     base = number(input, exponent.dtype)
     return whole_power(base, exponent) if exponent.dtype.kind == "i" else np.power(base, exponent)
 

@@ -13,8 +13,7 @@ from nanotorch._core.batched import merged
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.activation import float_only, require_float
-from nanotorch.ops.arguments import refuse_half, tensor_given
+from nanotorch.ops.arguments import need_kind, refuse_half, tensor_given, unsupported
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.reduction import mean_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
@@ -133,7 +132,7 @@ def greatest(input: Array, at: Pooling) -> tuple[Array, Array]:
 def pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
     """The greatest element of each window, and its number in the input."""
     if input.dtype.kind == "b":
-        raise float_only(f"max_pool{len(at.size)}d", input)
+        raise unsupported(f"max_pool{len(at.size)}d", input)
     best, which = greatest(input, at)
     count = math.prod(at.out)
     numbers = at.numbers.take(which.reshape(-1, count) if count else which)
@@ -262,7 +261,7 @@ def averaging(dims: int) -> Any:
         """The sum of each window divided by the number of its elements, or by ``divisor``."""
         name = "avg_pool3d_out_frame" if dims == 3 else "avg_pool2d"
         if input.dtype != np.int64:
-            require_float(name, input)
+            need_kind(name, input)
         refuse_half(name, input)
         return divided(sums(input, at), counts(at, with_padding, divisor))
 
@@ -576,7 +575,7 @@ def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
     """The greatest element of each part of the last dimensions, and its number there."""
     dims = len(out)
     size = input.shape[input.ndim - dims :]
-    require_float(f"adaptive_max_pool{dims}d", input)
+    need_kind(f"adaptive_max_pool{dims}d", input)
     ends = [shares(n, o) for n, o in zip(size, out, strict=True)]
     longest = [int((stop - start).max(initial=1)) for start, stop in ends]
     best: Any = None
@@ -659,7 +658,7 @@ def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
         axes = [normal_dim(-k, input.ndim) for k in range(1, 1 + dims)]
         return mean_along(input, tuple(reversed(axes)), True)
     check_parts(name, input, dims, "")
-    require_float(name, input._array)
+    need_kind(name, input._array)
     shape = input._array.shape[-dims:]
     maps = tuple([averaged(n, o) for n, o in zip(shape, size, strict=True)])
     return ADAPTIVE_AVG[dims - 1](input, maps)

@@ -13,7 +13,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.layout import own_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number
+from nanotorch.ops.arguments import as_number, need_kind
 
 # Values without repetition
 
@@ -297,9 +297,7 @@ def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> 
     Raises:
         RuntimeError: for negative numbers, or a wrong shape.
     """
-    if input.dtype.kind in "fb":
-        kind = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind}'")
+    need_kind("bincount_cpu", input, kinds="iu")
     if as_int(minlength) < 0:
         raise RuntimeError("minlength should be >= 0")
     if input.ndim != 1 or (input.size and input.min() < 0):
@@ -342,9 +340,7 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> T
         RuntimeError: for a range that is not finite, or no bins.
     """
     values = input._array
-    if values.dtype.kind != "f":
-        kind = dtypes.of_array(values).char
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{kind}'")
+    need_kind("histogram_cpu", values)
     if as_int(bins) <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     low, high = limits_of(values, as_number(min), as_number(max))

@@ -12,6 +12,7 @@ from nanotorch._core.batched import along, dimensions, in_rows, one_by_one, unde
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import NUMBERS, need_kind
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.elementwise import maximum, minimum
 from nanotorch.ops.reduction import NOT_GIVEN, NOT_KEPT, Dims, normal_dims, spread, sum_along
@@ -462,12 +463,6 @@ def msort(input: Any) -> Any:
 # By rank
 
 
-def refuse_bool(name: str, input: Array) -> None:
-    """Refuse bools in PyTorch's words."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-
-
 @hidden_op(
     input=lambda g, indices, input_shape, dim: moved_slope(g, indices, input_shape, dim),
     aux=("indices",),
@@ -521,7 +516,7 @@ def kth_along(input: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Arr
     if not 0 < k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
     if input.ndim:
-        refuse_bool("kthvalue", input)
+        need_kind("kthvalue_cpu", input, kinds=NUMBERS)
     return at_rank(input, k - 1, dim, keepdim)
 
 
@@ -554,7 +549,7 @@ def middle_of_all(input: Array, skip_nan: bool) -> Array:
     if not input.size:
         least = np.iinfo(np.int32 if input.dtype == np.int32 else np.int64).min
         return np.full((), math.nan if input.dtype.kind == "f" else least).astype(input.dtype)
-    refuse_bool("median", input)
+    need_kind("median_cpu", input, kinds=NUMBERS)
     flat = input.reshape(-1)
     return at_rank(flat, middle_rank(flat, 0, skip_nan), 0, False)[0]
 
@@ -563,8 +558,7 @@ def middle_along(input: Array, dim: int, keepdim: bool, skip_nan: bool) -> tuple
     """The median along a dimension, and its index."""
     if input.ndim:
         require_elements("median", input, (dim,))
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"median_out\" not implemented for 'Bool'")
+    need_kind("median_out", input, kinds=NUMBERS)
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
     return at_rank(input, middle_rank(input, dim, skip_nan), dim, keepdim)

@@ -15,7 +15,7 @@ from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, hidden_op, method, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, inplace_form
+from nanotorch.ops.arguments import as_number, inplace_form, need_kind, refuse_half
 from nanotorch.ops.binary import ceil, floor, lerp, round
 from nanotorch.ops.comparison import isnan, logical_not, logical_xor, zero_where
 from nanotorch.ops.creation import full_like, linspace, zeros_like
@@ -504,8 +504,8 @@ def histogram(
     parts = bins.numel() - 1 if given else bins
     if parts <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {parts} for dimension 0")
-    if points.dtype not in (np.float32, np.float64):
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{dtype.char}'")
+    need_kind("histogramdd", points)
+    refuse_half("histogramdd", points)
     if given:
         edges = edges_given(points, bins._array).copy()
     else:

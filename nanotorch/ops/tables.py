@@ -95,11 +95,11 @@ NAMES = (
 def as_function(name: str) -> Any:
     """The method ``name`` as a function."""
 
-    def function(input: Any, *given: Any, **named: Any) -> Any:
-        if name == "addmv_" and isinstance(input, (int, float)) and given:
-            input, given = given[0], (input, *given[1:])  # the former order: its factor first
+    def function(input: Any, *rest: Any, **named: Any) -> Any:
+        if name == "addmv_" and isinstance(input, (int, float)) and rest:
+            input, rest = rest[0], (input, *rest[1:])  # the former order: its factor first
         need_tensors(input)
-        return getattr(Tensor, name)(input, *given, **named)
+        return getattr(Tensor, name)(input, *rest, **named)
 
     function.__doc__ = f"`Tensor.{name}` of the first argument, which it returns."
     return named(function, name)

@@ -14,8 +14,7 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.activation import logsigmoid
 from nanotorch.ops import loss as kernels
-from nanotorch.ops.activation import float_only
-from nanotorch.ops.arguments import constants_given, tensors_given
+from nanotorch.ops.arguments import constants_given, tensors_given, unsupported
 from nanotorch.ops.distance import pairwise_distance
 from nanotorch.ops.elementwise import over_number, plus_number, times_number
 from nanotorch.ops.joining import broadcast_tensors, common_shape
@@ -198,7 +197,7 @@ def smooth_l1_loss(
     if beta == 0:
         return reduced(ops.abs(input - target), reduction)
     if input._array.dtype.kind != "f" and target._array.dtype.kind != "f":
-        raise float_only("smooth_l1_cpu", input._array)
+        raise unsupported("smooth_l1_cpu", input._array)
     return smooth_l1(input, target, reduction, beta)
 
 
@@ -230,7 +229,7 @@ def huber_loss(
     if input._array.dtype.kind != "f":
         if target._array.dtype.kind == "f":
             raise uncastable(target, input)
-        raise float_only("huber_cpu", input._array)
+        raise unsupported("huber_cpu", input._array)
     target = target.to(input.dtype)
     if weight is not None:
         products = weighted(huber(input, target, "none", delta), weight, given, "none")
@@ -272,7 +271,7 @@ def binary_cross_entropy(
     if input._array.dtype != target._array.dtype:
         raise RuntimeError(f"Found dtype {target.dtype.char} but expected {input.dtype.char}")
     if input._array.dtype.kind != "f":
-        raise float_only("binary_cross_entropy", input._array)
+        raise unsupported("binary_cross_entropy", input._array)
     constants_given("binary_cross_entropy", weight=weight)
     return kernels.bce(input, target, weight, reduction)
 
@@ -304,7 +303,7 @@ def binary_cross_entropy_with_logits(
         )
     reduction = checked_reduction(reduction, size_average, reduce)
     if input._array.dtype.kind != "f":
-        raise float_only("log_sigmoid_cpu", input._array)
+        raise unsupported("log_sigmoid_cpu", input._array)
     kind = target.dtype
     if kind != input.dtype:
         if not kind.is_floating_point:
@@ -403,7 +402,7 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
             + about_operands({"input": input, "target": target})
         )
     if input._array.dtype.kind != "f":
-        raise float_only(f"nll_loss{'2d_forward' * (len(scores) > 2)}_out_frame", input._array)
+        raise unsupported(f"nll_loss{'2d_forward' * (len(scores) > 2)}_out_frame", input._array)
     check_weights(weight, scores[0] if len(scores) == 1 else scores[1])
     if weight is not None and weight._array.dtype != input._array.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.char} but found {weight.dtype.char}")

@@ -14,8 +14,7 @@ from nanotorch.ops import pooling
 from nanotorch.ops import pooling as pools
 from nanotorch.ops import resampling as resample_kernels
 from nanotorch.ops import windows as pad_kernels
-from nanotorch.ops.activation import float_only
-from nanotorch.ops.arguments import as_number, refuse_half, tensor_given
+from nanotorch.ops.arguments import as_number, refuse_half, tensor_given, unsupported
 from nanotorch.ops.convolution import conv1d as conv1d
 from nanotorch.ops.convolution import conv2d as conv2d
 from nanotorch.ops.convolution import conv3d as conv3d
@@ -229,7 +228,7 @@ def max_pool1d(
     """
     tensor_given("max_pool1d", input)
     if input._array.dtype.kind != "f" and not return_indices:
-        raise float_only("max_pool1d_impl", input._array)
+        raise unsupported("max_pool1d_impl", input._array)
     pair = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return pair if return_indices else pair[0]
 
