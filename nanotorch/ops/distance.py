@@ -7,9 +7,9 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.grad_mode import no_grad
-from nanotorch._core.op import OPS, Array, hidden_op, public
+from nanotorch._core.op import OPS, Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import need_tensors, refuse_half, tensors_given
+from nanotorch.ops.arguments import refuse_half, tensors_given
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.elementwise import plus_number
 from nanotorch.ops.gathering import add_rows
@@ -30,8 +30,7 @@ norm_kernel = OPS["norm_along"].kernel
 )
 def norm_of(input: Array, p: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     """`norm_along`, as PyTorch records it where it takes norms itself."""
-    result: Array = norm_kernel(input, p, dim, keepdim)
-    return result
+    return norm_kernel(input, p, dim, keepdim)
 
 
 @public
@@ -55,8 +54,7 @@ def pairwise_distance(
     difference = x1 - x2
     floating = difference.is_floating_point()
     moved = plus_number(difference, eps) if floating else difference + eps
-    distance: Tensor = norm_of(moved, float(p), normal_dims(-1, moved.ndim), keepdim)
-    return distance
+    return norm_of(moved, float(p), normal_dims(-1, moved.ndim), keepdim)
 
 
 @public
@@ -90,8 +88,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
         with no_grad():  # as in PyTorch, the limit does not end the gradient
             norms.clamp_(min=eps)
         units.append(vectors / norms)
-    cosine: Tensor = (units[0] * units[1]).sum(dim)
-    return cosine
+    return (units[0] * units[1]).sum(dim)
 
 
 # Between all rows of one matrix
@@ -128,21 +125,12 @@ def pdist_slope(g: Any, input: Any, out: Any, p: float) -> Any:
         # Of equal rows, whose gradient is 0, the gradient of the gradient would be nan otherwise.
         share = where(out == 0, 0.0, g / where(out == 0, 1.0, out))
         return added_to_rows(differences(input) * reshape(share, (-1, 1)), input.shape)
-    return added_to_rows(norm_slope(g, differences(input), out, p, (1,), False), input.shape)
+    way = differences(input)
+    return added_to_rows(norm_slope(g, way, out, float(p), (1,), False), input.shape)
 
 
-@hidden_op(input=pdist_slope, node="PdistBackward0")
-def distances_of_rows(input: Array, p: float) -> Array:
-    """The kernel of `pdist`."""
-    if len(input) > 1 and input.size:
-        refuse_half("pdist", input)
-    first, second = pairs(len(input))
-    result: Array = norm_kernel(input[first] - input[second], p, (1,), False)
-    return result
-
-
-@public
-def pdist(input: Any, p: float = 2) -> Tensor:
+@op(input=pdist_slope, method=False)
+def pdist(input: Array, p: float = 2) -> Array:
     """The distances of all pairs of rows.
 
     Args:
@@ -154,12 +142,13 @@ def pdist(input: Any, p: float = 2) -> Tensor:
     Raises:
         RuntimeError: for another number of dimensions, integers or a negative ``p``.
     """
-    need_tensors(input)
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
-    if not input.is_floating_point():
+    if input.dtype.kind != "f":
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    distances: Tensor = distances_of_rows(input, float(p))
-    return distances
+    if len(input) > 1 and input.size:
+        refuse_half("pdist", input)
+    first, second = pairs(len(input))
+    return norm_kernel(input[first] - input[second], float(p), (1,), False)

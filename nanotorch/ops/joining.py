@@ -689,9 +689,7 @@ def repeat_interleave(
 def flip_along(input: Array, dims: tuple[int, ...]) -> Array:
     """In reverse along some dimensions."""
     chosen = distinct_dims(dims, input.ndim)
-    if not input.ndim:
-        return input.copy()
-    return np.flip(input, chosen).copy(order_of(input))
+    return np.flip(input, chosen).copy(order_of(input)) if input.ndim else input.copy()
 
 
 @method
@@ -723,27 +721,22 @@ def flipud(input: Tensor) -> Tensor:
 
 
 def roll_all(call: Call) -> Any:
-    """`roll_by` of each sample."""
-    whole, dims, shifts = call.whole("input"), call.args["dims"], call.args["shifts"]
+    """`roll` of each sample."""
+    whole, dims, shifts = call.whole("input"), as_ints(call.args["dims"]), call.args["shifts"]
     if not dims:
-        return reshape(roll_by(in_rows(whole), shifts[:1], (1,)), whole.shape)
-    return roll_by(whole, shifts, tuple([shifted(d, call.ndim("input")) for d in dims]))
+        return reshape(roll(in_rows(whole), shifts, 1), whole.shape)
+    return roll(whole, shifts, [shifted(d, call.ndim("input")) for d in dims])
 
 
-@hidden_op(
-    input=lambda g, shifts, dims: roll_by(g, tuple([-s for s in shifts]), dims),
-    node="RollBackward0",
+@op(
+    input=lambda g, shifts, dims: roll(g, [-s for s in as_ints(shifts)], dims),
     in_order=True,
     batch=roll_all,
 )
-def roll_by(input: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
-    """Shifted, what leaves at one end coming in at the other."""
-    return np.roll(input, shifts, dims) if dims else np.roll(input, shifts[0])
-
-
-@method
-def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+def roll(input: Array, shifts: Any, dims: Any = ()) -> Array:
     """Shifted along ``dims``, or as one row of elements without them.
+
+    What leaves at one end comes in at the other.
 
     Raises:
         RuntimeError: unless there is a shift for each dimension.
@@ -759,35 +752,31 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
     if len(along) == 1 and 0 in input.shape:  # nothing can be shifted along any dimension
         along = ()
-    return roll_by(input, steps, tuple([normal_dim(d, input.ndim) for d in along]))
+    dims = tuple([normal_dim(d, input.ndim) for d in along])
+    return np.roll(input, steps, dims) if dims else np.roll(input, steps[0])
 
 
-@hidden_op(input=lambda g, k, dims: rotate(g, -k, dims), node="Rot90Backward0")
-def rotate(input: Array, k: int, dims: tuple[int, int]) -> Array:
-    """Turned ``k`` quarters; one of them is a flip and a transposition, which is a view of it."""
-    k %= 4
-    if k == 0:
-        return input.copy("C")
-    if k == 2:
-        return np.flip(input, dims).copy("K")
-    return np.flip(input, dims[1 if k == 1 else 0]).copy("K").swapaxes(*dims)
-
-
-@method
-def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+@op(input=lambda g, k, dims: rot90(g, -as_int(k), dims))
+def rot90(input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
     """Turned ``k`` quarters in the plane of two dimensions, from the first to the second.
 
     Raises:
         RuntimeError: unless two different dimensions are given.
     """
-    dims = as_ints(dims)
-    if len(dims) != 2:
-        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    plane, quarters = as_ints(dims), as_int(k) % 4
+    if len(plane) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(plane)}")
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
-    first, second = (normal_dim(d, input.ndim) for d in dims)
+    first, second = (normal_dim(d, input.ndim) for d in plane)
     if first == second:
         raise RuntimeError(
-            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+            "expected rotation dims to be different, but got dim0 = "
+            f"{plane[0]} and dim1 = {plane[1]}"
         )
-    return rotate(input, as_int(k), (dims[0], dims[1]))
+    if quarters == 0:
+        return input.copy("C")
+    if quarters == 2:
+        return np.flip(input, plane).copy("K")
+    # A flip, and a transposition, which is a view of it.
+    return np.flip(input, second if quarters == 1 else first).copy("K").swapaxes(first, second)

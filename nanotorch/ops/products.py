@@ -17,7 +17,6 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     as_number,
     given_tensors,
-    inplace_form,
     need_tensors,
     refuse_half,
 )
@@ -555,8 +554,15 @@ def cdist(
 SMALL = 1e-7  # so that no norm is divided by that is zero
 
 
-def renorm_slope(g: Any, input: Any, p: float, dims: tuple[int, ...], maxnorm: float) -> Any:
+def other_dims(input: Any, dim: int) -> tuple[int, ...]:
+    """All dimensions but ``dim``."""
+    dim = normal_dim(dim, input.ndim)
+    return tuple([d for d in range(input.ndim) if d != dim])
+
+
+def renorm_slope(g: Any, input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """The gradient of `renorm`, through the norms too."""
+    p, dims = float(p), other_dims(input, dim)
     norm = norm_along(input, p, dims, True)
     within = norm <= maxnorm
     scale = maxnorm / (norm + SMALL)
@@ -565,48 +571,21 @@ def renorm_slope(g: Any, input: Any, p: float, dims: tuple[int, ...], maxnorm: f
     return zero_where(g, ~within) + zero_where(g * scale + through, within)
 
 
-@hidden_op(input=renorm_slope, inplace=True, node="RenormBackward0", in_order=True, wide=True)
-def renormed(input: Array, p: float, dims: tuple[int, ...], maxnorm: float) -> Array:
-    """The kernel of `renorm`."""
-    norm = norm_along(input, p, dims, True)
-    kind = input.dtype.type
-    return input * np.where(norm > maxnorm, kind(maxnorm) / (norm + kind(SMALL)), kind(1))
-
-
-def renorm_arguments(
-    input: Any, p: float, dim: int, maxnorm: float
-) -> tuple[float, tuple[int, ...], float]:
-    """The arguments of the kernel.
-
-    Raises:
-        RuntimeError: for a vector, or numbers out of range.
-    """
-    if as_number(p) <= 0:
-        raise RuntimeError("renorm: non-positive-norm not supported")
-    if as_number(maxnorm) < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
-    if input.ndim < 2:
-        raise RuntimeError(
-            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
-        )
-    dim = normal_dim(dim, input.ndim)
-    return float(p), tuple([d for d in range(input.ndim) if d != dim]), float(maxnorm)
-
-
-renormed_ = inplace_form("renormed")
-
-
-@method
-def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+@op(input=renorm_slope, inplace=True, in_order=True, batch=one_by_one, wide=True)
+def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
     """With every slice along ``dim`` scaled so that its norm is at most ``maxnorm``.
 
     Raises:
         RuntimeError: for a vector, or numbers out of range.
     """
-    return renormed(input, *renorm_arguments(input, p, dim, maxnorm))
-
-
-@method(public=False)
-def renorm_(self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """In-place `renorm`."""
-    return renormed_(self, *renorm_arguments(self, p, dim, maxnorm))
+    p, maxnorm = as_number(p), as_number(maxnorm)
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
+        )
+    norm, kind = norm_along(input, float(p), other_dims(input, dim), True), input.dtype.type
+    return input * np.where(norm > maxnorm, kind(maxnorm) / (norm + kind(SMALL)), kind(1))

@@ -12,7 +12,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import LARGE, as_int, as_ints, named
 from nanotorch._core.batched import leading, merged
 from nanotorch._core.dtypes import Number
-from nanotorch._core.op import Array, hidden_op, op, public
+from nanotorch._core.op import Array, hidden_op, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number, number_in
 from nanotorch.ops.comparison import tied
@@ -365,27 +365,11 @@ def resamplings(name: str, **declared: Any) -> tuple[Any, ...]:
 # Padding: a constant, or the input's own elements, around the last dimensions.
 
 
-@hidden_op(
-    input=lambda g, pad: constant_pad(g, tuple([-n for n in pad]), 0), node="ConstantPadNdBackward0"
+@op(
+    input=lambda g, pad: constant_pad_nd(g, [-n for n in as_ints(pad)]),
+    method=False,
 )
-def constant_pad(input: Array, pad: tuple[int, ...], value: Number) -> Array:
-    """The kernel of `constant_pad_nd`."""
-    before, after = pad[::2][::-1], pad[1::2][::-1]
-    lead = input.ndim - len(before)
-    dims = list(zip(input.shape[lead:], before, after, strict=True))
-    shape = (*input.shape[:lead], *[n + b + a for n, b, a in dims])
-    kept = last(slice(max(-b, 0), n + min(a, 0)) for n, b, a in dims)
-    if max(pad, default=0) <= 0:
-        return input[kept].copy("K")
-    kind = input.dtype
-    out = np.full(shape, number_in(value, kind), kind)
-    into = [slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims]
-    out[last(into)] = input[kept]
-    return out
-
-
-@public
-def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
+def constant_pad_nd(input: Array, pad: Sequence[int], value: Number = 0) -> Array:
     """``input`` with ``value`` around its last dimensions.
 
     Args:
@@ -395,18 +379,25 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Ten
         RuntimeError: for an odd count, more dimensions than there are, or more cut off than there
             is.
     """
-    pad, shape = as_ints(pad), input._array.shape
+    pad, ndim, kind = as_ints(pad), input.ndim, input.dtype
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
-    if len(pad) > 2 * len(shape):
+    if len(pad) > 2 * ndim:
         raise RuntimeError(
             "Length of pad should be no more than twice the number of dimensions of the input. Pad "
-            f"length is {len(pad)}while the input has {len(shape)}dimensions."
+            f"length is {len(pad)}while the input has {ndim}dimensions."
         )
-    for size, before, after in zip(shape[::-1], pad[::2], pad[1::2], strict=False):
-        if size + min(before, 0) + min(after, 0) < 0:
-            raise RuntimeError("narrow(): length must be non-negative.")
-    return constant_pad(input, pad, as_number(value))
+    lead = ndim - len(pad) // 2
+    dims = list(zip(input.shape[lead:], pad[::2][::-1], pad[1::2][::-1], strict=True))
+    if any(n + min(b, 0) + min(a, 0) < 0 for n, b, a in dims):
+        raise RuntimeError("narrow(): length must be non-negative.")
+    kept = last(slice(max(-b, 0), n + min(a, 0)) for n, b, a in dims)
+    if max(pad, default=0) <= 0:
+        return input[kept].copy("K")
+    shape = (*input.shape[:lead], *[n + b + a for n, b, a in dims])
+    out = np.full(shape, number_in(as_number(value), kind), kind)
+    out[last(slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims)] = input[kept]
+    return out
 
 
 # With the input's own elements
