@@ -272,7 +272,7 @@ class _Along(OwnNames, Layer, gives="dim", shown="dim"):
         dim: which. Default: None, for which PyTorch picks one and warns.
     """
 
-    own_names = ("__init__",)
+    _own_names = ("__init__",)
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from collections.abc import (
 from typing import Any, Self
 
 from nanotorch._core.tensor import Tensor, typename
-from nanotorch.nn.layer import OwnNames
+from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 
@@ -24,7 +24,7 @@ from nanotorch.nn.parameter import Parameter
 class _Numbered(OwnNames, Module):
     """What `Sequential` and `ModuleList` share: modules under the names "0", "1", ..."""
 
-    own_names = ("pop",)
+    _own_names = ("pop",)
 
     def __getitem__(self, idx: Any) -> Any:
         """The module at a position, or the modules of a slice in a new container."""
@@ -521,26 +521,22 @@ def _string(key: Any) -> str:
 # Layers that change only the shape.
 
 
-class Flatten(Module):
+class Flatten(Layer, shown="start_dim end_dim"):
     """Puts a range of dimensions together.
 
     Args:
         start_dim, end_dim: the first and the last of them. Default: 1 and -1, so that samples stay.
     """
 
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim, self.end_dim = start_dim, end_dim
+    start_dim: int = 1
+    end_dim: int = -1
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with these dimensions as one."""
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
-
-class Unflatten(Module):
+class Unflatten(Layer, shown="dim unflattened_size"):
     """Takes a dimension apart.
 
     Args:
@@ -551,26 +547,24 @@ class Unflatten(Module):
         TypeError: for sizes that are no tuple or list of integers, or a ``dim`` that is none.
     """
 
-    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
-        super().__init__()
-        if not isinstance(dim, int):
+    dim: int
+    unflattened_size: Sequence[int]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.dim, int):
             raise TypeError("invalid argument type for dim for Unflatten")
-        if not isinstance(unflattened_size, (tuple, list)):
+        if not isinstance(self.unflattened_size, (tuple, list)):
             raise TypeError(
                 "unflattened_size must be a tuple of ints, but found type "
-                f"{type(unflattened_size).__name__}"
+                f"{type(self.unflattened_size).__name__}"
             )
-        for position, size in enumerate(unflattened_size):
+        for position, size in enumerate(self.unflattened_size):
             if not isinstance(size, int):
                 raise TypeError(
                     "unflattened_size must be tuple of ints, but found element of type "
                     f"{type(size).__name__} at pos {position}"
                 )
-        self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with the new dimensions in place of the one."""
         return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -338,7 +338,7 @@ class _Pad(OwnNames, Module):
         padding: how much on all sides; or before and after, the last dimension first.
     """
 
-    own_names = ("__init__",)
+    _own_names = ("__init__",)
     dims = 1
     mode = "constant"
     value: float | None = None

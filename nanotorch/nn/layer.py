@@ -34,7 +34,7 @@ class Layer(Module):
     Args:
         function: what `forward` calls.
         takes: the arguments of `forward`.
-        gives: attributes that the function gets beside the options.
+        gives: the attributes that the function gets, if these are not the options.
         shown: the options that `repr` shows; ``inplace`` only where it is set.
         kw_only: whether the options are given by name only.
     """
@@ -61,7 +61,7 @@ class Layer(Module):
             cls._shown = shown.split()
         options = inspect.get_annotations(cls)
         if options or gives:
-            cls._given = [name for name in options if name not in FORMER] + gives.split()
+            cls._given = gives.split() or [name for name in options if name not in FORMER]
         source = source_of_init(cls, options, kw_only) if options else ""
         if function is not None:
             source += source_of_forward(function, cls._takes, cls._given)
@@ -144,16 +144,16 @@ class OwnNames:
     of what convolutions share. Classes of users inherit as always.
 
     Attributes:
-        own_names: of those methods.
+        _own_names: of those methods.
     """
 
-    own_names: tuple[str, ...] = ("__init__", "forward")
+    _own_names: tuple[str, ...] = ("__init__", "forward")
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if not cls.__module__.startswith(HERE) or cls.__name__.startswith("_"):
             return
-        for name in cls.own_names:
+        for name in cls._own_names:
             if name not in vars(cls):
                 setattr(cls, name, renamed(getattr(cls, name), f"{cls.__name__}.{name}"))
 

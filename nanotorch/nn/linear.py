@@ -8,14 +8,9 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
-from nanotorch.nn.functional.activation import (
-    check_probability,
-    dropout,
-    dropout1d,
-    dropout2d,
-    dropout3d,
-)
+from nanotorch.nn.functional import activation as F
 from nanotorch.nn.functional.linear import DENSE, embedding, embedding_bag
+from nanotorch.nn.layer import Layer
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.matrix import linear
@@ -100,7 +95,7 @@ class Linear(Module):
 # Dropout.
 
 
-class _DropoutNd(Module):
+class _DropoutNd(Layer, gives="p training inplace"):
     """Keeps its arguments and shows them.
 
     Args:
@@ -111,16 +106,17 @@ class _DropoutNd(Module):
         ValueError: for a ``p`` out of range.
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        check_probability(p)
-        self.p, self.inplace = p, inplace
+    p: float = 0.5
+    inplace: bool = False
+
+    def __post_init__(self) -> None:
+        F.check_probability(self.p)
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_DropoutNd):
+class Dropout(_DropoutNd, function=F.dropout):
     """In training, sets each element to zero with probability ``p`` and scales the others.
 
     The factor ``1 / (1 - p)`` keeps the mean. In evaluation the input passes unchanged.
@@ -137,24 +133,16 @@ class Dropout(_DropoutNd):
         2012.
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, thinned out in training."""
-        return dropout(input, self.p, self.training, self.inplace)
 
-
-class Dropout1d(_DropoutNd):
+class Dropout1d(_DropoutNd, function=F.dropout1d):
     """`Dropout` of whole channels.
 
     Shape:
         Input and output (N, C, L) or (C, L).
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, with fewer channels in training."""
-        return dropout1d(input, self.p, self.training, self.inplace)
 
-
-class Dropout2d(_DropoutNd):
+class Dropout2d(_DropoutNd, function=F.dropout2d):
     """`Dropout` of whole channels of pictures.
 
     Shape:
@@ -164,21 +152,13 @@ class Dropout2d(_DropoutNd):
         Tompson et al., Efficient Object Localization Using Convolutional Networks, CVPR 2015.
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, with fewer channels in training."""
-        return dropout2d(input, self.p, self.training, self.inplace)
 
-
-class Dropout3d(_DropoutNd):
+class Dropout3d(_DropoutNd, function=F.dropout3d):
     """`Dropout` of whole channels of volumes.
 
     Shape:
         Input and output (N, C, D, H, W) or (C, D, H, W).
     """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, with fewer channels in training."""
-        return dropout3d(input, self.p, self.training, self.inplace)
 
 
 # Tables of vectors: `Embedding` and `EmbeddingBag`.

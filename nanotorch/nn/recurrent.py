@@ -55,7 +55,7 @@ class RNNBase(OwnNames, Module):
         UserWarning: for a dropout of one layer, which has no effect.
     """
 
-    own_names = ("forward",)
+    _own_names = ("forward",)
     mode: str
     bias: bool
 
