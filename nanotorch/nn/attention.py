@@ -11,6 +11,8 @@ from nanotorch.nn.linear import Linear
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 
+__all__ = ("MultiheadAttention",)
+
 if not TYPE_CHECKING:
     __getattr__, __dir__ = on_demand("nanotorch.nn.attention")
 

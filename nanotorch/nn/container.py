@@ -18,6 +18,11 @@ from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 
+__all__ = (
+    "Flatten", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential",
+    "Unflatten",
+)  # fmt: skip
+
 # Modules that hold modules: `Sequential`, `ModuleList`, `ModuleDict`.
 
 

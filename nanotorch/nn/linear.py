@@ -15,6 +15,11 @@ from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.matrix import linear
 
+__all__ = (
+    "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Embedding", "EmbeddingBag", "Identity",
+    "Linear",
+)  # fmt: skip
+
 # Linear layers.
 
 

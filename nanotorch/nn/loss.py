@@ -12,6 +12,14 @@ from nanotorch.nn.layer import Layer
 from nanotorch.nn.module import Module
 from nanotorch.ops.distance import cosine_similarity, pairwise_distance
 
+__all__ = (
+    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CosineSimilarity",
+    "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss",
+    "L1Loss", "MSELoss", "MarginRankingLoss", "MultiLabelSoftMarginLoss", "NLLLoss",
+    "PairwiseDistance", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
+    "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+)  # fmt: skip
+
 
 class _Loss(Layer, takes="input target"):
     """A loss with a reduction."""

@@ -22,6 +22,11 @@ from nanotorch.nn.functional.normalization import (
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 
+__all__ = (
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d",
+    "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm",
+)  # fmt: skip
+
 # Batch normalization.
 
 

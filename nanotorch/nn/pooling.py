@@ -9,6 +9,13 @@ from nanotorch.nn.functional.spatial import Number, Scales, Sizes
 from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.ops.arguments import tensor_given
 
+__all__ = (
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "Fold",
+    "MaxPool1d", "MaxPool2d", "MaxPool3d", "PixelShuffle", "PixelUnshuffle", "Unfold",
+    "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d",
+)  # fmt: skip
+
 # Pooling layers.
 
 

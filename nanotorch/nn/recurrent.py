@@ -18,6 +18,8 @@ from nanotorch.nn.utils.rnn import PackedSequence
 from nanotorch.ops.matrix import linear
 from nanotorch.ops.recurrent import Sizes, elman_steps, gru_steps, lstm_steps
 
+__all__ = ("GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase")
+
 # What recurrent layers share: parameters, checks, and the way through layers and directions.
 
 

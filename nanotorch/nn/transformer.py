@@ -20,6 +20,11 @@ from nanotorch.nn.linear import Dropout, Linear
 from nanotorch.nn.module import Module
 from nanotorch.nn.normalization import LayerNorm
 
+__all__ = (
+    "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
+    "TransformerEncoderLayer",
+)  # fmt: skip
+
 # The layers of transformers.
 
 

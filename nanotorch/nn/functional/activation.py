@@ -11,18 +11,28 @@ from nanotorch._core.out import of_one_type
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import activation
 from nanotorch.ops import activation as kernels
-from nanotorch.ops.activation import celu_ as celu_
-from nanotorch.ops.activation import elu_ as elu_
-from nanotorch.ops.activation import hardshrink as hardshrink
-from nanotorch.ops.activation import hardtanh_ as hardtanh_
-from nanotorch.ops.activation import leaky_relu_ as leaky_relu_
-from nanotorch.ops.activation import prelu as prelu
-from nanotorch.ops.activation import softshrink as softshrink
-from nanotorch.ops.activation import threshold_ as threshold_
+from nanotorch.ops.activation import (  # fmt: skip
+    celu_,
+    elu_,
+    hardshrink,
+    hardtanh_,
+    leaky_relu_,
+    prelu,
+    softshrink,
+    threshold_,
+)
 from nanotorch.ops.arguments import tensor_given
 from nanotorch.ops.attention import gelu_exact
 from nanotorch.ops.generator import default_generator
 from nanotorch.ops.random import alike, each, empty_layout
+
+__all__ = (
+    "celu", "celu_", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "gelu",
+    "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
+    "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6",
+    "relu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
+    "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+)  # fmt: skip
 
 # Activations.
 

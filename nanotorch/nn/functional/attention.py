@@ -16,6 +16,8 @@ from nanotorch.ops.attention import attention, future, safe_softmax
 from nanotorch.ops.joining import common_shape
 from nanotorch.ops.matrix import linear
 
+__all__ = ("multi_head_attention_forward", "scaled_dot_product_attention")
+
 MASK_AND_CAUSAL = (
     "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
 )

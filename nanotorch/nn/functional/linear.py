@@ -18,6 +18,8 @@ from nanotorch.ops.embedding import (
     renormalize,
 )
 
+__all__ = ("embedding", "embedding_bag", "one_hot")
+
 # Rows of a table by index.
 
 

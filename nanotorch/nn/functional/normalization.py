@@ -30,6 +30,11 @@ from nanotorch.ops.normalization import (
 )
 from nanotorch.ops.reduction import Dims
 
+__all__ = (
+    "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm",
+    "normalize", "rms_norm",
+)  # fmt: skip
+
 # Normalizations for the samples of a batch under `vmap`.
 
 

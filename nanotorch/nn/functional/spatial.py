@@ -15,15 +15,15 @@ from nanotorch.ops import pooling as pools
 from nanotorch.ops import resampling as resample_kernels
 from nanotorch.ops import windows as pad_kernels
 from nanotorch.ops.arguments import as_number, refuse_half, tensor_given, unsupported
-from nanotorch.ops.convolution import conv1d as conv1d
-from nanotorch.ops.convolution import conv2d as conv2d
-from nanotorch.ops.convolution import conv3d as conv3d
-from nanotorch.ops.convolution import conv_transpose1d as conv_transpose1d
-from nanotorch.ops.convolution import conv_transpose2d as conv_transpose2d
-from nanotorch.ops.convolution import conv_transpose3d as conv_transpose3d
-from nanotorch.ops.pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
-from nanotorch.ops.pooling import avg_pool1d as avg_pool1d
-from nanotorch.ops.pooling import max_pool1d_with_indices as max_pool1d_with_indices
+from nanotorch.ops.convolution import (  # fmt: skip
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from nanotorch.ops.pooling import adaptive_avg_pool1d, avg_pool1d, max_pool1d_with_indices
 from nanotorch.ops.resampling import (
     ANTIALIASED,
     NEAREST_OF,
@@ -32,9 +32,19 @@ from nanotorch.ops.resampling import (
     grid_sampler_2d,
     grid_sampler_3d,
 )
-from nanotorch.ops.windows import col2im, im2col, positions
-from nanotorch.ops.windows import pixel_shuffle as pixel_shuffle
-from nanotorch.ops.windows import pixel_unshuffle as pixel_unshuffle
+from nanotorch.ops.windows import col2im, im2col, pixel_shuffle, pixel_unshuffle, positions
+
+__all__ = (
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices", "affine_grid", "avg_pool1d", "avg_pool2d",
+    "avg_pool3d", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "fold", "grid_sample", "interpolate", "max_pool1d",
+    "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
+    "max_pool3d_with_indices", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample",
+    "upsample_bilinear", "upsample_nearest",
+)  # fmt: skip
 
 # Padding.
 

@@ -4,88 +4,93 @@ They are those of `nanotorch.nn`; programs import them, and some classes that th
 these paths.
 """
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from nanotorch.names.lookup import on_demand, stand_in
 
-# What of `nanotorch.nn` stands in which file.
+# What stands in which file of PyTorch's, by the module of `nanotorch.nn` where it is at home.
 FILES = {
-    "activation": (
-        "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
-        "LogSoftmax Mish MultiheadAttention PReLU ReLU ReLU6 SELU Sigmoid SiLU Softmax "
-        "Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold"
-    ),
-    "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
-    "container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
-    "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
-    "distance": "CosineSimilarity PairwiseDistance",
-    "dropout": "Dropout Dropout1d Dropout2d Dropout3d",
-    "flatten": "Flatten Unflatten",
-    "fold": "Fold Unfold",
-    "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
-    "linear": "Identity Linear",
-    "loss": (
-        "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
-        "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MarginRankingLoss MSELoss "
-        "MultiLabelSoftMarginLoss NLLLoss PoissonNLLLoss "
-        "SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss"
-    ),
-    "module": "Module",
-    "normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm",
-    "padding": (
-        "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d "
-        "ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d "
-        "ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d"
-    ),
-    "pixelshuffle": "PixelShuffle PixelUnshuffle",
-    "pooling": (
-        "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
-        "AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d MaxPool1d "
-        "MaxPool2d MaxPool3d"
-    ),
-    "rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
-    "sparse": "Embedding EmbeddingBag",
-    "transformer": (
-        "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
-        "TransformerEncoderLayer"
-    ),
-    "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
-    "utils": "",
-}
-# Further names of the files, by where they are here.
-FURTHER = {
-    "activation": {"nanotorch.nn.attention": "NonDynamicallyQuantizableLinear"},
-    "batchnorm": {"nanotorch.nn.normalization": "_BatchNorm"},
-    "conv": {"nanotorch.nn.conv": "_ConvNd _ConvTransposeNd"},
-    "dropout": {"nanotorch.nn.linear": "_DropoutNd"},
-    "instancenorm": {"nanotorch.nn.normalization": "_InstanceNorm"},
-    "linear": {"nanotorch.nn.attention": "NonDynamicallyQuantizableLinear"},
-    "loss": {"nanotorch.nn.loss": "_Loss _WeightedLoss"},
+    "activation": {
+        "activation": (
+            "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
+            "LogSoftmax Mish PReLU ReLU ReLU6 SELU Sigmoid SiLU Softmax Softmax2d Softmin Softplus "
+            "Softshrink Softsign Tanh Tanhshrink Threshold"
+        ),
+        "attention": "MultiheadAttention NonDynamicallyQuantizableLinear",
+    },
+    "batchnorm": {"normalization": "BatchNorm1d BatchNorm2d BatchNorm3d _BatchNorm"},
+    "container": {"container": "ModuleDict ModuleList ParameterDict ParameterList Sequential"},
+    "conv": {
+        "conv": (
+            "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d _ConvNd "
+            "_ConvTransposeNd"
+        )
+    },
+    "distance": {"loss": "CosineSimilarity PairwiseDistance"},
+    "dropout": {"linear": "Dropout Dropout1d Dropout2d Dropout3d _DropoutNd"},
+    "flatten": {"container": "Flatten Unflatten"},
+    "fold": {"pooling": "Fold Unfold"},
+    "instancenorm": {"normalization": "InstanceNorm1d InstanceNorm2d InstanceNorm3d _InstanceNorm"},
+    "linear": {"linear": "Identity Linear", "attention": "NonDynamicallyQuantizableLinear"},
+    "loss": {
+        "loss": (
+            "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
+            "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MarginRankingLoss MSELoss "
+            "MultiLabelSoftMarginLoss NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss "
+            "TripletMarginLoss TripletMarginWithDistanceLoss _Loss _WeightedLoss"
+        )
+    },
     "module": {
-        "nanotorch.nn.module_call": (
+        "module": "Module _IncompatibleKeys",
+        "module_call": (
             "register_module_backward_hook register_module_buffer_registration_hook "
             "register_module_forward_hook register_module_forward_pre_hook "
             "register_module_full_backward_hook register_module_full_backward_pre_hook "
-            "register_module_module_registration_hook "
-            "register_module_parameter_registration_hook"
+            "register_module_module_registration_hook register_module_parameter_registration_hook"
         ),
-        "nanotorch.nn.module": "_IncompatibleKeys",
     },
+    "normalization": {"normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm"},
     "padding": {
-        "nanotorch.nn.conv": ("_CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd")
+        "conv": (
+            "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d "
+            "ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d "
+            "ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d _CircularPadNd _ConstantPadNd "
+            "_ReflectionPadNd _ReplicationPadNd"
+        )
     },
+    "pixelshuffle": {"pooling": "PixelShuffle PixelUnshuffle"},
     "pooling": {
-        "nanotorch.nn.pooling": ("_AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd _MaxPoolNd")
+        "pooling": (
+            "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
+            "AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d MaxPool1d "
+            "MaxPool2d MaxPool3d _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd _MaxPoolNd"
+        )
     },
+    "rnn": {"recurrent": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase"},
+    "sparse": {"linear": "Embedding EmbeddingBag"},
+    "transformer": {
+        "transformer": (
+            "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
+            "TransformerEncoderLayer"
+        )
+    },
+    "upsampling": {"pooling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d"},
     "utils": {
-        "nanotorch.nn.module": "consume_prefix_in_state_dict_if_present",
-        "nanotorch.nn.layer": "_ntuple _pair _quadruple _reverse_repeat_tuple _single _triple",
+        "layer": "_ntuple _pair _quadruple _reverse_repeat_tuple _single _triple",
+        "module": "consume_prefix_in_state_dict_if_present",
     },
 }
+# The names of all layers, by the module that defines them.
+LAYERS: dict[str, str] = defaultdict(str)
 
-for _file, _names in FILES.items():
-    _origins = {"nanotorch.nn": _names, **FURTHER.get(_file, {})}
+for _file, _homes in FILES.items():
+    _origins = {f"nanotorch.nn.{_home}": _names for _home, _names in _homes.items()}
     globals()[_file] = stand_in(f"{__name__}.{_file}", _origins)
+    for _origin, _names in _origins.items():
+        for _name in _names.split():
+            if _name[0].isupper() and _name != "NonDynamicallyQuantizableLinear":
+                LAYERS[_origin] += f" {_name}"
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = on_demand(__name__, {"nanotorch.nn": " ".join(FILES.values())})
+    __getattr__, __dir__ = on_demand(__name__, LAYERS)
