@@ -12,9 +12,9 @@ from nanotorch._core.batched import dimensions, looped, under_vmap
 from nanotorch._core.layout import normal_dim, order_of
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import need_tensors, number_in
+from nanotorch.ops.arguments import inplace_form, need_tensors, number_in
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
-from nanotorch.ops.inplace import writer
+from nanotorch.ops.inplace import writer, written
 from nanotorch.ops.joining import common_shape, expand_to
 from nanotorch.ops.shape import reshape
 
@@ -216,42 +216,28 @@ def put_along(input: Array, dim: int, index: Array, src: Array | None, value: An
     return input
 
 
-SCATTER: dict[str, Any] = {
-    "input": lambda g, dim, index: scatter_number(g, dim, index, 0),
-    "src": lambda g, dim, index: gather(g, dim, index),
-    "node": "ScatterBackward0",
-}
-SCATTER_NUMBER: dict[str, Any] = {
-    "input": lambda g, dim, index: scatter_number(g, dim, index, 0),
-    "node": "ScatterBackward1",
-}
-SCATTER_ADD: dict[str, Any] = {
-    "input": lambda g: g,
-    "src": lambda g, dim, index: gather(g, dim, index),
-}
-
-
-@hidden_op(**SCATTER, batch=dimensions)
+@written(
+    input=lambda g, dim, index: scatter_number(g, dim, index, 0),
+    src=lambda g, dim, index: gather(g, dim, index),
+    node="ScatterBackward0",
+    method=False,
+    overlap=False,
+    batch=dimensions,
+)
 def scatter_tensor(input: Array, dim: int, index: Array, src: Array) -> Array:
-    """``input`` with elements of ``src`` along ``dim``, where ``index`` says."""
-    return put_along(np.array(input, order="C"), dim, index, src, None)
-
-
-@writer(**SCATTER, overlap=False, batch=dimensions)
-def scatter_tensor_in_place(input: Array, dim: int, index: Array, src: Array) -> Array:
-    """In-place `scatter_tensor`."""
+    """Write elements of ``src`` into ``input`` along ``dim``, where ``index`` says."""
     return put_along(input, dim, index, src, None)
 
 
-@hidden_op(**SCATTER_NUMBER, batch=dimensions)
+@written(
+    input=lambda g, dim, index: scatter_number(g, dim, index, 0),
+    node="ScatterBackward1",
+    method=False,
+    overlap=False,
+    batch=dimensions,
+)
 def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
-    """``input`` with a number along ``dim``, where ``index`` says."""
-    return put_along(np.array(input, order="C"), dim, index, None, value)
-
-
-@writer(**SCATTER_NUMBER, overlap=False, batch=dimensions)
-def scatter_number_in_place(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
-    """In-place `scatter_number`."""
+    """Write a number into ``input`` along ``dim``, where ``index`` says."""
     return put_along(input, dim, index, None, value)
 
 
@@ -286,20 +272,22 @@ def scatter_combined_in_place(
     return combine_along(input, dim, index, src, reduce)
 
 
-def as_source(src: Any, kind: np.dtype, index: Tensor) -> Tensor:
-    """A tensor as it is, a number as one of the given type without dimensions, if it is used."""
-    if isinstance(src, Tensor):
-        return src
-    return wrap(np.array(number_in(src if index._array.size else 0, kind)))
-
-
-def one_source(name: str, src: Any, value: Any) -> Any:
-    """What to write, which has two names."""
-    if value is None:
-        return src
-    if src is not None:
+def scattered(
+    name: str, input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str | None
+) -> Any:
+    """`scatter` or `scatter_`: what is written has two names, and may be a number."""
+    if src is not None and value is not None:
         raise twice(name, "src")
-    return value
+    src = src if value is None else value
+    in_place = name == "scatter_"
+    if reduce is not None:
+        if not isinstance(src, Tensor):  # a number, which is not looked at if it is not used
+            used = src if index._array.size else 0
+            src = wrap(np.array(number_in(used, input._array.dtype)))
+        combined = scatter_combined_in_place if in_place else scatter_combined
+        return combined(input, dim, index, src, reduce)
+    form = scatter_number if isinstance(src, (bool, int, float)) else scatter_tensor
+    return (inplace_form(form.__name__) if in_place else form)(input, dim, index, src)
 
 
 @method
@@ -316,13 +304,7 @@ def scatter(
     Raises:
         RuntimeError: for an index out of range or too large.
     """
-    src = one_source("scatter", src, value)
-    if reduce is not None:
-        return scatter_combined(
-            input, dim, index, as_source(src, input._array.dtype, index), reduce
-        )
-    scattering = scatter_number if isinstance(src, (bool, int, float)) else scatter_tensor
-    return scattering(input, dim, index, src)
+    return scattered("scatter", input, dim, index, src, value, reduce)
 
 
 @method(public=False)
@@ -331,35 +313,20 @@ def scatter_(
     reduce: str | None = None,
 ) -> Tensor:  # fmt: skip
     """In-place `scatter`."""
-    src = one_source("scatter_", src, value)
-    if reduce is not None:
-        source = as_source(src, self._array.dtype, index)
-        return scatter_combined_in_place(self, dim, index, source, reduce)
-    number = isinstance(src, (bool, int, float))
-    scattering = scatter_number_in_place if number else scatter_tensor_in_place
-    return scattering(self, dim, index, src)
+    return scattered("scatter_", self, dim, index, src, value, reduce)
 
 
-def add_along(input: Array, dim: int, index: Array, src: Array) -> Array:
-    """Add ``src`` into ``input`` along ``dim``, after a check."""
+@written(
+    input=lambda g: g,
+    src=lambda g, dim, index: gather(g, dim, index),
+    overlap=False,
+    batch=dimensions,
+)
+def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
+    """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
     check_index("scatter", input, index, dim, src)
     index = index.reshape(index.shape or (1,))  # a single one may take the first of several
     return added(input, dim, index, src.reshape(src.shape or (1,)))
-
-
-@op(**SCATTER_ADD, batch=dimensions)
-def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
-    """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
-    return add_along(np.array(input, order="C"), dim, index, src)
-
-
-@writer(**SCATTER_ADD, node="ScatterAddBackward0", overlap=False, batch=dimensions)
-def scatter_add_in_place(input: Array, dim: int, index: Array, src: Array) -> Array:
-    """In-place `scatter_add`."""
-    return add_along(input, dim, index, src)
-
-
-method(scatter_add_in_place, name="scatter_add_", public=False)
 
 
 @method
@@ -458,21 +425,6 @@ def check_put(input: Array, index: Array, source: Array) -> None:
         )
 
 
-def put_into(out: Array, index: Array, source: Array, accumulate: bool) -> Array:
-    """Write or add elements of ``source`` into ``out``, after a check."""
-    check_put(out, index, source)
-    flat = out if out.flags.c_contiguous else np.array(out, order="C")
-    places, values = index.reshape(-1), source.reshape(-1)
-    row = flat.reshape(-1)
-    if accumulate:
-        np.add.at(row, places, values)
-    else:
-        row[places] = values
-    if flat is not out:
-        out[...] = flat
-    return out
-
-
 @hidden_op(input=lambda g, index: emptied(g, index), node="PutBackward0")
 def emptied(input: Array, index: Array) -> Array:
     """Zeros at ``index``, counted as in one dimension: its own adjoint."""
@@ -481,13 +433,12 @@ def emptied(input: Array, index: Array) -> Array:
     return out
 
 
-PUT: dict[str, Any] = {
-    "input": lambda g, index, accumulate: g if accumulate else emptied(g, index),
-    "source": lambda g, index, source_shape: reshape(take(g, index), source_shape),
-}
-
-
-@op(**PUT)
+@written(
+    lambda input, *others: input.copy(order_of(input)),
+    input=lambda g, index, accumulate: g if accumulate else emptied(g, index),
+    source=lambda g, index, source_shape: reshape(take(g, index), source_shape),
+    overlap=False,
+)
 def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     """``input`` with elements of ``source`` at ``index``, counted as in one dimension.
 
@@ -498,13 +449,14 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
         RuntimeError: for another dtype; ``index`` is of int64.
         IndexError: for an index out of range, or another number of elements.
     """
-    return put_into(input.copy(order_of(input)), index, source, accumulate)
-
-
-@writer(**PUT, node="PutBackward0", overlap=False)
-def put_in_place(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
-    """In-place `put`."""
-    return put_into(input, index, source, accumulate)
-
-
-method(put_in_place, name="put_", public=False)
+    check_put(input, index, source)
+    flat = input if input.flags.c_contiguous else np.array(input, order="C")
+    places, values = index.reshape(-1), source.reshape(-1)
+    row = flat.reshape(-1)
+    if accumulate:
+        np.add.at(row, places, values)
+    else:
+        row[places] = values
+    if flat is not input:
+        input[...] = flat
+    return input

@@ -21,9 +21,10 @@ from nanotorch._core.batched import (
 from nanotorch._core.call_site import warn
 from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
+from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import pick
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, number_in, number_or_infinity
+from nanotorch.ops.arguments import number_in, number_or_infinity
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.gathering import (
     add_rows,
@@ -34,7 +35,7 @@ from nanotorch.ops.gathering import (
     scatter_add,
     scatter_number,
 )
-from nanotorch.ops.inplace import blank, writer
+from nanotorch.ops.inplace import blank, written
 from nanotorch.ops.joining import common_shape, unbind
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import unsqueeze
@@ -175,39 +176,21 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array, alpha: 
     return dim
 
 
-# The gradients name the source only to notice, as PyTorch does, that it was written to.
-ADD: dict[str, Any] = {
-    "input": lambda g: g,
-    "source": lambda g, dim, index, alpha, source: (
+@written(
+    input=lambda g: g,
+    # It names the source only to notice, as PyTorch does, that it was written to.
+    source=lambda g, dim, index, alpha, source: (
         index_select(g, dim, index) if alpha == 1 else index_select(g, dim, index) * alpha
     ),
-}
-
-
-def index_added(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> Array:
-    """Add ``alpha * source`` into ``input``, after a check."""
-    dim = check_index_add(input, dim, index, source, alpha)
-    scaled = source if alpha == 1 else source * number_in(alpha, input.dtype)
-    return parts_added(input, dim, index, scaled)
-
-
-@op(**ADD)
+    overlap=False,
+)
 def index_add(
     input: Array, dim: int, index: Array, source: Array, *, alpha: dtypes.Number = 1
 ) -> Array:
     """``input`` with ``alpha * source`` added to its parts at ``index`` along ``dim``."""
-    return index_added(np.array(input, order="C"), dim, index, source, alpha)
-
-
-@writer(**ADD, node="IndexAddBackward0", overlap=False)
-def index_add_in_place(
-    input: Array, dim: int, index: Array, source: Array, *, alpha: dtypes.Number = 1
-) -> Array:
-    """In-place `index_add`."""
-    return index_added(input, dim, index, source, alpha)
-
-
-method(index_add_in_place, name="index_add_", public=False)
+    dim = check_index_add(input, dim, index, source, alpha)
+    scaled = source if alpha == 1 else source * number_in(alpha, input.dtype)
+    return parts_added(input, dim, index, scaled)
 
 
 def check_index_copy(input: Array, dim: int, index: Array, source: Array) -> int:
@@ -263,36 +246,20 @@ def outside(
     return IndexError(f"{name}index {first} is out of bounds for dimension {dim} with size {size}")
 
 
-COPY: dict[str, Any] = {
-    "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
-    "source": lambda g, dim, index, source: (
+@written(
+    input=lambda g, dim, index: fill_by_number(g, dim, index, 0),
+    source=lambda g, dim, index, source: (
         index_select(g, dim, index) if g.ndim else index_select(g, dim, index).reshape(source.shape)
     ),
-}
-
-
-def index_copied(input: Array, dim: int, index: Array, source: Array) -> Array:
-    """Write ``source`` into ``input`` along ``dim``, after a check."""
+    overlap=False,
+)
+def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
+    """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
     dim = check_index_copy(input, dim, index, source)
     target = input if input.ndim else input.reshape(1)
     if target.size:  # in nothing any place will do
         target[(*(WHOLE,) * dim, index.reshape(-1))] = source
     return input
-
-
-@op(**COPY)
-def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
-    """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
-    return index_copied(np.array(input, order="C"), dim, index, source)
-
-
-@writer(**COPY, node="IndexCopyBackward0", overlap=False)
-def index_copy_in_place(input: Array, dim: int, index: Array, source: Array) -> Array:
-    """In-place `index_copy`."""
-    return index_copied(input, dim, index, source)
-
-
-method(index_copy_in_place, name="index_copy_", public=False)
 
 
 def index_filled(input: Array, dim: int, index: Array, value: Any) -> Array:
@@ -323,54 +290,48 @@ def distinct(index: Array, filled: Array, dim: int) -> Array:
     return np.unique(np.where(index < 0, index + size, index))
 
 
-FILL_NUMBER: dict[str, Any] = {
-    "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
-    "node": "IndexFillBackward0",
-}
-FILL_TENSOR: dict[str, Any] = {
-    "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
-    "value": lambda g, dim, index: sum_all(index_select(g, dim, distinct(index, g, dim))),
-    "node": "IndexFillBackward1",
-}
+def alike(input: Array, *others: Any) -> Array:
+    """A copy of the first argument."""
+    return np.array(input)
 
 
-@hidden_op(**FILL_NUMBER)
+# In place, memory that several elements share is only warned of.
+@written(
+    alike,
+    input=lambda g, dim, index: fill_by_number(g, dim, index, 0),
+    node="IndexFillBackward0",
+    method=False,
+    overlap=False,
+    expanded="index_fill_",
+)
 def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
-    """``input`` with a number in its parts at ``index`` along ``dim``."""
-    return index_filled(np.array(input), dim, index, number_in(value, input.dtype))
-
-
-@writer(**FILL_NUMBER, overlap=False, expanded="index_fill_")
-def fill_by_number_in_place(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
-    """In-place `fill_by_number`."""
+    """Write a number into the parts of ``input`` at ``index`` along ``dim``."""
     return index_filled(input, dim, index, number_in(value, input.dtype))
 
 
-@hidden_op(**FILL_TENSOR)
+@written(
+    alike,
+    input=lambda g, dim, index: fill_by_number(g, dim, index, 0),
+    value=lambda g, dim, index: sum_all(index_select(g, dim, distinct(index, g, dim))),
+    node="IndexFillBackward1",
+    method=False,
+    overlap=False,
+    expanded="index_fill_",
+)
 def fill_by_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
-    """``input`` with the value of a 0-d tensor in its parts at ``index`` along ``dim``."""
-    return index_filled(np.array(input), dim, index, value)
-
-
-@writer(**FILL_TENSOR, overlap=False, expanded="index_fill_")
-def fill_by_tensor_in_place(input: Array, dim: int, index: Array, value: Array) -> Array:
-    """In-place `fill_by_tensor`."""
+    """Write the value of a 0-d tensor into the parts of ``input`` at ``index`` along ``dim``."""
     return index_filled(input, dim, index, value)
 
 
-@method
+@overloads(
+    {
+        "Tensor input, int dim, Tensor index, Tensor value": fill_by_tensor,
+        "Tensor input, int dim, Tensor index, Number value": fill_by_number,
+    },
+    inplace=True,
+)
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
-    tensor = isinstance(value, Tensor)
-    return (fill_by_tensor if tensor else fill_by_number)(input, dim, index, value)
-
-
-@method(public=False)
-def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """In-place `index_fill`."""
-    tensor = isinstance(value, Tensor)
-    in_place = fill_by_tensor_in_place if tensor else fill_by_number_in_place
-    return in_place(self, dim, index, value)
 
 
 # Choices by a mask: `where`, `masked_fill`, `masked_select`, `nonzero`.
@@ -495,7 +456,7 @@ def filled(input: Array, mask: Array, value: Any) -> Array:
     return input
 
 
-def copy_for(input: Array, mask: Array) -> Array:
+def copy_for(input: Array, mask: Array, *others: Any) -> Array:
     """A copy of ``input`` in the shape it has in common with ``mask``."""
     if mask.shape == input.shape:
         return np.array(input, order="C")
@@ -516,29 +477,6 @@ def scalar_value(value: Array, kind: np.dtype) -> Any:
     return value if kind.kind == "b" else number_in(value.item(), kind)
 
 
-BY_NUMBER: dict[str, Any] = {
-    "input": lambda g, mask: zero_where(g, mask),
-    "node": "MaskedFillBackward0",
-}
-BY_TENSOR: dict[str, Any] = {
-    "input": lambda g, mask: zero_where(g, mask),
-    "value": lambda g, mask: sum_all(zero_where(g, ~mask)),
-    "node": "MaskedFillBackward1",
-}
-
-
-@hidden_op(**BY_NUMBER, batch=elementwise)
-def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
-    """``input`` with a number where ``mask`` is true."""
-    return filled(copy_for(input, mask), mask, number_in(value, input.dtype))
-
-
-@writer(**BY_NUMBER, expanded="masked_fill_", batch=elementwise)
-def mask_by_number_in_place(input: Array, mask: Array, value: dtypes.Number) -> Array:
-    """Write a number where ``mask`` is true."""
-    return filled(input, mask, number_in(value, input.dtype))
-
-
 def filled_of_all(call: Call) -> Any:
     """`mask_by_tensor` of each sample, whose values may differ."""
     input, value = call.args["input"], call.args["value"]
@@ -548,36 +486,46 @@ def filled_of_all(call: Call) -> Any:
     return input.copy_(out) if call.inplace else whole_of(out, call.batch)
 
 
-@hidden_op(**BY_TENSOR, batch=filled_of_all)
+@written(
+    copy_for,
+    input=lambda g, mask: zero_where(g, mask),
+    node="MaskedFillBackward0",
+    method=False,
+    expanded="masked_fill_",
+    batch=elementwise,
+)
+def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
+    """Write a number where ``mask`` is true."""
+    return filled(input, mask, number_in(value, input.dtype))
+
+
+@written(
+    copy_for,
+    input=lambda g, mask: zero_where(g, mask),
+    value=lambda g, mask: sum_all(zero_where(g, ~mask)),
+    node="MaskedFillBackward1",
+    method=False,
+    expanded="masked_fill_",
+    batch=filled_of_all,
+)
 def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
-    """``input`` with the value of a 0-d tensor where ``mask`` is true."""
-    return filled(copy_for(input, mask), mask, scalar_value(value, input.dtype))
-
-
-@writer(**BY_TENSOR, expanded="masked_fill_", batch=filled_of_all)
-def mask_by_tensor_in_place(input: Array, mask: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor where ``mask`` is true."""
     return filled(input, mask, scalar_value(value, input.dtype))
 
 
-@method
+@overloads(
+    {
+        "Tensor input, Tensor mask, Tensor value": mask_by_tensor,
+        "Tensor input, Tensor mask, Number value": mask_by_number,
+    },
+    inplace=True,
+)
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true.
 
     Raises:
         RuntimeError: for a mask that is not bool, or a value with dimensions.
     """
-    if isinstance(value, Tensor):
-        return mask_by_tensor(input, mask, value)
-    return mask_by_number(input, mask, as_number(value))
-
-
-@method(public=False)
-def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """In-place `masked_fill`."""
-    if isinstance(value, Tensor):
-        return mask_by_tensor_in_place(self, mask, value)
-    return mask_by_number_in_place(self, mask, as_number(value))
 
 
 # The values at a mask

@@ -5,19 +5,19 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from functools import cache, update_wrapper
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_ints, named, within_memory
+from nanotorch._core.arguments import METHOD, as_ints, named, within_memory
 from nanotorch._core.batched import NoValues, elementwise, in_place, stand_for, under_vmap
-from nanotorch._core.call_site import wrote
+from nanotorch._core.call_site import arguments_of, wrote
 from nanotorch._core.dtypes import Number, refuse_beyond
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.layout import address, normal_dim, owner_of, whole_memory
-from nanotorch._core.op import Array, hidden_op, method, node_class, op
+from nanotorch._core.op import OPS, Array, default_node_name, hidden_op, method, node_class, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import Step, View, check_memory, refuse_history
 from nanotorch.ops.arguments import as_number, inplace_form, number_in
@@ -38,6 +38,51 @@ def writer(**declared: Any) -> Callable[[Any], Any]:
     def declare(kernel: Any) -> Any:
         op(inplace=True, method=False, public=False, **declared)(kernel)
         return inplace_form(kernel.__name__)
+
+    return declare
+
+
+def on_copy(kernel: Any, copied: Callable[..., Array]) -> Any:
+    """A kernel that writes to its first argument, called with a copy of that.
+
+    Its source is put together, for any other way to pass arguments on takes longer.
+
+    Args:
+        copied: makes the copy, of all arguments by place.
+    """
+    arguments = arguments_of(kernel)
+    first, *others = [n for n, a in arguments.items() if not a.keyword_only]
+    by_name = [n for n, a in arguments.items() if a.keyword_only]
+    taken = ", ".join([first, *others, *(f"*, {n}" for n in by_name)])
+    given = ", ".join([*others, *(f"{n}={n}" for n in by_name)])
+    source = f"lambda {taken}: kernel(copied({', '.join([first, *others])}), {given})"
+    names = {"kernel": kernel, "copied": copied, "__name__": kernel.__module__}
+    function = eval(source, names)
+    function.__defaults__, function.__kwdefaults__ = kernel.__defaults__, kernel.__kwdefaults__
+    return update_wrapper(function, kernel)
+
+
+def in_order(input: Array, *others: Any) -> Array:
+    """A copy of the first argument with its elements in order in memory."""
+    return np.array(input, order="C")
+
+
+def written(
+    copied: Callable[..., Array] = in_order, *, method: bool = True, **declared: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a kernel that writes to its first argument as two operations.
+
+    The function is that on a copy. With ``method`` it is public, and both are methods.
+    """
+
+    def declare(kernel: Any) -> Any:
+        name, node = kernel.__name__, default_node_name(kernel.__name__)
+        function = op(method=method, public=method, **declared)(on_copy(kernel, copied))
+        in_place = writer(**{"node": node, **declared})(named(kernel, f"{name}_in_place"))
+        OPS[name].functions[f"{METHOD}{name}_"] = in_place
+        if method:
+            setattr(Tensor, f"{name}_", in_place)
+        return function
 
     return declare
 

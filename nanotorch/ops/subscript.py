@@ -18,10 +18,10 @@ from nanotorch._core.layout import address, like, refuse_overlap, strides_of
 from nanotorch._core.op import Array, hidden_op, method
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of, refuse_history
-from nanotorch.ops.arguments import need_tensor_list, need_tensors, number_in
+from nanotorch.ops.arguments import inplace_form, need_tensor_list, need_tensors, number_in
 from nanotorch.ops.gathering import added_at, by_dimension
-from nanotorch.ops.indexing import boolean_mask, index_fill_, masked_fill_
-from nanotorch.ops.inplace import copy_, fill_, writer
+from nanotorch.ops.indexing import boolean_mask
+from nanotorch.ops.inplace import copy_, fill_, written
 from nanotorch.ops.joining import expand_to
 from nanotorch.ops.memory import alias, array_of
 from nanotorch.ops.shape import NO_SLICE, part, reshape, select, slice_along, unsqueeze, view
@@ -319,23 +319,21 @@ def index_cleared(g: Array, at: Index) -> Array:
     return out
 
 
-PUT: dict[str, Any] = {
-    "input": lambda g, at, accumulate: g if accumulate else index_cleared(g, at),
-    "values": lambda g, at: index(g, at),
-    "node": "IndexPutBackward0",
-}
-
-
-@hidden_op(**PUT)
+@written(
+    lambda input, *others: like(input),
+    input=lambda g, at, accumulate: g if accumulate else index_cleared(g, at),
+    values=lambda g, at: index(g, at),
+    node="IndexPutBackward0",
+    method=False,
+    overlap=True,
+    expanded="index_put_",
+)
 def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
-    """A copy of ``input`` with ``values`` at an index."""
-    return put(like(input), at, values, accumulate)
-
-
-@writer(**PUT, overlap=True, expanded="index_put_")
-def put_at_in_place(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
-    """In-place `put_at`."""
+    """Write ``values`` into ``input`` at an index."""
     return put(input, at, values, accumulate)
+
+
+put_at_ = inplace_form("put_at")
 
 
 def checked_indices(indices: Any, ndim: int) -> Index:
@@ -385,7 +383,7 @@ def put_into(self: Tensor, at: Index, values: Tensor, accumulate: bool = False) 
             if mode.enabled:
                 edge_of(t)  # a history is brought up to date even for a write that is refused
             refuse_overlap(self, t, same_too=True)
-    return put_at_in_place(self, at, values, accumulate)
+    return put_at_(self, at, values, accumulate)
 
 
 # Brackets: `tensor[index]` and `tensor[index] = value`, put together from views and `index`.
@@ -683,12 +681,12 @@ def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
         ((dim, tensor),) = tensors.items()
         kind = tensor._array.dtype
         if kind == np.int64:
-            index_fill_(target, dim, reshape(tensor, (-1,)), value)
+            target.index_fill_(dim, reshape(tensor, (-1,)), value)
             return
         if kind.kind in "bu":
             check_masks(target._array.shape, at.key)
             rest = (1,) * (target.ndim - dim - tensor.ndim)
-            masked_fill_(target, reshape(tensor, tensor._array.shape + rest), value)
+            target.masked_fill_(reshape(tensor, tensor._array.shape + rest), value)
             return
     put_into(target, at, wrap(np.array(number_in(value, target._array.dtype))))
 
