@@ -29,10 +29,6 @@ else:  # the layers are imported when they are used
 
     __getattr__, __dir__ = _on_demand(
         "nanotorch.nn",
-        {
-            "nanotorch.nn": "parallel",
-            "nanotorch.nn.parallel": "DataParallel",
-            **_LAYERS,
-        },
+        {"nanotorch.nn": "parallel", "nanotorch.nn.parallel": "DataParallel", **_LAYERS},
     )
     __all__ = [_name for _name in __dir__() if not _name.startswith("_")]

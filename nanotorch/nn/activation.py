@@ -220,10 +220,7 @@ class Softshrink(_Shrink, function=F.softshrink):
 
 
 class Hardtanh(
-    Layer,
-    function=F.hardtanh,
-    gives="min_val max_val inplace",
-    shown="min_val max_val inplace",
+    Layer, function=F.hardtanh, gives="min_val max_val inplace", shown="min_val max_val inplace"
 ):
     """``x`` held between ``min_val`` and ``max_val``.
 
@@ -240,13 +237,9 @@ class Hardtanh(
     """
 
     def __init__(
-        self,
-        min_val: float = -1.0,
-        max_val: float = 1.0,
-        inplace: bool = False,
-        min_value: float | None = None,
-        max_value: float | None = None,
-    ) -> None:
+        self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
+        min_value: float | None = None, max_value: float | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         for end, value in (("min", min_value), ("max", max_value)):
             if value is not None:

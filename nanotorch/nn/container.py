@@ -2,15 +2,7 @@
 
 import operator
 from collections import OrderedDict
-from collections.abc import (
-    ItemsView,
-    Iterable,
-    Iterator,
-    KeysView,
-    Mapping,
-    Sequence,
-    ValuesView,
-)
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any, Self
 
 from nanotorch._core.tensor import Tensor, typename

@@ -60,8 +60,7 @@ class _ConvNd(Module):
         shape = (outer, inner // groups, *self.kernel_size)
         self.weight = Parameter(ops.empty(shape, dtype=dtype, device=device))
         self.register_parameter(
-            "bias",
-            Parameter(ops.empty(out_channels, dtype=dtype, device=device)) if bias else None,
+            "bias", Parameter(ops.empty(out_channels, dtype=dtype, device=device)) if bias else None
         )
         self.reset_parameters()
 
@@ -133,19 +132,10 @@ class _Conv(OwnNames, _ConvNd):
     function: Any
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Number,
-        stride: Number = 1,
-        padding: Number | str = 0,
-        dilation: Number = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: DType | None = None,
-    ) -> None:
+        self, in_channels: int, out_channels: int, kernel_size: Number, stride: Number = 1,
+        padding: Number | str = 0, dilation: Number = 1, groups: int = 1, bias: bool = True,
+        padding_mode: str = "zeros", device: Any = None, dtype: DType | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias,
             padding_mode, device, dtype,
@@ -227,20 +217,11 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
     function: Any
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Number,
-        stride: Number = 1,
-        padding: Number = 0,
-        output_padding: Number = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Number = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
+        self, in_channels: int, out_channels: int, kernel_size: Number, stride: Number = 1,
+        padding: Number = 0, output_padding: Number = 0, groups: int = 1, bias: bool = True,
+        dilation: Number = 1, padding_mode: str = "zeros", device: Any = None,
         dtype: DType | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super().__init__(

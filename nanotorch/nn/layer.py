@@ -44,14 +44,9 @@ class Layer(Module):
     _shown: ClassVar[Sequence[str]] = ()
 
     def __init_subclass__(
-        cls,
-        function: Callable[..., Any] | None = None,
-        takes: str | None = None,
-        gives: str = "",
-        shown: str | None = None,
-        kw_only: bool = False,
-        **keywords: Any,
-    ) -> None:
+        cls, function: Callable[..., Any] | None = None, takes: str | None = None, gives: str = "",
+        shown: str | None = None, kw_only: bool = False, **keywords: Any,
+    ) -> None:  # fmt: skip
         super().__init_subclass__(**keywords)
         if not cls.__module__.startswith(HERE):
             return  # a user's class

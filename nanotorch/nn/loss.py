@@ -25,10 +25,7 @@ class _Loss(Layer, takes="input target"):
     """A loss with a reduction."""
 
     def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
         self.reduction = F.present_reduction(reduction, size_average, reduce)

@@ -404,11 +404,7 @@ class ModuleState(ModuleTree):
     # Out
 
     def state_dict(
-        self,
-        *,
-        destination: Any = None,
-        prefix: str = "",
-        keep_vars: bool = False,
+        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
         """The parameters and persistent buffers of the tree by their dotted names.
 
@@ -517,14 +513,9 @@ class ModuleState(ModuleTree):
         return keys
 
     def _load(
-        self,
-        given: dict[str, Any],
-        prefix: str,
-        metadata: Mapping[str, Any],
-        assign: bool,
-        keys: _IncompatibleKeys,
-        errors: list[str],
-    ) -> None:
+        self, given: dict[str, Any], prefix: str, metadata: Mapping[str, Any], assign: bool,
+        keys: _IncompatibleKeys, errors: list[str],
+    ) -> None:  # fmt: skip
         local = metadata.get(prefix.removesuffix("."), {})
         if assign:
             local["assign_to_params_buffers"] = True
@@ -545,15 +536,9 @@ class ModuleState(ModuleTree):
                 )
 
     def _load_from_state_dict(
-        self,
-        state_dict: dict[str, Any],
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
+        missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
         """Take the module's own parameters, buffers and extra state, not its children's."""
         reports = (missing_keys, unexpected_keys, error_msgs)
         arguments = (state_dict, prefix, local_metadata, strict, *reports)

@@ -545,13 +545,9 @@ class ModuleCall:
         return handle
 
     def register_forward_hook(
-        self,
-        hook: Callable[..., Any],
-        *,
-        prepend: bool = False,
-        with_kwargs: bool = False,
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
         always_call: bool = False,
-    ) -> RemovableHandle:
+    ) -> RemovableHandle:  # fmt: skip
         """Call ``hook(module, args, output)`` after `forward`.
 
         Args:

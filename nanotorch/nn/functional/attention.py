@@ -25,16 +25,10 @@ MASK_AND_CAUSAL = (
 
 @under_vmap(looped)
 def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
     enable_gqa: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """``softmax(query keyᵀ · scale + mask) value``: for each query a mean of the values.
 
     Args:
@@ -145,14 +139,9 @@ def keys_first(mask: Tensor, kind: np.dtype) -> np.ndarray:
 
 
 def step_by_step(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    dropout_p: float,
-    is_causal: bool,
-    scale: float,
-) -> Tensor:
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float,
+    is_causal: bool, scale: float,
+) -> Tensor:  # fmt: skip
     """Attention from single operations, as PyTorch composes it."""
     root = math.sqrt(abs(scale))
     sign = -root if scale < 0 else root
@@ -177,13 +166,9 @@ def additive(mask: Tensor, dtype: Any) -> Tensor:
 
 
 def canonical_mask(
-    mask: Tensor | None,
-    mask_name: str,
-    other_type: Any,
-    other_name: str,
-    target_type: Any,
+    mask: Tensor | None, mask_name: str, other_type: Any, other_name: str, target_type: Any,
     check_other: bool = True,
-) -> Tensor | None:
+) -> Tensor | None:  # fmt: skip
     """A mask as what is added to the scores.
 
     Raises:
@@ -292,8 +277,7 @@ def projected_apart(
     size = inputs[0].size(-1)
     for letter, weight in zip("qkv", weights, strict=True):
         need(
-            weight is not None,
-            f"use_separate_proj_weight is True but {letter}_proj_weight is None",
+            weight is not None, f"use_separate_proj_weight is True but {letter}_proj_weight is None"
         )
     for name, weight, x in zip(("query", "key", "value"), weights, inputs, strict=True):
         assert weight is not None
@@ -308,13 +292,9 @@ def projected_apart(
 
 
 def projections(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    weight: Tensor | None,
-    apart: tuple[Tensor | None, Tensor | None, Tensor | None] | None,
-    bias: Tensor | None,
-) -> tuple[Tensor, Tensor, Tensor]:
+    query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None,
+    apart: tuple[Tensor | None, Tensor | None, Tensor | None] | None, bias: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Queries, keys and values, by one weight for all or one for each."""
     if apart is not None:
         need(
@@ -467,32 +447,16 @@ def attended(
 
 
 def multi_head_attention_forward(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    embed_dim_to_check: int,
-    num_heads: int,
-    in_proj_weight: Tensor | None,
-    in_proj_bias: Tensor | None,
-    bias_k: Tensor | None,
-    bias_v: Tensor | None,
-    add_zero_attn: bool,
-    dropout_p: float,
-    out_proj_weight: Tensor,
-    out_proj_bias: Tensor | None,
-    training: bool = True,
-    key_padding_mask: Tensor | None = None,
-    need_weights: bool = True,
-    attn_mask: Tensor | None = None,
-    use_separate_proj_weight: bool = False,
-    q_proj_weight: Tensor | None = None,
-    k_proj_weight: Tensor | None = None,
-    v_proj_weight: Tensor | None = None,
-    static_k: Tensor | None = None,
-    static_v: Tensor | None = None,
-    average_attn_weights: bool = True,
-    is_causal: bool = False,
-) -> tuple[Tensor, Tensor | None]:
+    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int,
+    in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None,
+    bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None, training: bool = True, key_padding_mask: Tensor | None = None,
+    need_weights: bool = True, attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None, static_v: Tensor | None = None,
+    average_attn_weights: bool = True, is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Attention of several heads, as `nn.MultiheadAttention` computes it.
 
     Args:

@@ -124,15 +124,10 @@ MIXED = "mixed dtype (CPU): "
 
 @under_vmap(by_channels)
 def batch_norm(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Tensor:
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
+    weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
+    momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
     """``(input - mean) / √(variance + eps) * weight + bias`` per channel.
 
     Args:
@@ -169,15 +164,9 @@ def batch_norm(
 
 
 def normalized_channels(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Tensor:
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None,
+    bias: Tensor | None, training: bool, momentum: float, eps: float,
+) -> Tensor:  # fmt: skip
     """`batch_norm` of an input with channels."""
     if not input._array.size:
         return of_nothing(input, weight, bias)
@@ -202,13 +191,9 @@ def of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Ten
 
 
 def of_batch(
-    input: Tensor,
-    plan: Plan,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    momentum: float,
-    eps: float,
-) -> Kept:
+    input: Tensor, plan: Plan, running_mean: Tensor | None, running_var: Tensor | None,
+    momentum: float, eps: float,
+) -> Kept:  # fmt: skip
     """Mean and scale of the batch, towards which the running values are moved."""
     kept = Kept()
     variance = moments(input._array, plan, kept)
@@ -255,13 +240,9 @@ def check_mixed(input: Tensor, *parameters: Tensor | None) -> None:
 
 
 def check_sizes(
-    channels: int,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-) -> None:
+    channels: int, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None,
+    bias: Tensor | None, training: bool,
+) -> None:  # fmt: skip
     """Refuse what is not one value per channel, and missing running values in evaluation."""
     names = ("running_mean", "running_var", "weight", "bias")
     for position, tensor in enumerate((running_mean, running_var, weight, bias)):
@@ -276,15 +257,10 @@ def check_sizes(
 
 @under_vmap(by_groups)
 def instance_norm(
-    input: Tensor,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    use_input_stats: bool = True,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Tensor:
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
+    weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
+    momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
     """``(input - mean) / √(variance + eps) * weight + bias`` per sample and channel.
 
     Args:
@@ -462,11 +438,7 @@ def rms_norm(
 
 
 def checked_shape(
-    name: str,
-    input: Tensor,
-    normalized_shape: Any,
-    weight: Tensor | None,
-    bias: Tensor | None,
+    name: str, input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None
 ) -> tuple[int, ...]:
     """The shape to be normalized, if everything fits it."""
     if not isinstance(normalized_shape, (tuple, list)):
@@ -505,11 +477,7 @@ def checked_shape(
 
 
 def normalize(
-    input: Tensor,
-    p: float = 2.0,
-    dim: Dims = 1,
-    eps: float = 1e-12,
-    out: Tensor | None = None,
+    input: Tensor, p: float = 2.0, dim: Dims = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """Vectors divided by their norms.
 

@@ -426,14 +426,10 @@ AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
 
 @within_memory
 def interpolate(
-    input: Tensor,
-    size: Sizes = None,
-    scale_factor: Scales = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
+    input: Tensor, size: Sizes = None, scale_factor: Scales = None, mode: str = "nearest",
+    align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
     antialias: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A picture of another size.
 
     Args:
