@@ -283,11 +283,7 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
 
 
 def as_made(edge: Edge, weight: Any) -> Any:
-    """A first gradient in the shape of the tensor when it was made, which `unsqueeze_` changes.
-
-    Raises:
-        RuntimeError: if that cannot have been broadcast to the gradient's.
-    """
+    """A first gradient in the shape of the tensor when it was made, which `unsqueeze_` changes."""
     node, number = edge
     if node is None or weight.shape == node._outputs[number][0]:
         return weight

@@ -175,11 +175,7 @@ def attach_written(
 
 
 def save(node: "BackwardCFunction") -> None:
-    """Keep what `save_for_backward` was given: outputs without a reference to them.
-
-    Raises:
-        TypeError: for what is neither a tensor nor None.
-    """
+    """Keep what `save_for_backward` was given: outputs without a reference to them."""
     values: list[Any] = []
     numbers: list[int | None] = []
     kept = node.to_save or ()
@@ -343,11 +339,7 @@ class BackwardCFunction(FunctionCtx, Node):
         return cls.vjp
 
     def _checked(self, results: tuple[Any, ...]) -> list[Any]:
-        """What `backward` returned for the arguments that are tensors, one for each.
-
-        Raises:
-            RuntimeError: if it is not a gradient or None for each argument of the function.
-        """
+        """What `backward` returned for the arguments that are tensors, one for each."""
         is_tensor = self._is_tensor
         surplus = results[len(is_tensor) :]
         if len(results) < len(is_tensor) or any(r is not None for r in surplus):

@@ -198,11 +198,7 @@ def check_backward(
     func: Callable[..., Any], arguments: Sequence[Any], eps: float, atol: float, rtol: float,
     nondet_tol: float,
 ) -> None:  # fmt: skip
-    """Compare the Jacobians, and two backward passes with each other.
-
-    Raises:
-        GradcheckError: for a mismatch.
-    """
+    """Compare the Jacobians, and two backward passes with each other."""
     points = moved_inputs(arguments)
     several = as_list(func(*arguments))
     outputs = differentiable(several)

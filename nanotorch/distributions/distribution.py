@@ -173,11 +173,7 @@ class Distribution:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     def _validate_sample(self, value: Any) -> None:
-        """Refuse values that do not fit the distribution.
-
-        Raises:
-            ValueError: for such.
-        """
+        """Refuse values that do not fit the distribution."""
         if not self._validate_args:
             return
         if not isinstance(value, Tensor):

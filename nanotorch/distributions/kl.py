@@ -86,11 +86,7 @@ def between_categoricals(p: Categorical, q: Categorical) -> Tensor:
 
 @register_kl(Independent, Independent)
 def between_independents(p: Independent, q: Independent) -> Tensor:
-    """The sum over the dimensions.
-
-    Raises:
-        NotImplementedError: if they are not as many in both.
-    """
+    """The sum over the dimensions."""
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError
     return summed(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)

@@ -1,8 +1,7 @@
 """Gradients, Jacobians and Hessians of functions, at levels that nest."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nanotorch import ops
@@ -46,7 +45,11 @@ class Level:
         batches: those of which they are samples. Each sample has its own, even of what is the same
             for all, and gets its own gradient.
         recorded: whether the caller sees further than to these, so that results keep their graph.
+        outer, inner: how the outputs and the inputs are nested.
     """
+
+    outer: Spec
+    inner: Spec
 
     def __init__(self) -> None:
         self.inputs: list[Tensor] = []
@@ -55,16 +58,8 @@ class Level:
         self._leaves: list[Tensor] = []
         self._outside = bool(mode.enabled)
 
-    def entered(self, tree: Any) -> Any:
-        """The tree with an input of this level's in place of each tensor.
-
-        Raises:
-            ValueError: for another leaf.
-            RuntimeError: for a tensor of integers.
-        """
-        return mapped(self._enter, tree)
-
     def _enter(self, value: Any) -> Tensor:
+        """An input of this level's in the place of a tensor of floating-point numbers."""
         if not isinstance(value, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
         whole = beneath(value, self.batches)
@@ -77,15 +72,30 @@ class Level:
         self.inputs.append(above(entered, self.batches))
         return self.inputs[-1]
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """A block in which the function runs, which may not differentiate in other ways."""
+    def run(self, func: Callable[[Any], Any], given: Any, has_aux: bool, name: str) -> Any:
+        """What a function of this level's inputs returns, and what it returns besides.
+
+        While it runs it may not differentiate in other ways.
+        """
+        entered = mapped(self._enter, given)
+        self.inner = flatten(entered)[1]
         mode.transforms += 1
         try:
             with enable_grad():
-                yield
+                result = func(entered)
         finally:
             mode.transforms -= 1
+        return with_aux(result, has_aux, name)
+
+    def outputs_of(
+        self, func: Callable[[Any], Any], given: Any, has_aux: bool, name: str
+    ) -> tuple[list[Tensor], Any, Any]:
+        """As `run`, for a function that returns nested tensors; first these."""
+        output, aux = self.run(func, given, has_aux, name)
+        outputs, self.outer = flatten(output)
+        need_output(output, outputs, name)
+        self.watch(outputs)
+        return outputs, output, aux
 
     def leaf(self, value: Tensor) -> Tensor:
         """A leaf of the values, one for each sample."""
@@ -190,28 +200,27 @@ def grad_and_value(
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        level = Level()
-        entered = level.entered(chosen(args, argnums))
-        with level.running():
-            result = func(*replaced(args, argnums, entered), **kwargs)
-        output, aux = with_aux(result, has_aux, "grad_and_value(f)(*args)")
-        check_scalar(output)
+        level, name = Level(), "grad_and_value(f)(*args)"
+        of_chosen, given = applied(func, args, kwargs, argnums)
+        output, aux = level.run(of_chosen, given, has_aux, name)
+        check_scalar(output, name)
         level.watch([output])
-        found = level.pulled_back([output], [None])
-        gradient = unflatten(found, flatten(entered)[1])
-        value = level.left((output, aux) if has_aux else output)
-        return level.left(gradient), value
+        gradient = unflatten(level.pulled_back([output], [None]), level.inner)
+        return level.left(gradient), level.left((output, aux) if has_aux else output)
 
     return wrapper
 
 
-def check_scalar(output: Any) -> None:
-    """Refuse what has no gradient.
+def applied(
+    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Numbers
+) -> tuple[Callable[[Any], Any], Any]:
+    """A function as one of the chosen arguments only, and these."""
+    of_chosen = lambda given: func(*replaced(args, argnums, given), **kwargs)  # noqa: E731
+    return of_chosen, chosen(args, argnums)
 
-    Raises:
-        RuntimeError: for anything but a tensor without dimensions.
-    """
-    name = "grad_and_value(f)(*args)"
+
+def check_scalar(output: Any, name: str) -> None:
+    """Refuse what has no gradient."""
     if not isinstance(output, Tensor):
         raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
     if output.ndim:
@@ -263,23 +272,17 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
             nested in another way.
     """
     level = Level()
-    entered = level.entered(primals)
-    with level.running():
-        output, aux = with_aux(func(*entered), has_aux, VJP)
-    outputs, spec = flatten(output)
-    need_output(output, outputs, VJP)
+    outputs, output, aux = level.outputs_of(lambda given: func(*given), primals, has_aux, VJP)
     need_floats(outputs)
-    level.watch(outputs)
-    inner = flatten(entered)[1]
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         weights, given = flatten(cotangents)
-        if given != spec:
+        if given != level.outer:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of "
-                f"outputs to the function. cotangents: {given}, primal output: {spec}"
+                f"outputs to the function. cotangents: {given}, primal output: {level.outer}"
             )
-        return unflatten(level.pulled_back(outputs, weights), inner)
+        return unflatten(level.pulled_back(outputs, weights), level.inner)
 
     results = level.left(output), vjp_fn
     return (*results, level.left(aux)) if has_aux else results
@@ -307,21 +310,6 @@ class Linear:
         found = self._level.gradients(self._products, self._weights, tangents, recorded)
         changes = iter(found if recorded else [t.detach() for t in found])
         return [next(changes) if o.is_floating_point() else ops.zeros_like(o) for o in self.outputs]
-
-
-def linear_of(
-    func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool, name: str
-) -> tuple[Any, Any, Linear, Spec, Level]:
-    """A function at a point: its value, what it returns besides, and its linear map."""
-    need_smooth(flatten(primals)[0])
-    level = Level()
-    entered = level.entered(primals)
-    with level.running():
-        output, aux = with_aux(func(*entered), has_aux, name)
-    outputs, spec = flatten(output)
-    need_output(output, outputs, name)
-    level.watch(outputs)
-    return level.left(output), level.left(aux), Linear(level, outputs), spec, level
 
 
 def jvp(
@@ -374,14 +362,16 @@ def jvp(
                 f"original Tensor, this is not supported. Tensor is of size {list(value.shape)} "
                 f"while the given forward gradient is of size {list(direction.shape)}."
             )
-    output, aux, linear, spec, level = linear_of(func, primals, has_aux, JVP)
-    if strict and not all(level.reached_by(linear.outputs)):
+    level = Level()
+    outputs, output, aux = level.outputs_of(lambda given: func(*given), primals, has_aux, JVP)
+    if strict and not all(level.reached_by(outputs)):
         raise RuntimeError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
             "inputs. This is not allowed with strict=True."
         )
-    product = unflatten(linear(directions), spec)
-    return (output, product, aux) if has_aux else (output, product)
+    product = unflatten(Linear(level, outputs)(directions), level.outer)
+    results = level.left(output), product
+    return (*results, level.left(aux)) if has_aux else results
 
 
 # Whole matrices of derivatives: row by row, column by column, and of second order.
@@ -413,7 +403,8 @@ def jacrev(
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        level, outputs, specs, aux = run(func, args, kwargs, argnums, has_aux, VJP)
+        level = Level()
+        outputs, _, aux = level.outputs_of(*applied(func, args, kwargs, argnums), has_aux, VJP)
         need_floats(outputs)
         blocks = []
         for output in outputs:
@@ -424,7 +415,7 @@ def jacrev(
 
             rows = for_units(pull, output, 0, chunk_size, "error")
             blocks.append([row.reshape(shape) for row, shape in zip(rows, shapes, strict=True)])
-        return assembled(level, blocks, specs, has_aux, aux)
+        return assembled(level, blocks, has_aux, aux)
 
     return wrapper
 
@@ -456,7 +447,8 @@ def jacfwd(
         if randomness == "different":
             return drawn_apart(func, args, kwargs, argnums, has_aux)
         before = default_generator._mark()
-        level, outputs, specs, aux = run(func, args, kwargs, argnums, has_aux, JVP)
+        level = Level()
+        outputs, _, aux = level.outputs_of(*applied(func, args, kwargs, argnums), has_aux, JVP)
         if randomness == "error" and default_generator._mark() != before:
             raise RuntimeError(ERROR)
         linear, zeros = Linear(level, outputs), [ops.zeros_like(t) for t in level.inputs]
@@ -469,7 +461,7 @@ def jacfwd(
             columns = for_units(push, input, -1, None, randomness)
             for k, output in enumerate(outputs):
                 blocks[k].append(columns[k].reshape(*output.shape, *input.shape))
-        return assembled(level, blocks, specs, has_aux, aux)
+        return assembled(level, blocks, has_aux, aux)
 
     return wrapper
 
@@ -482,15 +474,13 @@ def drawn_apart(
     has_aux: bool,
 ) -> Any:
     """The Jacobian of a function that is run for every column, with random numbers of its own."""
-    inputs, inner = flatten(chosen(args, argnums))
+    of_chosen, given = applied(func, args, kwargs, argnums)
+    inputs, inner = flatten(given)
     sizes = [t.numel() for t in inputs]
 
     def column(*units: Tensor) -> Any:
-        def of_chosen(given: Any) -> Any:
-            return func(*replaced(args, argnums, given), **kwargs)
-
-        tangents = (unflatten(list(units), inner),)
-        _, *rest = jvp(of_chosen, (chosen(args, argnums),), tangents, has_aux=has_aux)
+        tangents = (unflatten(units, inner),)
+        _, *rest = jvp(of_chosen, (given,), tangents, has_aux=has_aux)
         return tuple(rest)
 
     parts = [
@@ -525,22 +515,6 @@ def hessian(func: Callable[..., Any], argnums: Numbers = 0) -> Callable[..., Any
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-def run(
-    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Numbers,
-    has_aux: bool, name: str,
-) -> tuple[Level, list[Tensor], tuple[Spec, Spec], Any]:  # fmt: skip
-    """A function in a level of its own: its outputs, how they and the inputs are nested."""
-    level = Level()
-    entered = level.entered(chosen(args, argnums))
-    with level.running():
-        result = func(*replaced(args, argnums, entered), **kwargs)
-        output, aux = with_aux(result, has_aux, name)
-    outputs, spec = flatten(output)
-    need_output(output, outputs, name)
-    level.watch(outputs)
-    return level, outputs, (spec, flatten(entered)[1]), aux
-
-
 def for_units(
     function: Callable[[Tensor], list[Tensor]],
     tensor: Tensor,
@@ -564,10 +538,8 @@ def for_units(
     return found
 
 
-def assembled(
-    level: Level, blocks: list[list[Tensor]], specs: tuple[Spec, Spec], has_aux: bool, aux: Any
-) -> Any:
+def assembled(level: Level, blocks: list[list[Tensor]], has_aux: bool, aux: Any) -> Any:
     """The Jacobians as the caller gets them, from a list by outputs of lists by inputs."""
-    outer, inner = specs
-    jacobian = level.left(unflatten([unflatten(row, inner) for row in blocks], outer))
+    rows = [unflatten(row, level.inner) for row in blocks]
+    jacobian = level.left(unflatten(rows, level.outer))
     return (jacobian, level.left(aux)) if has_aux else jacobian

@@ -38,11 +38,7 @@ def functional_call(
 
 
 def merged(dicts: Any) -> Tensors:
-    """One dict of all; the given one itself if it is one.
-
-    Raises:
-        ValueError: for what is no dict, and names that stand in two.
-    """
+    """One dict of all; the given one itself if it is one."""
     if isinstance(dicts, dict):
         return dicts
     if not isinstance(dicts, Sequence) or isinstance(dicts, str):
@@ -92,11 +88,7 @@ def replaced(module: Module, given: Tensors, tie_weights: bool, strict: bool) ->
 
 
 def tied(homes: dict[str, Any], given: Tensors) -> Tensors:
-    """The given tensors, for all names of the tensor that each stands for.
-
-    Raises:
-        ValueError: if two names of one tensor are given different ones.
-    """
+    """The given tensors, for all names of the tensor that each stands for."""
     by_tensor: dict[int, list[str]] = {}
     for name, (members, own) in homes.items():
         by_tensor.setdefault(id(members[own]), []).append(name)
@@ -114,11 +106,7 @@ def tied(homes: dict[str, Any], given: Tensors) -> Tensors:
 
 
 def check_names(module: Module, homes: dict[str, Any], values: Tensors) -> None:
-    """Refuse names that are not the module's, and missing ones.
-
-    Raises:
-        RuntimeError: if there are any.
-    """
+    """Refuse names that are not the module's, and missing ones."""
     unexpected = [name for name in values if name not in homes]
     missing = [name for name in homes if name not in values]
     told = [
@@ -154,11 +142,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[Tensors, Tensors]:
 
 
 def stacked(states: Sequence[Tensors]) -> Tensors:
-    """Tensors of the same names, stacked.
-
-    Raises:
-        RuntimeError: if some of a name require grad and some do not.
-    """
+    """Tensors of the same names, stacked."""
     result = {}
     for name in states[0]:
         tensors = [state[name] for state in states]

@@ -88,11 +88,7 @@ def _built(leaves: Iterator[Any], spec: Spec) -> Any:
 
 
 def mapped(function: Callable[..., Any], tree: Any, *rests: Any) -> Any:
-    """The tree with ``function`` of each leaf, and of its counterparts in the rest, in its place.
-
-    Raises:
-        ValueError: if the trees are nested in different ways.
-    """
+    """The tree with ``function`` of each leaf, and of its counterparts in the rest."""
     leaves, spec = flatten(tree)
     others = [flatten(rest) for rest in rests]
     if any(other != spec for _, other in others):
@@ -129,11 +125,7 @@ Numbers = int | tuple[int, ...]
 
 
 def position(number: Any, count: int) -> int:
-    """The position of an argument, counted from the front.
-
-    Raises:
-        RuntimeError: if there is none.
-    """
+    """The position of an argument, counted from the front."""
     if not isinstance(number, int):
         raise RuntimeError(f"argnum must be int, got: {type(number)}")
     if not -count <= number < count:
@@ -142,11 +134,7 @@ def position(number: Any, count: int) -> int:
 
 
 def positions(argnums: Any, count: int) -> tuple[int, ...]:
-    """The positions of the arguments to differentiate by.
-
-    Raises:
-        RuntimeError: if there is none, one twice, or one is missing.
-    """
+    """The positions of the arguments to differentiate by."""
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     if isinstance(argnums, int):
@@ -173,11 +161,7 @@ def replaced(args: tuple[Any, ...], argnums: Numbers, new: Any) -> tuple[Any, ..
 
 
 def with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
-    """What a function returned, and what it returned besides; None where that is not asked for.
-
-    Raises:
-        RuntimeError: if it should have returned two things.
-    """
+    """What a function returned, and what it returned besides; None where that is not asked for."""
     if not has_aux:
         return result, None
     if not (isinstance(result, tuple) and len(result) == 2):
@@ -188,22 +172,14 @@ def with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
 
 
 def need_tensors(values: list[Any], error: Callable[[Any], str]) -> None:
-    """Refuse results that are not tensors.
-
-    Raises:
-        RuntimeError: with what ``error`` says of the first.
-    """
+    """Refuse results that are not tensors."""
     for value in values:
         if not isinstance(value, Tensor):
             raise RuntimeError(error(value))
 
 
 def need_output(output: Any, leaves: list[Any], name: str) -> None:
-    """Refuse a function that returns nothing, or no tensors.
-
-    Raises:
-        RuntimeError: for such a one.
-    """
+    """Refuse a function that returns nothing, or no tensors."""
     if not leaves or leaves == [None]:
         raise RuntimeError(
             f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})"
@@ -217,11 +193,7 @@ def need_output(output: Any, leaves: list[Any], name: str) -> None:
 
 
 def need_floats(outputs: list[Tensor]) -> None:
-    """Refuse results that have no gradient.
-
-    Raises:
-        RuntimeError: for one of integers.
-    """
+    """Refuse results that have no gradient."""
     for tensor in outputs:
         if not tensor.is_floating_point():
             raise RuntimeError(
@@ -231,11 +203,7 @@ def need_floats(outputs: list[Tensor]) -> None:
 
 
 def need_smooth(values: list[Any]) -> None:
-    """Refuse arguments that cannot be changed by a little.
-
-    Raises:
-        ValueError: for a tensor of integers.
-    """
+    """Refuse arguments that cannot be changed by a little."""
     for value in values:
         if isinstance(value, Tensor) and not value.is_floating_point():
             raise ValueError(
@@ -299,11 +267,7 @@ def name_of(func: Callable[..., Any]) -> str:
 
 
 def input_dims(name: str, in_dims: Any, leaves: list[Any], spec: Spec) -> list[int | None]:
-    """The dimension that counts the samples, of each tensor among the arguments.
-
-    Raises:
-        ValueError: if they do not fit.
-    """
+    """The dimension that counts the samples, of each tensor among the arguments."""
     call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
@@ -325,11 +289,7 @@ def input_dims(name: str, in_dims: Any, leaves: list[Any], spec: Spec) -> list[i
 
 
 def checked_dim(call: str, value: Any, dim: Any) -> int | None:
-    """The dimension of one argument, counted from the front.
-
-    Raises:
-        ValueError: if it has none such.
-    """
+    """The dimension of one argument, counted from the front."""
     if dim is None:
         return None
     if not isinstance(dim, int):
@@ -351,11 +311,7 @@ def checked_dim(call: str, value: Any, dim: Any) -> int | None:
 
 
 def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
-    """How many samples there are.
-
-    Raises:
-        ValueError: if there are no tensors, or they disagree.
-    """
+    """How many samples there are."""
     sizes = [v.shape[dim] for v, dim in zip(leaves, dims, strict=True) if dim is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
@@ -391,12 +347,7 @@ class Mapped:
             return unflatten([self.left(part, dim, batch) for part, dim in pairs], nested)
 
     def left(self, part: Any, dim: Any, batch: Batch) -> Any:
-        """One result, as it is outside.
-
-        Raises:
-            ValueError: if it is no tensor, or one that differs between the samples though
-                ``out_dims`` is None.
-        """
+        """One result, as it is outside."""
         sample = isinstance(part, Batched) and part._batch is batch
         if dim is None:
             if sample:
@@ -439,11 +390,7 @@ class Mapped:
 
 
 def output_dims(name: str, out_dims: Any, spec: Spec) -> list[Any]:
-    """Where the samples come to lie in each result.
-
-    Raises:
-        ValueError: if ``out_dims`` is nested in another way.
-    """
+    """Where the samples come to lie in each result."""
     if out_dims is not None and any(not isinstance(d, int | None) for d in flatten(out_dims)[0]):
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "

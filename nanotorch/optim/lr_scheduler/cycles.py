@@ -30,11 +30,7 @@ class _Cyclic(Formula):
     def _prepare_momentum(
         self, optimizer: Optimizer, lower: Any, upper: Any, begin: bool
     ) -> tuple[list[float], list[float]]:
-        """Find the bounds for each group, and note them there; begin at the upper one.
-
-        Raises:
-            ValueError: if the optimizer has no momentum.
-        """
+        """Find the bounds for each group, and note them there; begin at the upper one."""
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError(
                 "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"

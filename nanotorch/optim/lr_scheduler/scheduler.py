@@ -211,11 +211,7 @@ def put(group: Group, key: str, value: Any) -> None:
 def per_group(
     name: str, optimizer: Optimizer, value: Any, refusal: str = OTHER_LENGTH
 ) -> list[Any]:
-    """One value for each group, from a list of them or one for all.
-
-    Raises:
-        ValueError: if there are not as many values as groups.
-    """
+    """One value for each group, from a list of them or one for all."""
     groups = len(optimizer.param_groups)
     entries = value if isinstance(value, (list, tuple)) else [value] * groups
     if len(entries) != groups:
