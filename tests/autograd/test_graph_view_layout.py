@@ -19,7 +19,6 @@ from nanotorch.autograd.view.layout import (
     lay_out,
     rank_items,
     set_ports,
-    spaced,
     spread,
     straight,
 )
@@ -151,16 +150,6 @@ def test_straight_segments_are_straight_and_do_not_cross(graph: Graphs) -> None:
     for row in rows.rows:
         for a, b in pairwise(row):
             assert xs[b] - xs[a] >= distance(rows, a, b) - 1e-6
-
-
-def test_places_are_the_nearest_that_keep_the_distance() -> None:
-    rows = Rows([(10.0, 10.0)] * 4, [0] * 4)
-    gap = distance(rows, 0, 1)
-    assert spaced(rows, [0, 1], [0.0, 500.0], [1.0, 1.0]) == [0.0, 500.0]
-    assert spaced(rows, [0, 1], [7.0, 7.0], [1.0, 1.0]) == [7 - gap / 2, 7 + gap / 2]
-    assert spaced(rows, [0, 1], [0.0, 0.0], [3.0, 1.0]) == [-gap / 4, gap * 3 / 4]
-    three = spaced(rows, [0, 1, 2], [30.0, 20.0, 10.0], [1.0] * 3)
-    assert three == pytest.approx([20 - gap, 20, 20 + gap])
 
 
 def test_blocks_move_to_what_they_are_linked_with() -> None:

@@ -1,6 +1,6 @@
 """Where the boxes of a drawn graph lie."""
 
-from bisect import bisect, bisect_right, insort
+from bisect import bisect_right, insort
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import inf
@@ -125,7 +125,7 @@ def rank_items(count: int, edges: Sequence[Edge]) -> list[int]:
 def split_edges(rows: Rows, edges: Sequence[Edge]) -> None:
     """Cut edges into segments from row to row, with stand-ins in the rows they pass."""
     ways: dict[Hashable, list[int]] = {}
-    known: dict[Hashable, Segment] = {}
+    known: dict[tuple[int, int, Hashable], Segment] = {}
     for edge in edges:
         way = ways.setdefault((edge.source, edge.bundle), [edge.source])
         length = rows.rank[edge.target] - rows.rank[edge.source]
@@ -136,13 +136,11 @@ def split_edges(rows: Rows, edges: Sequence[Edge]) -> None:
             rows.heights.append(label[1])
             way.append(len(rows.rank) - 1)
         stops = [*way[:length], edge.target]
-        route = []
-        for above, below in pairwise(stops):
-            key = (above, below, edge.bundle)
+        keys = [(above, below, edge.bundle) for above, below in pairwise(stops)]
+        for key in keys:
             if key not in known:
-                known[key] = Segment(above, below, edge.bundle)
-            route.append(known[key])
-        rows.routes.append(route)
+                known[key] = Segment(*key)
+        rows.routes.append([known[key] for key in keys])
     rows.segments = list(known.values())
     rows.ups = [[] for _ in rows.rank]
     rows.downs = [[] for _ in rows.rank]
@@ -185,13 +183,9 @@ def reduce_crossings(rows: Rows) -> None:
     rows.rows = best
 
 
-def places(rows: Rows) -> list[int]:
+def places(rows: Rows) -> dict[int, int]:
     """Where in its row each item stands."""
-    place = [0] * len(rows.rank)
-    for row in rows.rows:
-        for i, item in enumerate(row):
-            place[item] = i
-    return place
+    return {item: i for row in rows.rows for i, item in enumerate(row)}
 
 
 def sort_by_medians(rows: Rows, row: list[int], down: bool) -> None:
@@ -205,9 +199,7 @@ def sort_by_medians(rows: Rows, row: list[int], down: bool) -> None:
             for s in (rows.ups[item] if down else rows.downs[item])
         )
         if near:
-            middle = len(near) // 2
-            odd = len(near) % 2
-            medians[item] = near[middle] if odd else (near[middle - 1] + near[middle]) / 2
+            medians[item] = (near[(len(near) - 1) // 2] + near[len(near) // 2]) / 2
     moved = iter(sorted(medians, key=medians.__getitem__))
     row[:] = [next(moved) if item in medians else item for item in row]
 
@@ -237,27 +229,21 @@ def exchange(rows: Rows) -> None:
                 place[a], place[b] = i + 1, i
 
 
-def pair_crossings(rows: Rows, place: Sequence[int], left: int, right: int) -> int:
+def pair_crossings(rows: Rows, place: Mapping[int, int], left: int, right: int) -> int:
     """How many segments of two items cross if one stands left of the other."""
-    total = 0
-    for a, b in (
-        ([s.above for s in rows.ups[left]], [s.above for s in rows.ups[right]]),
-        ([s.below for s in rows.downs[left]], [s.below for s in rows.downs[right]]),
-    ):
-        total += sum(place[x] > place[y] for x in a for y in b)
-    return total
+    above = (place[a.above] > place[b.above] for a in rows.ups[left] for b in rows.ups[right])
+    below = (place[a.below] > place[b.below] for a in rows.downs[left] for b in rows.downs[right])
+    return sum(above) + sum(below)
 
 
 # The x coordinates of a layered drawing: boxes near what they belong to, links straight.
 #
-# First row by row, every item is drawn to the mean of the places of its neighbours. Then items that
-# should stand exactly below each other are joined to blocks, and the blocks moved as a whole.
+# Items that should stand exactly below each other are joined to blocks. All blocks begin as far
+# right as those beside them allow; then each in turn moves to where its links are shortest.
 
 
 BETWEEN_BOXES, BETWEEN_LINES = 22.0, 12.0  # least distance in a row
-ONE_SIDED, TWO_SIDED = 8, 30  # sweeps that look at the row before, and at both
-HASTE = 1.6  # how far beyond its wish an item goes, which makes long chains settle soon
-BLOCK_ROUNDS = 20
+ROUNDS = 40
 
 
 def columns(rows: Rows, joined: Sequence[Segment]) -> list[float]:
@@ -266,44 +252,14 @@ def columns(rows: Rows, joined: Sequence[Segment]) -> list[float]:
     Args:
         joined: the segments to be drawn straight down.
     """
-    xs = straightened(rows, joined, balanced(rows))
+    blocks = Blocks(rows, joined)
+    places = blocks.packed()
+    for turn in range(ROUNDS):
+        # A row of blocks that all want to go right can if the rightmost goes first.
+        blocks.adjust(places, reversed(blocks.order) if turn % 2 else blocks.order)
+    xs = [places[b] + offset for b, offset in zip(blocks.block, blocks.offset, strict=True)]
     left = min((x - w / 2 for x, w in zip(xs, rows.widths, strict=True)), default=0.0)
     return [x - left for x in xs]
-
-
-def balanced(rows: Rows) -> list[float]:
-    """Places that keep links short, long straight parts of links more than others."""
-    xs = [0.0] * len(rows.rank)
-    for turn in range(ONE_SIDED + TWO_SIDED):
-        down, both = turn % 2 == 0, turn >= ONE_SIDED
-        haste = HASTE if both and turn < ONE_SIDED + TWO_SIDED - 2 else 1.0
-        for row in rows.rows if down else reversed(rows.rows):
-            wishes, weights = [], []
-            for item in row:
-                wish, weight = wished(rows, item, xs, both or down, both or not down)
-                wishes.append(xs[item] + haste * (wish - xs[item]))
-                weights.append(weight)
-            for item, x in zip(row, spaced(rows, row, wishes, weights), strict=True):
-                xs[item] = x
-    return xs
-
-
-def wished(
-    rows: Rows, item: int, xs: Sequence[float], above: bool, below: bool
-) -> tuple[float, float]:
-    """Where an item is drawn to by its neighbours above and below, and how strongly."""
-    total = strength = 0.0
-    if above:
-        for s in rows.ups[item]:
-            weight = pull(rows, s)
-            total += weight * (xs[s.above] + s.port_above - s.port_below)
-            strength += weight
-    if below:
-        for s in rows.downs[item]:
-            weight = pull(rows, s)
-            total += weight * (xs[s.below] + s.port_below - s.port_above)
-            strength += weight
-    return (total / strength, strength) if strength else (xs[item], 0.01)
 
 
 def stand_ins(rows: Rows, segment: Segment) -> int:
@@ -316,44 +272,11 @@ def pull(rows: Rows, segment: Segment) -> float:
     return (1.0, 2.0, 8.0)[stand_ins(rows, segment)]
 
 
-def spaced(
-    rows: Rows, row: Sequence[int], wishes: Sequence[float], weights: Sequence[float]
-) -> list[float]:
-    """The places nearest to the wishes, in weighted least squares, that keep order and distance.
-
-    With the distances taken off, places must not decrease: that is isotonic regression, which
-    merges neighbours that would violate the order into groups at their common mean.
-    """
-    shifts = [0.0] * len(row)
-    for i in range(1, len(row)):
-        shifts[i] = shifts[i - 1] + distance(rows, row[i - 1], row[i])
-    groups: list[tuple[float, float, int]] = []  # mean, weight, number of items
-    for wish, shift, weight in zip(wishes, shifts, weights, strict=True):
-        group = (wish - shift, weight, 1)
-        while groups and groups[-1][0] > group[0]:
-            mean, other, count = groups.pop()
-            total = other + group[1]
-            group = ((mean * other + group[0] * group[1]) / total, total, count + group[2])
-        groups.append(group)
-    means = (mean for mean, _, count in groups for _ in range(count))
-    return [mean + shift for mean, shift in zip(means, shifts, strict=True)]
-
-
 def distance(rows: Rows, a: int, b: int) -> float:
     """The least distance of the centres of two neighbours in a row."""
     lines = a >= rows.real and b >= rows.real
     space = BETWEEN_LINES if lines else BETWEEN_BOXES
     return (rows.widths[a] + rows.widths[b]) / 2 + space
-
-
-def straightened(rows: Rows, joined: Sequence[Segment], xs: Sequence[float]) -> list[float]:
-    """The places with blocks of items moved so that the links inside each are straight lines."""
-    blocks = Blocks(rows, joined)
-    places = blocks.settle([blocks.mean(b, xs) for b in range(blocks.count)])
-    for turn in range(BLOCK_ROUNDS):
-        # A row of blocks that all want to go right can if the rightmost goes first.
-        blocks.adjust(places, reversed(blocks.order) if turn % 2 else blocks.order)
-    return [places[blocks.block[i]] + blocks.offset[i] for i in range(len(xs))]
 
 
 def straight(rows: Rows) -> list[Segment]:
@@ -366,20 +289,16 @@ def straight(rows: Rows) -> list[Segment]:
         for item in row:
             behind = max((depth[s.above] for s in rows.ups[item]), default=0)
             depth[item] = behind + (item < rows.real)
-    place = {item: i for row in rows.rows for i, item in enumerate(row)}
+    place = places(rows)
     chosen: list[Segment] = []
     for row in rows.rows[1:]:
-        taken: list[tuple[int, int]] = []  # places above and below, in ascending order of both
+        taken: list[tuple[int, int]] = []  # places above and below
         segments = [s for item in row for s in main_segments(rows.ups[item], depth, place)]
         segments.sort(key=lambda s: ((1, 2, 0)[stand_ins(rows, s)], -depth[s.above]))
         for s in segments:
-            pair = (place[s.above], place[s.below])
-            at = bisect(taken, pair)
-            before, after = taken[:at][-1:], taken[at:][:1]
-            if all(p[0] < pair[0] and p[1] < pair[1] for p in before) and all(
-                p[0] > pair[0] and p[1] > pair[1] for p in after
-            ):
-                taken.insert(at, pair)
+            above, below = place[s.above], place[s.below]
+            if all((above - a) * (below - b) > 0 for a, b in taken):
+                taken.append((above, below))
                 chosen.append(s)
     return chosen
 
@@ -404,18 +323,16 @@ class Blocks:
         size = len(rows.rank)
         self.block, self.offset = [-1] * size, [0.0] * size
         joint = {s.below: s for s in joined}
-        self.members: list[list[int]] = []
+        self.count = 0
         for row in rows.rows:
             for item in row:
                 s = joint.get(item)
                 if s is None:
-                    self.block[item] = len(self.members)
-                    self.members.append([item])
+                    self.block[item] = self.count
+                    self.count += 1
                 else:
                     self.block[item] = self.block[s.above]
                     self.offset[item] = self.offset[s.above] + s.port_above - s.port_below
-                    self.members[self.block[item]].append(item)
-        self.count = len(self.members)
         self._order_blocks()
         self._link_blocks()
 
@@ -449,10 +366,12 @@ class Blocks:
                 self.links[a].append((b, apart, weight))
                 self.links[b].append((a, -apart, weight))
 
-    def mean(self, block: int, xs: Sequence[float]) -> float:
-        """Where a block would have to stand for its items to be where they are, on average."""
-        members = self.members[block]
-        return sum(xs[i] - self.offset[i] for i in members) / len(members)
+    def packed(self) -> list[float]:
+        """Places as far right as the blocks to the right of each allow."""
+        places = [0.0] * self.count
+        for a in reversed(self.order):
+            places[a] = min((places[b] - gap for b, gap in self.rights[a]), default=0.0)
+        return places
 
     def adjust(self, places: list[float], order: Iterable[int]) -> None:
         """Move each block in turn to the mean of what its links lead to, as far as there is room.
@@ -469,21 +388,6 @@ class Blocks:
                 least = max((places[a] + gap for a, gap in self.lefts[block]), default=-inf)
                 most = min((places[b] - gap for b, gap in self.rights[block]), default=inf)
                 places[block] = max(least, min(wish, most))
-
-    def settle(self, wishes: Sequence[float]) -> list[float]:
-        """Places near the wishes that keep the distances.
-
-        Pushing to the right where there is no room keeps them, and so does pushing to the left;
-        then the mean of the two does as well.
-        """
-        pushed_right, pushed_left = list(wishes), list(wishes)
-        for a in self.order:
-            for b, gap in self.rights[a]:
-                pushed_right[b] = max(pushed_right[b], pushed_right[a] + gap)
-        for b in reversed(self.order):
-            for a, gap in self.lefts[b]:
-                pushed_left[a] = min(pushed_left[a], pushed_left[b] - gap)
-        return [(a + b) / 2 for a, b in zip(pushed_right, pushed_left, strict=True)]
 
 
 # Where the boxes of a layered drawing stand, and the ways of the links between them.
@@ -552,7 +456,7 @@ def set_ports(rows: Rows, joined: Iterable[Segment]) -> None:
     Segments to be drawn straight meet it in its middle, so that the boxes on a long way stand
     exactly below each other.
     """
-    place = {item: i for row in rows.rows for i, item in enumerate(row)}
+    place = places(rows)
     above = {s.below: s for s in joined}
     below = {s.above: s for s in above.values()}
     for item in range(rows.real):
@@ -601,12 +505,9 @@ def entry_of(segment: Segment, xs: Sequence[float]) -> float:
 
 
 def trace(
-    rows: Rows,
-    edges: Sequence[Edge],
-    xs: Sequence[float],
-    tops: Sequence[float],
+    rows: Rows, edges: Sequence[Edge], xs: Sequence[float], tops: Sequence[float],
     bottoms: Sequence[float],
-) -> list[Route]:
+) -> list[Route]:  # fmt: skip
     """The ways from the bottom of a source, through the rows between, to the top of a target."""
     middle = [(tops[r] + bottoms[r]) / 2 for r in rows.rank]
     gone: set[int] = set()  # stand-ins that some route passes already
