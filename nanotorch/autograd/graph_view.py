@@ -10,13 +10,722 @@ go; gradients come back against them.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
+from nanotorch._core.anomaly import TRACE
+from nanotorch._core.graph import MODIFIED, AccumulateGrad, FreedValues, Node
+from nanotorch._core.op import SAVED_AS, OpNode
 from nanotorch._core.tensor import Tensor
-from nanotorch.autograd.view.parts import Box, Graph, Walk, named_tensors, svg, tree
+from nanotorch.autograd.graph_layout import Edge, Layout, Place, Route, from_above, lay_out
+
+# The recorded graph as plain data: boxes and the links between them.
+#
+# What is drawn and in which order is torchviz's convention: one box per node of the graph, one per
+# leaf, per output, per base of an output that is a view, and on request one per saved tensor. Boxes
+# hold texts only, so that a picture keeps no tensor alive and stays right when the graph changes.
+
+
+BoxKind = Literal["op", "leaf", "saved", "output", "base", "cut"]
+# "saved" and "kept" are both from a saved tensor to the node that holds it; torchviz turns the
+# links of declared operations around, but not those of a user's function.
+LinkKind = Literal["flow", "saved", "kept", "view"]
+
+LONGEST_DETAIL = 200  # characters
+
+
+class Box(NamedTuple):
+    """One node of the picture.
+
+    Attributes:
+        title: the class of a node, or the name of a tensor.
+        shapes: of the tensor, or of the node's outputs.
+        attributes: what a node keeps, by name, where that was asked for.
+        details: more about it, line by line.
+    """
+
+    kind: BoxKind
+    title: str
+    shapes: tuple[str, ...] = ()
+    attributes: tuple[tuple[str, str], ...] = ()
+    details: str = ""
+
+
+class Link(NamedTuple):
+    """One edge of the picture, in the direction in which values flow.
+
+    Attributes:
+        label: the output's number, where the source has several, or the name under which a value
+            is saved, where its box does not say it.
+    """
+
+    source: str
+    target: str
+    kind: LinkKind = "flow"
+    label: str = ""
+
+
+class Graph:
+    """A picture's boxes, by keys that are the same for the same object, its links and outputs."""
+
+    def __init__(self) -> None:
+        self.boxes: dict[str, Box] = {}
+        self.links: list[Link] = []
+        self.outputs: list[str] = []
+
+    def arriving(self) -> dict[str, list[Link]]:
+        """The links that lead to each box, in the order of the node's inputs."""
+        found: dict[str, list[Link]] = {key: [] for key in self.boxes}
+        for link in self.links:
+            found[link.target].append(link)
+        return found
+
+
+def key_of(thing: object) -> str:
+    """The key of a node's or tensor's box."""
+    return str(id(thing))
+
+
+def printable(text: str) -> str:
+    """``text`` on one line, with whatever could disturb its display as escapes."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def shape_text(shape: Iterable[int]) -> str:
+    """``(3, 4)``; of one dimension ``(3)``, as torchviz has it."""
+    return f"({', '.join(map(str, shape))})"
+
+
+def value_text(value: Any) -> str:
+    """A tensor by dtype and shape, anything else by its text."""
+    array = value._array if isinstance(value, Tensor) else value
+    if isinstance(array, np.ndarray):
+        return f"{array.dtype.name} {shape_text(array.shape)}"
+    return attribute_text(value)
+
+
+def attribute_text(value: Any) -> str:
+    """What stands for a saved value in a node's table."""
+    if isinstance(value, (Tensor, np.ndarray)):
+        return "[saved tensor]"
+    parts = value if isinstance(value, (tuple, list)) else ()
+    if any(isinstance(part, (Tensor, np.ndarray)) for part in parts):
+        return "[saved tensors]"
+    return printable(str(value))
+
+
+def shortened(text: str, longest: int) -> str:
+    """The beginning of a text that is too long."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def named_tensors(params: Any) -> dict[int, str]:
+    """Names of tensors by `id`.
+
+    Args:
+        params: a mapping from names to tensors, pairs of them, a module, or None.
+
+    Raises:
+        TypeError: if what is named is no tensor.
+    """
+    if params is None:
+        return {}
+    if hasattr(params, "named_parameters"):
+        params = [*params.named_buffers(), *params.named_parameters()]
+    elif isinstance(params, Mapping):
+        params = params.items()
+    names = {}
+    for name, tensor in params:
+        if not isinstance(tensor, Tensor):
+            kind = type(tensor).__name__
+            raise TypeError(f"params: expected '{name}' to be a Tensor, got {kind}")
+        names[id(tensor)] = printable(str(name))
+    return names
+
+
+def saved_values(node: Node) -> list[tuple[str, Any]]:
+    """What a declared operation's node keeps, under PyTorch's names where those differ.
+
+    Of a value that has been freed, or written to since, a text says so.
+    """
+    if not isinstance(node, OpNode):
+        return []
+    values = []
+    for name, _ in node.op.recipe:
+        known_as = SAVED_AS.get(name, name)
+        if name == "input" and "weight" in node.op.formulas:
+            known_as = name  # layers keep their `input` under that name in PyTorch, too
+        values.append((known_as, saved_value(node, name)))
+    return sorted(values, key=lambda pair: pair[0])
+
+
+def saved_value(node: OpNode, name: str) -> Any:
+    """One value of the node's recipe, or why it can no longer be read."""
+    if isinstance(node._saved, FreedValues):
+        return "[freed]"
+    try:
+        return node.op.saved_value(node, name)
+    except RuntimeError as error:
+        # Anything else was raised by the user's own function that unpacks saved tensors.
+        if not str(error).startswith(MODIFIED.partition("{")[0]):
+            raise
+        return "[modified in place]"
+
+
+class Walk:
+    """Collects the graph behind some outputs.
+
+    Args:
+        names: of tensors, by `id`.
+        show_attrs: put what nodes keep into their boxes.
+        show_saved: give saved tensors boxes of their own.
+        max_attr_chars: the longest text for one value.
+    """
+
+    def __init__(
+        self, names: Mapping[int, str], show_attrs: bool = False, show_saved: bool = False,
+        max_attr_chars: int = 50,
+    ) -> None:  # fmt: skip
+        self.names, self.show_attrs, self.show_saved = names, show_attrs, show_saved
+        self.longest = max(max_attr_chars, 3)
+        self.graph = Graph()
+        # Tensors made by reading saved values: while they live, no other gets their `id`.
+        self.held: list[Tensor] = []
+
+    def add_output(self, tensor: Tensor) -> None:
+        """Add an output, everything behind it, and its base if it is a view."""
+        key = key_of(tensor)
+        if key not in self.graph.outputs:
+            self.graph.outputs.append(key)
+        known = self.graph.boxes.get(key)
+        if known is not None and known.kind != "saved":
+            return
+        self.add_tensor(tensor, "output")
+        base = tensor._base
+        if base is not None:
+            if key_of(base) not in self.graph.boxes:
+                self.add_tensor(base, "base")
+            self.link(base, tensor, "view")
+
+    def add_tensor(self, tensor: Tensor, kind: BoxKind) -> None:
+        """Add a tensor's box and everything behind it."""
+        self.box_tensor(tensor, kind)
+        node = tensor.grad_fn
+        if node is not None:
+            self.add_node(node)
+            self.link(node, tensor, label=self.number(node, tensor.output_nr))
+
+    def add_node(self, root: Node) -> None:
+        """Add a node and everything behind it, each node after those it was reached from."""
+        if not self.enter(root):
+            return
+        path = [(root, iter(root.next_functions))]
+        while path:
+            node, edges = path[-1]
+            for target, number in edges:
+                if target is None:
+                    continue
+                self.link(target, node, label=self.number(target, number))
+                if self.enter(target):
+                    path.append((target, iter(target.next_functions)))
+                    break
+            else:
+                self.add_kept(node)
+                path.pop()
+
+    def enter(self, node: Node) -> bool:
+        """Add a node's own boxes; False if they are there already."""
+        key = key_of(node)
+        if key in self.graph.boxes:
+            return False
+        # Reading packed values calls the user's functions, which is done only when asked for.
+        readable = self.show_attrs or self.show_saved or type(node._saved) is tuple
+        values = saved_values(node) if readable or isinstance(node._saved, FreedValues) else []
+        if self.show_saved:
+            self.add_saved(node, values)
+        if isinstance(node, AccumulateGrad):
+            self.box_tensor(node.variable, "leaf")
+            self.link(node.variable, node)
+        attributes = tuple(
+            (name, shortened(attribute_text(value), self.longest))
+            for name, value in values
+            if self.show_attrs
+        )
+        shapes = tuple(shape_text(shape) for shape, _ in node._outputs)
+        title = printable(type(node).__name__)
+        details = "\n".join(node_details(node, values))
+        self.graph.boxes[key] = Box("op", title, shapes, attributes, details)
+        return True
+
+    def add_saved(self, node: Node, values: Iterable[tuple[str, Any]]) -> None:
+        """Add boxes for the tensors that an operation keeps."""
+        for name, value in values:
+            parts = {name: value}
+            if isinstance(value, tuple):
+                parts = {f"{name}[{i}]": part for i, part in enumerate(value)}
+            for label, part in parts.items():
+                if isinstance(part, Tensor):
+                    self.add_value(node, part, label, "saved")
+
+    def add_kept(self, node: Node) -> None:
+        """Add boxes for the tensors that a user's function keeps."""
+        if isinstance(node, (OpNode, AccumulateGrad)) or not hasattr(type(node), "saved_tensors"):
+            return
+        try:
+            kept: Any = node.saved_tensors  # type: ignore[attr-defined]
+        except RuntimeError:  # freed, which is no reason not to draw the rest
+            return
+        for tensor in kept or ():
+            if isinstance(tensor, Tensor):
+                self.add_value(node, tensor, "", "kept")
+
+    def add_value(self, node: Node, tensor: Tensor, name: str, kind: LinkKind) -> None:
+        """Add the box of a saved tensor, unless it has one, and link it to its node."""
+        self.held.append(tensor)
+        if key_of(tensor) not in self.graph.boxes:
+            self.box_tensor(tensor, "saved", name)
+        self.link(tensor, node, kind, name)
+
+    def finished(self) -> Graph:
+        """The graph, without the labels of links that repeat what their box says."""
+        for position, link in enumerate(self.graph.links):
+            titled = link.label == self.graph.boxes[link.source].title
+            if link.kind in ("saved", "kept") and titled:
+                self.graph.links[position] = link._replace(label="")
+        return self.graph
+
+    def box_tensor(self, tensor: Tensor, kind: BoxKind, name: str = "") -> None:
+        """Add or replace a tensor's box; a name that the user has given goes before any other."""
+        title = self.names.get(id(tensor), "" if kind == "leaf" else name)
+        shape = shape_text(tensor._array.shape)
+        details = "\n".join(tensor_details(tensor, kind, title))
+        self.graph.boxes[key_of(tensor)] = Box(kind, title, (shape,), (), details)
+
+    def link(self, source: Any, target: Any, kind: LinkKind = "flow", label: str = "") -> None:
+        self.graph.links.append(Link(key_of(source), key_of(target), kind, label))
+
+    def number(self, node: Node, number: int) -> str:
+        """How a link says which output of a node it comes from: nothing if there is only one."""
+        return str(number) if len(node._outputs) > 1 else ""
+
+
+def node_details(node: Node, values: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    """Lines about a node."""
+    yield node.name()
+    several = len(node._outputs) > 1
+    for number, (shape, dtype) in enumerate(node._outputs):
+        yield f"output{f' {number}' if several else ''}: {dtype.name} {shape_text(shape)}"
+    for name, value in values:
+        yield shortened(f"saved {name}: {value_text(value)}", LONGEST_DETAIL)
+    trace = vars(node).get("_metadata", {}).get(TRACE)
+    if trace:  # anomaly mode was on
+        yield from (printable(line.strip()) for line in trace[-1].splitlines())
+
+
+def tensor_details(tensor: Tensor, kind: BoxKind, title: str) -> Iterator[str]:
+    """Lines about a tensor."""
+    words = {"leaf": "leaf", "saved": "saved tensor", "output": "output", "base": "base of a view"}
+    yield f"{words[kind]} {title}".rstrip()
+    yield f"{value_text(tensor)}, {tensor._array.size:,} elements"
+    if kind == "leaf":
+        yield f"grad: {'none yet' if tensor._grad is None else value_text(tensor._grad)}"
+
+
+# What is drawn of a graph that is too large to be read: the part nearest its outputs.
+
+
+WHOLE = 600  # boxes up to which a graph is drawn whole,
+WHOLE_ROW = 32  # if none of its levels has more of them than this
+PART, PART_ROW = 80, 12  # of a larger one so many are drawn, in levels of at most so many
+
+
+def drawable(graph: Graph) -> tuple[Graph, str]:
+    """The part of a graph that can be read, and a note of what that leaves out.
+
+    Returns:
+        The graph itself and "" if it is not too large. Otherwise the boxes nearest the outputs,
+        with a box of kind "cut" wherever inputs are left out, and the note.
+    """
+    levels = distances(graph)
+    if len(graph.boxes) <= WHOLE and max(map(len, levels), default=0) <= WHOLE_ROW:
+        return graph, ""
+    drawn: dict[str, None] = {}
+    for level in levels:
+        room = min(PART_ROW, PART - len(drawn))
+        drawn.update(dict.fromkeys(level[: max(room, 0)]))
+    part = Graph()
+    part.boxes = {key: box for key, box in graph.boxes.items() if key in drawn}
+    left_out: Counter[str] = Counter()
+    for link in graph.links:
+        if link.target in drawn and link.source in drawn:
+            part.links.append(link)
+        elif link.target in drawn:
+            left_out[link.target] += 1
+    for target, count in left_out.items():
+        key = f"cut {target}"
+        part.boxes[key] = Box("cut", f"\N{HORIZONTAL ELLIPSIS} {counted(count, 'more input')}")
+        part.links.append(Link(key, target))
+    note = f"{counted(len(drawn), 'node')} of {len(graph.boxes):,} drawn, nearest the output"
+    return part, f"{note}\nin all: {census(graph.boxes.values())}"
+
+
+def distances(graph: Graph) -> list[list[str]]:
+    """The boxes by how many links they are away from the nearest output."""
+    arriving = graph.arriving()
+    level = list(graph.outputs)
+    seen = set(level)
+    levels = []
+    while level:
+        levels.append(level)
+        following: dict[str, None] = {}
+        for key in level:
+            following.update((k.source, None) for k in arriving[key] if k.source not in seen)
+        seen.update(following)
+        level = list(following)
+    return levels
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 node``, ``1,000 nodes``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def census(boxes: Iterable[Box], most: int = 6) -> str:
+    """How many there are of each kind, the most frequent first."""
+    counts = Counter(box.title if box.kind == "op" else box.kind for box in boxes)
+    listed = [f"{count:,} {name}" for name, count in counts.most_common(most)]
+    rest = len(counts) - len(listed)
+    return ", ".join(listed + ([f"{counted(rest, 'other kind')}"] if rest else []))
+
+
+# The graph as a tree of text for terminals.
+
+
+DEEPEST = 8  # branches inside branches before one goes on at the left margin
+
+
+def tree(graph: Graph, max_lines: int) -> str:
+    """The tree of a graph, from its outputs to its leaves.
+
+    Args:
+        max_lines: stop after so many and say what is left out.
+    """
+    return "\n".join(Tree(graph).lines(max_lines))
+
+
+class Tree:
+    """Writes the nodes of a graph, each with its inputs once."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.boxes = graph, graph.boxes
+        self.leaves: dict[str, str] = {}  # by their accumulators, which are not written
+        self.inputs: dict[str, list[tuple[str, str]]] = {key: [] for key in graph.boxes}
+        self.uses: Counter[str] = Counter()
+        for link in graph.links:
+            if link.kind == "flow":
+                self.inputs[link.target].append((link.source, link.label))
+                self.uses[link.source] += 1
+                if self.boxes[link.source].kind == "leaf":
+                    self.leaves[link.target] = link.source
+        self.marks: dict[str, int] = {}
+        self.written: set[str] = set()
+        self.postponed: deque[str] = deque()  # branches that go on at the left margin
+
+    def lines(self, most: int) -> Iterator[str]:
+        """The lines, at most so many and one about the rest."""
+        for number, line in enumerate(self.all_lines()):
+            if number == most:
+                known = self.written | self.leaves.keys()
+                others = [box for key, box in self.boxes.items() if key not in known]
+                rest = [box for box in others if box.kind in ("op", "leaf")]
+                yield f"… {counted(len(rest), 'more node')}: {census(rest)}"
+                return
+            yield line
+
+    def all_lines(self) -> Iterator[str]:
+        for position, key in enumerate(self.graph.outputs):
+            box = self.boxes[key]
+            if position:
+                yield ""
+            if box.kind == "leaf" or not self.inputs[key]:
+                yield f"{box.title or ('leaf' if box.kind == 'leaf' else 'tensor')} {box.shapes[0]}"
+                continue
+            ((node, number),) = self.inputs[key]
+            yield from self.branch(node, number, f"{box.title}: " if box.title else "")
+            while self.postponed:
+                node = self.postponed.popleft()
+                if node not in self.written:
+                    yield ""
+                    yield from self.branch(node, "", "")
+
+    def branch(self, root: str, number: str, before: str) -> Iterator[str]:
+        """A node and everything behind it that is not written yet."""
+        stack = [(root, number, before, "")]
+        while stack:
+            key, number, first, margin = stack.pop()
+            inputs = [] if key in self.leaves else self.inputs[key]
+            again = key in self.written
+            far = bool(inputs) and len(margin) >= 3 * DEEPEST
+            yield first + self.text(key, number, elsewhere=again or far)
+            if again:
+                continue
+            if far:
+                self.postponed.append(key)
+                continue
+            self.written.update((key, self.leaves.get(key, key)))
+            stack += reversed(list(continued(inputs, margin)))
+
+    def text(self, key: str, number: str, elsewhere: bool) -> str:
+        """What a line says of a node, or where it is written."""
+        box = self.boxes[self.leaves.get(key, key)]
+        words = [box.title or box.kind, box.shapes[int(number or 0)]]
+        if number:
+            words.append(f"output {number} of {len(box.shapes)}")
+        if elsewhere or key in self.marks or self.uses[key] > 1:
+            mark = self.marks.setdefault(key, len(self.marks) + 1)
+            words.append(f"→ [{mark}]" if elsewhere else f"[{mark}]")
+        return " ".join(words)
+
+
+def continued(inputs: list[tuple[str, str]], margin: str) -> Iterator[tuple[str, str, str, str]]:
+    """The inputs of a node, with what stands before the line of each and before those below it."""
+    if len(inputs) == 1:
+        yield (*inputs[0], margin, margin)
+        return
+    for i, (key, number) in enumerate(inputs, 1):
+        last = i == len(inputs)
+        yield key, number, margin + ("└─ " if last else "├─ "), margin + ("   " if last else "│  ")
+
+
+# The graph as an SVG picture that a browser or notebook shows, in light and dark surroundings.
+#
+# The background is transparent; boxes are light with dark text, and lines of a grey that stands out
+# from both black and white. Tooltips hold what the boxes leave out.
+
+
+FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+CELL, LINE = 7.3, 16.0  # size of a character and height of a line, at 12 pixels
+PADDING_X, PADDING_Y = 11.0, 6.0
+MARGIN = 12.0
+LONGEST = 44  # characters of a line before its middle is left out
+LABEL_HEIGHT = 16.0
+ARROW = 7.0
+BLACK, DARK, GREY = "#1f2328", "#57606a", "#828a96"
+
+# Fill, outline, and radius of the corners, by kind of box: torchviz's colours, made lighter.
+STYLES = {
+    "op": ("#eceef1", "#9aa1ab", 4),
+    "leaf": ("#cfe5fa", "#4b8ec4", 11),
+    "saved": ("#ffe0b0", "#d48d2a", 11),
+    "output": ("#d5f2b4", "#6ba23b", 11),
+    "base": ("#b9d99a", "#5a8733", 11),
+    "cut": ("#fafafa", "#828a96", 11),
+}
+DASHED = ' stroke-dasharray="{} 3"'
+DASHES = {
+    "flow": "", "saved": DASHED.format(5), "kept": DASHED.format(5), "view": DASHED.format(2),
+}  # fmt: skip
+
+
+class Card(NamedTuple):
+    """What is written in a box: a title, a line below it, and rows of two columns."""
+
+    title: str
+    below: str
+    rows: tuple[tuple[str, str], ...]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the box."""
+        rows = max((cells(name) + cells(value) + 2 for name, value in self.rows), default=0)
+        widest = max(cells(self.title), cells(self.below), rows)
+        lines = bool(self.title) + bool(self.below) + len(self.rows) + bool(self.rows) * 0.5
+        return widest * CELL + 2 * PADDING_X, lines * LINE + 2 * PADDING_Y
+
+
+def svg(graph: Graph) -> str:
+    """The text of an SVG picture of ``graph``, or of the part of it that can be read."""
+    part, note = drawable(graph)
+    keys = {key: i for i, key in enumerate(part.boxes)}
+    cards = [card(box) for box in part.boxes.values()]
+    links = forward(part.links, keys)
+    layout = lay_out([c.size for c in cards], list(edges(links, keys)))
+    remarks = note.splitlines()
+    top = MARGIN + (len(remarks) * LINE + 2 * PADDING_Y + MARGIN if remarks else 0.0)
+    remark_width = max(map(cells, remarks), default=0) * CELL + 2 * PADDING_X
+    width = max(layout.width, remark_width) + 2 * MARGIN
+    height = layout.height + top + MARGIN
+    names = f"Graph of {len(part.boxes)} nodes and {len(part.links)} edges"
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{names}" '
+        f'font-family="{FONT}" font-size="12">'
+    ]
+    lines += remark(remarks, remark_width)
+    left = (width - layout.width) / 2
+    lines.append(f'<g transform="translate({left:.1f} {top:.1f})">')
+    lines.append(f'<g fill="none" stroke="{GREY}" stroke-width="1.3">')
+    for link, route in zip(links, layout.routes, strict=True):
+        lines.append(path(link, route, part))
+    lines.append("</g>")
+    for box, written, place in zip(part.boxes.values(), cards, layout.places, strict=True):
+        lines += drawn(box, written, place)
+    lines += labels(links, layout)
+    return "\n".join([*lines, "</g>", "</svg>"]) + "\n"
+
+
+def escape(text: str) -> str:
+    """A text that means itself between the tags of XML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def cells(text: str) -> int:
+    """How many columns of a fixed-width font a text takes."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def without_middle(text: str) -> str:
+    """A text without its middle, if it is long."""
+    if len(text) <= LONGEST:
+        return text
+    half = (LONGEST - 1) // 2
+    return f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
+
+
+def card(box: Box) -> Card:
+    """What is written in a box."""
+    rows = tuple((without_middle(name), without_middle(value)) for name, value in box.attributes)
+    below = without_middle(", ".join(box.shapes))
+    if len(box.shapes) > 1 and len(set(box.shapes)) == 1:
+        below = f"{len(box.shapes)} \N{MULTIPLICATION SIGN} {box.shapes[0]}"
+    return Card(without_middle(box.title or box.kind), below, rows)
+
+
+def forward(links: Sequence[Link], keys: dict[str, int]) -> list[Link]:
+    """The links so that none closes a cycle: a saved value may be what its node has computed."""
+    flows = [k for k in links if k.kind not in ("saved", "kept")]
+    order = from_above(len(keys), [(keys[k.source], keys[k.target]) for k in flows])
+    names = list(keys)
+    position = {names[item]: i for i, item in enumerate(order)}
+    return [
+        link
+        if position[link.source] < position[link.target]
+        else link._replace(source=link.target, target=link.source)
+        for link in links
+    ]
+
+
+def edges(links: Sequence[Link], keys: dict[str, int]) -> Iterator[Edge]:
+    """The links as the layout wants them: alike ones share their way, but not equal ones."""
+    seen: Counter[Link] = Counter()
+    for link in links:
+        label = (cells(link.label) * CELL + 10, LABEL_HEIGHT) if link.label else None
+        yield Edge(keys[link.source], keys[link.target], (link.kind, link.label, seen[link]), label)
+        seen[link] += 1
+
+
+def remark(lines: Sequence[str], width: float) -> Iterator[str]:
+    """The note above the picture."""
+    if lines:
+        height = len(lines) * LINE + 2 * PADDING_Y
+        yield rect(MARGIN, MARGIN, width, height, 4, "#fff6d6", "#c9a227")
+    for i, line in enumerate(lines):
+        y = MARGIN + PADDING_Y + (i + 0.75) * LINE
+        yield text(MARGIN + PADDING_X, y, line, "start", "#3c3a2f")
+
+
+def text(x: float, y: float, content: str, anchor: str, colour: str, size: str = "") -> str:
+    """One line of text; ``y`` is that of its base line."""
+    sized = f' font-size="{size}"' if size else ""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{sized} '
+        f'xml:space="preserve">{escape(content)}</text>'
+    )
+
+
+def rect(
+    left: float, top: float, width: float, height: float, radius: int, fill: str, outline: str,
+    more: str = "",
+) -> str:  # fmt: skip
+    """A rectangle with round corners."""
+    return (
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" '
+        f'rx="{radius}" fill="{fill}" stroke="{outline}"{more}/>'
+    )
+
+
+def drawn(box: Box, written: Card, place: Place) -> Iterator[str]:
+    """A box with its texts and its tooltip."""
+    fill, outline, radius = STYLES[box.kind]
+    left, top = place.x - place.width / 2, place.y - place.height / 2
+    dashed = DASHED.format(4) if box.kind == "cut" else ""
+    yield f'<g data-kind="{box.kind}">'
+    rows = [f"{name}: {value}" for name, value in box.attributes]
+    yield f"<title>{escape(box.details or chr(10).join([box.title, *rows]))}</title>"
+    yield rect(left, top, place.width, place.height, radius, fill, outline, dashed)
+    y = top + PADDING_Y - LINE * 0.25
+    for content, colour, size in ((written.title, BLACK, ""), (written.below, DARK, "11")):
+        if content:
+            y += LINE
+            yield text(place.x, y, content, "middle", colour, size)
+    if written.rows:
+        rule = y + LINE * 0.5
+        yield f'<path d="M{left:.1f} {rule:.1f}h{place.width:.1f}" stroke="{outline}"/>'
+        y += LINE * 0.5
+    for name, value in written.rows:
+        y += LINE
+        yield text(left + PADDING_X, y, name, "start", BLACK)
+        yield text(left + place.width - PADDING_X, y, value, "end", DARK)
+    yield "</g>"
+
+
+def path(link: Link, route: Route, graph: Graph) -> str:
+    """A link: straight down at its stations, in a smooth bend from one to the next."""
+    (x, start, y), *others = route.stations
+    way = [f"M{x:.1f} {start:.1f}"]
+    arrow = link.kind in ("flow", "view")
+    for number, (next_x, top, bottom) in enumerate(others, 1):
+        way.append(f"V{y:.1f}")
+        half = (y + top) / 2
+        way.append(f"C{x:.1f} {half:.1f} {next_x:.1f} {half:.1f} {next_x:.1f} {top:.1f}")
+        x, y = next_x, bottom
+        if arrow and number == len(others):
+            y -= ARROW * 0.6
+    way.append(f"V{y:.1f}")
+    dashes = DASHES[link.kind]
+    ends = [graph.boxes[key].title or graph.boxes[key].kind for key in (link.source, link.target)]
+    title = escape(f"{ends[0]} \N{RIGHTWARDS ARROW} {ends[1]}")
+    if link.label:
+        title += escape(f" ({link.label})")
+    tip = route.stations[-1][2]
+    head = (
+        f'<path d="M{x:.1f} {tip:.1f}l{-ARROW / 2} {-ARROW}h{ARROW}z" fill="{GREY}" stroke="none"/>'
+    )
+    return (
+        f'<g data-kind="{link.kind}"><title>{title}</title><path d="{"".join(way)}"{dashes}/>'
+        f"{head if arrow else ''}</g>"
+    )
+
+
+def labels(links: Sequence[Link], layout: Layout) -> Iterator[str]:
+    """The labels of links, over the lines."""
+    for link, route in zip(links, layout.routes, strict=True):
+        if route.label is None:
+            continue
+        x, y = route.label
+        width = cells(link.label) * CELL + 10
+        left, top = x - width / 2, y - LABEL_HEIGHT / 2
+        yield rect(left, top, width, LABEL_HEIGHT, 8, "#ffffff", GREY, ' stroke-width="0.8"')
+        yield text(x, y + 3.8, link.label, "middle", "#3d444d", "11")
+
+
+# The drawing that users get.
 
 FILL = {
     "leaf": "lightblue",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanotorch.autograd.view.layout import (
+from nanotorch.autograd.graph_layout import (
     Blocks,
     Edge,
     Rows,

@@ -6,8 +6,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.autograd import print_graph
-from nanotorch.autograd.graph_view import graph_text
-from nanotorch.autograd.view.parts import DEEPEST
+from nanotorch.autograd.graph_view import DEEPEST, graph_text
 from tests.autograd.graph_view_cases import mlp
 
 MLP = """\
