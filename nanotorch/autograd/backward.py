@@ -76,13 +76,10 @@ ONLY_INPUTS = (
 
 
 def backward(
-    tensors: Tensors,
-    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    grad_variables: Any = None,
+    tensors: Tensors, grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None, create_graph: bool = False, grad_variables: Any = None,
     inputs: Tensors | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Add to the leaves' ``grad`` the gradient of the sum of ``tensors`` with respect to them.
 
     Args:
@@ -184,7 +181,13 @@ def grad(
     wanted = listed(inputs)
     if allow_unused is None:
         allow_unused = materialize_grads
-    check_inputs(wanted, allow_unused, materialize_grads)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if materialize_grads and not allow_unused:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
     if is_grads_batched:
         return batched_grad(
             outputs, wanted, grad_outputs, create_graph, allow_unused, materialize_grads
@@ -214,19 +217,6 @@ def grad(
     return tuple(results)
 
 
-def check_inputs(
-    wanted: list[Tensor | GradientEdge], allow_unused: bool, materialize_grads: bool
-) -> None:
-    """Refuse what `grad` cannot differentiate with respect to."""
-    if not wanted:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    if materialize_grads and not allow_unused:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
-            "allow_unused=False."
-        )
-
-
 def batched_grad(
     outputs: Tensors, inputs: list[Tensor | GradientEdge], grad_outputs: Any, create_graph: bool,
     allow_unused: bool, materialize: bool,
@@ -236,14 +226,10 @@ def batched_grad(
     batch = Batch(next(len(w) for w in weights if w is not None), "error")
     with switch, running(batch):
         found = grad(
-            outputs,
-            inputs,
-            [None if w is None else batched(w, batch) for w in weights],
-            retain_graph=True,
-            create_graph=create_graph,
-            allow_unused=allow_unused,
+            outputs, inputs, [None if w is None else batched(w, batch) for w in weights],
+            retain_graph=True, create_graph=create_graph, allow_unused=allow_unused,
             materialize_grads=materialize,
-        )
+        )  # fmt: skip
         return tuple([None if g is None else whole_of(g, batch) for g in found])
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -89,12 +90,10 @@ def settle(
         name = node._forward_cls.__name__
         look(name, tuple(results), [("input", inputs)], None, sys._getframe(1))
     if recording:
-        node._outputs = tuple(
-            [
-                (t._array.shape, t._array.dtype) if isinstance(t, Tensor) else NO_TENSOR
-                for t in results
-            ]
-        )
+        node._outputs = tuple([
+            (t._array.shape, t._array.dtype) if isinstance(t, Tensor) else NO_TENSOR
+            for t in results
+        ])  # fmt: skip
         save(node)
         if anomaly.enabled:
             note_origin(node)
@@ -152,7 +151,7 @@ def seen_anew(tensor: Tensor) -> Tensor:
     return out
 
 
-def attach(out: Tensor, node: "BackwardCFunction", number: int, is_input: bool) -> Tensor:
+def attach(out: Tensor, node: Node, number: int, is_input: bool) -> Tensor:
     """An output with ``node`` as its history; an input returned as it came becomes a view."""
     if is_input:
         out = seen_anew(out)
@@ -291,9 +290,8 @@ class BackwardCFunction(FunctionCtx, Node):
     needs_input_grad: tuple[bool, ...]
     _forward_cls: "type[Function]"
     _is_tensor: tuple[bool, ...]  # for each argument of `apply`
-    _saved_numbers: tuple[
-        int | None, ...
-    ] = ()  # which saved tensors are outputs, and which of them
+    # Which saved tensors are outputs, and which of them.
+    _saved_numbers: tuple[int | None, ...] = ()
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -488,9 +486,8 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     def backward(ctx: Any, *args: Any) -> Any:
         with no_grad():
             results = fn(ctx, *args)
-        if not is_grad_enabled() or not any(
-            isinstance(a, Tensor) and a.requires_grad for a in args
-        ):
+        recorded = any(isinstance(a, Tensor) and a.requires_grad for a in args)
+        if not (recorded and is_grad_enabled()):
             return results
         single = not isinstance(results, tuple)
         values = (results,) if single else results
@@ -499,14 +496,11 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         tensors = [t for t in leaves if t is not None]
         edges = tuple([NO_EDGE if t is None else edge_of(t) for t in leaves])
         node = Error(edges, tensors)
-        refusing = iter([_output(t, node, k) for k, t in enumerate(tensors)])
-        final = tuple(None if t is None else next(refusing) for t in leaves)
+        numbers = itertools.count()
+        final = tuple([
+            None if t is None else attach(wrap(t._array), node, next(numbers), False)
+            for t in leaves
+        ])  # fmt: skip
         return final[0] if single else final
 
     return backward
-
-
-def _output(tensor: Tensor, node: Node, number: int) -> Tensor:
-    out = wrap(tensor._array)
-    out._edge, out._requires_grad = (node, number), True
-    return out
