@@ -1,6 +1,7 @@
 """YAML text into a tree, with overrides applied; what is wrong with it, and where."""
 
 import difflib
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -93,9 +94,18 @@ class Origins:
             around = around[: max(around.rfind("."), around.rfind("["), 0)]
         return self._places.get("")
 
+    def problem(self, path: str, message: str) -> Problem:
+        """Return what is wrong with the value at `path`."""
+        return Problem(self.nearest(path), path, message)
+
     def error(self, path: str, message: str) -> ConfigError:
         """Return the error that says `message` about the value at `path`."""
-        return ConfigError([Problem(self.nearest(path), path, message)])
+        return ConfigError([self.problem(path, message)])
+
+    def unreadable(self, path: str, file: Path, reason: str | OSError) -> ConfigError:
+        """Return the error about a file, which the value at `path` names."""
+        why = (reason.strerror or reason) if isinstance(reason, OSError) else reason
+        return self.error(path, f"cannot read {quoted(shown_path(file))}: {why}")
 
 
 def usage_error(argument: str, message: str) -> ConfigError:
@@ -108,6 +118,28 @@ def raise_all(problems: Iterable[Problem]) -> None:
     """Raise a `ConfigError` of all problems, if there are any."""
     if found := list(problems):
         raise ConfigError(found)
+
+
+class Noted:
+    """Problems that are told together: those of each block under `with noted`."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, ConfigError):
+            return False
+        self.problems += error.problems
+        return True
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as short as it can be given from the current directory."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative
 
 
 def quoted(value: object) -> str:
@@ -359,9 +391,9 @@ def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> T
         message = f"not valid YAML: the character {chr(error.character)!r} is not allowed"
         raise ConfigError([Problem(place, "", message)]) from None
     tree = builder.result()
-    if builder.problems and noted is None:
-        raise ConfigError(builder.problems)
-    if noted is not None:
+    if noted is None:
+        raise_all(builder.problems)
+    else:
         noted += builder.problems
     return tree
 
@@ -547,16 +579,14 @@ def with_overrides(
     Raises:
         ConfigError: if one is not `key=value`, or its path leads through something else.
     """
-    problems: list[Problem] = []
+    found = Noted()
     for override in overrides:
-        try:
+        with found:
             tree = replaced(tree, *parse_override(override))
-        except ConfigError as error:
-            problems += error.problems
-    if problems and noted is None:
-        raise ConfigError(problems)
-    if noted is not None:
-        noted += problems
+    if noted is None:
+        raise_all(found.problems)
+    else:
+        noted += found.problems
     return tree
 
 

@@ -2,7 +2,6 @@
 
 import csv
 import math
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from nanotorch.serialization.files import contents
 
-from .config import ConfigError, Place, Problem, quoted
+from .config import ConfigError, Place, Problem, quoted, raise_all, shown_path
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 """What programs write between cells."""
@@ -102,9 +101,35 @@ class CsvFile:
             names = self.configured and not any(character.isdigit() for character in wrong[0][1])
             message += "; a column of names belongs in data.categorical" if names else ""
             problems = [replace(problems[0], message=message)]
-        if problems:
-            raise ConfigError(problems)
+        raise_all(problems)
         return np.array(values, dtype=np.float64)
+
+    def codes(
+        self, column: str, known: Sequence[str], refusal: str, missing: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the number that each cell of a column has among what is known.
+
+        Args:
+            column: its name.
+            known: what cells may hold.
+            refusal: what is said of a cell that holds something else.
+            missing: whether cells without a value are NaN, and no mistake.
+
+        Raises:
+            ConfigError: if cells hold something else; names each.
+        """
+        number = {text: float(index) for index, text in enumerate(known)}
+        texts = self.texts(column)
+        raise_all(
+            self.problem(
+                row,
+                column,
+                self.no_value(text) if text.lower() in MISSING else f"{quoted(text)} {refusal}",
+            )
+            for row, text in zip(self.rows, texts, strict=True)
+            if text not in number and not (missing and text.lower() in MISSING)
+        )
+        return np.array([number.get(text, math.nan) for text in texts], dtype=np.float64)
 
     def problem(self, row: Row, column: str, message: str) -> Problem:
         """Return what is wrong with one cell."""
@@ -172,12 +197,6 @@ def other_separator(text: str, delimiter: str) -> str | None:
     return None if delimiter in bare else next((mark for mark in SEPARATORS if mark in bare), None)
 
 
-def shown_path(path: Path) -> str:
-    """Return a path as short as it can be given from the current directory."""
-    relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative
-
-
 class Table:
     """A file that is being read.
 
@@ -201,38 +220,37 @@ class Table:
             try:
                 cells = next(csv.reader([text], strict=True, delimiter=self._delimiter))
             except csv.Error as error:
-                raise self._error(line, 1, f"not comma-separated values: {error}") from None
+                message = f"not comma-separated values: {error}"
+                raise self._error(message, line=line) from None
             if rows and len(cells) != len(rows[0].cells):
                 before = "header" if self._header else "first line"
                 message = f"has {len(cells)} cells, but the {before} has {len(rows[0].cells)}"
-                raise self._error(line, 1, message)
+                raise self._error(message, line=line)
             if len(cells) > MOST_COLUMNS:
                 message = f"has {len(cells):,} cells; a table has at most {MOST_COLUMNS:,} columns"
-                raise self._error(line, 1, message)
+                raise self._error(message, line=line)
             rows.append(Row(line, text, cells))
         if self._header and len(rows) < 2:
-            message = "needs a header and at least one line of values under it"
-            raise self._error(1, 1, message)
+            raise self._error("needs a header and at least one line of values under it")
         if not rows:
-            raise self._error(1, 1, "needs at least one line of values")
+            raise self._error("needs at least one line of values")
         names = [f"column{number}" for number in range(1, len(rows[0].cells) + 1)]
         if self._header:
             names = [cell.strip() for cell in rows[0].cells]
             self._check_header(names, rows.pop(0))
         return CsvFile(self._source, names, rows, self._delimiter, self._configured)
 
-    def _error(self, line: int, column: int, message: str) -> ConfigError:
-        place = Place(source=self._source, line=line, column=column)
-        return ConfigError([Problem(place, "", message)])
+    def _error(self, message: str, text: str = "", position: int = 0, line: int = 1) -> ConfigError:
+        """Return the error about a position in a text that begins in some line."""
+        return ConfigError([Problem(place_within(self._source, line, text, position), "", message)])
 
     def _decoded(self, data: bytes) -> str:
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             before = data[: error.start].decode("utf-8-sig")
-            place = place_within(self._source, 1, before, len(before))
             message = f"is not text in UTF-8 (byte 0x{data[error.start]:02x}); save it as UTF-8"
-            raise ConfigError([Problem(place, "", message)]) from None
+            raise self._error(message, before, len(before)) from None
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def _records(self) -> Iterator[tuple[int, str]]:
@@ -253,8 +271,7 @@ class Table:
             if text[position : position + 1] == '"':
                 cell = QUOTED.match(text, position)
                 if cell is None:
-                    place = place_within(self._source, 1, text, position)
-                    raise ConfigError([Problem(place, "", "this quote is not closed")])
+                    raise self._error("this quote is not closed", text, position)
                 position = cell.end()
             found = ends.search(text, position)
             if found is None:
@@ -274,7 +291,7 @@ class Table:
             message += f"; write data.delimiter: {written}, or save the table with {expected}"
         else:
             message += f", those of the training by {expected}; save the table so"
-        raise self._error(line, text.index(mark) + 1, message)
+        raise self._error(message, text, text.index(mark), line)
 
     def _has_one_column(self) -> bool:
         """Return whether a header with blanks is one name, as there are none between values."""
@@ -290,11 +307,10 @@ class Table:
                 continue
             if mostly_numbers(header):
                 more = "; write data.header: false" if self._configured else ""
-                raise self._error(row.line, 1, NO_HEADER + more)
+                raise self._error(NO_HEADER + more, line=row.line)
             message = f"a second column is called {quoted(name)}; rename one"
             message = message if name else "the column has no name; give it one, or remove it"
-            place = place_within(self._source, row.line, row.text, start)
-            raise ConfigError([Problem(place, "", message)])
+            raise self._error(message, row.text, start, row.line)
 
 
 def read_csv(

@@ -14,8 +14,18 @@ from numpy.typing import NDArray
 import nanotorch as torch
 from nanotorch.serialization.files import contents, opened, size_of
 
-from .config import ConfigError, Origins, Place, Problem, did_you_mean, quoted
-from .csv_file import MISSING, NO_HEADER, NUMBER, CsvFile, read_csv, shown_path
+from .config import (
+    ConfigError,
+    Noted,
+    Origins,
+    Place,
+    Problem,
+    did_you_mean,
+    quoted,
+    raise_all,
+    shown_path,
+)
+from .csv_file import MISSING, NO_HEADER, NUMBER, CsvFile, read_csv
 from .settings import Data, Generator, PartFiles, Split, TextData
 
 # How samples become inputs of a model: what was measured on the training part, kept for later.
@@ -77,23 +87,9 @@ class Column:
         """
         if self.categories is None:
             return table.numbers(self.name, missing)[:, None]
-        texts = table.texts(self.name)
-        known = {category: index for index, category in enumerate(self.categories)}
-        problems = [
-            table.problem(row, self.name, self._refusal(text, table))
-            for row, text in zip(table.rows, texts, strict=True)
-            if text not in known and not (missing and text.lower() in MISSING)
-        ]
-        if problems:
-            raise ConfigError(problems)
-        index = np.array([known.get(text, -1) for text in texts])
-        ones: Array = (index[:, None] == np.arange(len(known))).astype(np.float64)
-        return ones
-
-    def _refusal(self, text: str, table: CsvFile) -> str:
-        if text.lower() in MISSING:
-            return table.no_value(text)
-        return f"{quoted(text)} is not a value that training has seen"
+        refusal = "is not a value that training has seen"
+        index = table.codes(self.name, self.categories, refusal, missing)
+        return np.equal(index[:, None], np.arange(len(self.categories))).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -134,15 +130,12 @@ class Preprocessing:
             if table.lacks_header:
                 message = f"{NO_HEADER}, such as {', '.join(map(quoted, missing[:3]))}{more}"
             raise ConfigError([Problem(Place(source=table.source), "", message)])
-        found: list[Array] = []
-        problems: list[Problem] = []
+        found, noted = [], Noted()
         for column in self.columns:
-            try:
+            with noted:
                 found.append(column.values(table, self.missing))
-            except ConfigError as error:
-                problems += error.problems
-        if problems:
-            raise table.error(problems)
+        if noted.problems:
+            raise table.error(noted.problems)
         return np.concatenate(found, axis=1)
 
     def fitted(self, x: Array, standardize: bool | str) -> "Preprocessing":
@@ -168,24 +161,12 @@ class Preprocessing:
         scaled: NDArray[np.float32] = ((filled - self.mean) / self.scale).astype(np.float32)
         return scaled.reshape(len(x), *self.shape)
 
-    def record(self) -> PreprocessingRecord:
+    def record(self) -> dict[str, Any]:
         """Return everything as JSON has it."""
-        return {
-            "features": list(self.features),
-            "columns": [
-                {"name": c.name, "categories": None if c.categories is None else [*c.categories]}
-                for c in self.columns
-            ],
-            "shape": list(self.shape),
-            "mean": self.mean.tolist(),
-            "scale": self.scale.tolist(),
-            "fill": self.fill.tolist(),
-            "target": self.target,
-            "classes": None if self.classes is None else list(self.classes),
-            "delimiter": self.delimiter,
-            "header": self.header,
-            "missing": self.missing,
-        }
+        arrays = {name: getattr(self, name).tolist() for name in ("mean", "scale", "fill")}
+        columns, shape = [vars(column) for column in self.columns], list(self.shape)
+        found = {**vars(self), **arrays, "columns": columns, "shape": shape}
+        return {name: found[name] for name in PreprocessingRecord.__annotations__}
 
     @classmethod
     def from_record(cls, record: PreprocessingRecord) -> "Preprocessing":
@@ -212,19 +193,9 @@ class Preprocessing:
             raise ValueError(f"the delimiter cannot be {quoted(delimiter)}")
         if classes is not None and (len(set(classes)) < len(classes) or not classes):
             raise ValueError("the classes must be different from each other")
-        return cls(
-            columns,
-            record["features"],
-            mean,
-            scale,
-            fill,
-            shape,
-            record["target"],
-            classes,
-            delimiter,
-            record["header"],
-            record["missing"],
-        )
+        found = {name: record[name] for name in PreprocessingRecord.__annotations__}  # type: ignore[literal-required]
+        arrays = {"mean": mean, "scale": scale, "fill": fill}
+        return cls(**{**found, **arrays, "columns": columns, "shape": shape})
 
 
 def moments(x: Array, standardize: bool | str) -> tuple[Array, Array]:
@@ -246,102 +217,264 @@ def moments(x: Array, standardize: bool | str) -> tuple[Array, Array]:
     return mean, np.where(constant, 1.0, scale)
 
 
-# A table into samples: which columns, what their cells mean, what the target is.
+# Samples of a configuration: a table, arrays in NumPy's files, or what a generator makes up.
 
 
 MOST_CLASSES = 1000
 """A column with more different values is not one of classes."""
+MOST_NUMBERS = 200_000_000
+LARGEST_ARRAYS = 16 * MOST_NUMBERS
+"""Bytes of a file, and of what an archive unpacks to."""
+PARTS = ("train", "validation", "test")
 
 
-def read_table(
-    data: Data,
-    path: Path,
-    classification: bool,
-    binary: bool,
-    where: str,
-    origins: Origins,
-    like: Preprocessing | None = None,
-) -> tuple[Array, Array, Preprocessing]:
-    """Return the features, the targets, and how the columns became features.
+@dataclass(frozen=True)
+class Wishes:
+    """What the experiment wants targets to be."""
+
+    classes: bool = False
+    """Whether they are classes."""
+    binary: bool = True
+    """Whether these are two, whose targets are the numbers 0 and 1."""
+
+
+@dataclass(frozen=True)
+class RawData:
+    """Samples before they are divided."""
+
+    x: Array
+    """Shape (samples, features)."""
+    y: Array
+    preprocessing: Preprocessing
+
+
+class SampleReader:
+    """Reads the samples that a configuration describes; raises a `ConfigError` if it cannot.
 
     Args:
         data: the configuration's section.
-        path: the file.
-        classification: whether the target is a class.
-        binary: whether there are two classes.
-        where: the path of the configuration's value that names the file.
+        wishes: what targets are to be.
         origins: where the configuration's values were written.
-        like: the columns and classes of another table, to be found in this one.
-
-    Raises:
-        ConfigError: if they cannot be had.
     """
-    assert data.target is not None  # the section's own check
-    try:
-        table = read_csv(path, data.delimiter, data.header)
-    except OSError as error:
-        message = f"cannot read {quoted(shown_path(path))}: {error.strerror or error}"
-        raise origins.error(where, message) from None
-    names = data.features or tuple(name for name in table.header if name != data.target)
-    if like is not None:
-        names = tuple(column.name for column in like.columns)
-    if not names:
-        raise origins.error(where, "has no column beside the target")
-    check_columns(data, table, origins)
-    if data.missing == "drop":
-        table = table.without([*names, data.target])
-        if not table.rows:
-            raise origins.error("data.missing", f"drops every row of {table.source}")
-    preprocessing = like or described(data, table, names)
-    problems: list[Problem] = []
-    try:
-        x = preprocessing.rows(table)
-    except ConfigError as error:
-        problems += error.problems
-    try:
-        if classification:
-            known = None if like is None else like.classes
-            classes, y = class_targets(table, data, binary, origins, known)
-            preprocessing = preprocessing if like else replace(preprocessing, classes=classes)
+
+    def __init__(self, data: Data, wishes: Wishes, origins: Origins) -> None:
+        self._data, self._wishes, self._origins = data, wishes, origins
+
+    def read(self, stream: torch.Generator) -> RawData:
+        """Return all samples of the main source; if they are made up, by numbers of `stream`."""
+        data = self._data
+        if path := data.csv or data.npz:
+            return self.read_file(path, "data.csv" if data.csv else "data.npz")
+        if data.npy is not None:
+            return self._shaped(*self._arrays(None, "data.npy", None))
+        assert isinstance(data.generator, Generator)  # the section's own check
+        made = data.generator.make(stream)
+        classes = [str(index) for index in range(data.generator.class_count)]
+        preprocessing = Preprocessing(features=made.features, target="y", classes=classes or None)
+        x, y = (np.asarray(numbers, dtype=np.float64) for numbers in (made.x, made.y))
+        return self._shaped(x, y, preprocessing)
+
+    def read_file(self, path: Path, where: str, like: Preprocessing | None = None) -> RawData:
+        """Return the samples of a file.
+
+        Args:
+            path: the file.
+            where: the path of the configuration's value that names it.
+            like: what was found in the main file, whose form this one has.
+        """
+        read = self._arrays if self._data.csv is None else self._table
+        return self._shaped(*read(path, where, like))
+
+    def _shaped(self, x: Array, y: Array, preprocessing: Preprocessing) -> RawData:
+        """Return samples with the shape that they are to have, kept flat until used."""
+        shape, flat = self._data.shape or x.shape[1:], x.reshape(len(x), -1)
+        if math.prod(shape) != flat.shape[1]:
+            message = f"{list(shape)} has no place for {flat.shape[1]} numbers"
+            raise self._origins.error("data.shape", message)
+        return RawData(flat, y, replace(preprocessing, shape=tuple(int(size) for size in shape)))
+
+    def _table(
+        self, path: Path, where: str, like: Preprocessing | None
+    ) -> tuple[Array, Array, Preprocessing]:
+        """Return the features, the targets, and how the columns became features."""
+        data, origins = self._data, self._origins
+        assert data.target is not None  # the section's own check
+        try:
+            table = read_csv(path, data.delimiter, data.header)
+        except OSError as error:
+            raise origins.unreadable(where, path, error) from None
+        names = data.features or tuple(name for name in table.header if name != data.target)
+        if like is not None:
+            names = tuple(column.name for column in like.columns)
+        if not names:
+            raise origins.error(where, "has no column beside the target")
+        self._check_columns(table)
+        if data.missing == "drop":
+            table = table.without([*names, data.target])
+            if not table.rows:
+                raise origins.error("data.missing", f"drops every row of {table.source}")
+        preprocessing, noted = like or self._columns(table, names), Noted()
+        with noted:
+            x = preprocessing.rows(table)
+        with noted:
+            if self._wishes.classes:
+                classes = like.classes if like else None
+                expected = "is no class of the main table"
+                if classes is None:
+                    classes = self._classes(in_order(table.texts(data.target)))
+                    expected = "is neither 0 nor 1; CrossEntropyLoss takes more than two classes"
+                y = table.codes(data.target, classes, expected)
+                preprocessing = like or replace(preprocessing, classes=classes)
+            else:
+                y = table.numbers(data.target)
+        if noted.problems:
+            raise table.error(noted.problems)
+        return x, y, preprocessing
+
+    def _check_columns(self, table: CsvFile) -> None:
+        """Refuse columns that are named and not there."""
+        wanted = {"data.target": self._data.target or ""}
+        for option in ("features", "categorical"):
+            columns = getattr(self._data, option) or ()
+            wanted |= {f"data.{option}[{index}]": name for index, name in enumerate(columns)}
+        raise_all(
+            self._origins.problem(path, no_column(name, table))
+            for path, name in wanted.items()
+            if name not in table.positions
+        )
+
+    def _columns(self, table: CsvFile, names: tuple[str, ...]) -> Preprocessing:
+        """Return what is known of a table's columns before anything is measured."""
+        data = self._data
+        columns = [
+            Column(name, in_order(table.texts(name)) if name in data.categorical else None)
+            for name in names
+        ]
+        return Preprocessing(
+            columns=columns,
+            features=[feature for column in columns for feature in column.features],
+            target=str(data.target),
+            delimiter=data.delimiter,
+            header=data.header,
+            missing=data.missing == "mean",
+        )
+
+    def _classes(self, values: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the classes in their order, of the values that the target's column has."""
+        column, positive = f"column {quoted(self._data.target)}", self._data.positive
+        if not self._wishes.binary:
+            if positive is not None:
+                message = "is for BCEWithLogitsLoss, which has two classes; remove it"
+                raise self._origins.error("data.positive", message)
+            if len(values) > MOST_CLASSES:
+                message = f"{column} has {len(values)} different values; at most {MOST_CLASSES}"
+                raise self._origins.error("data.target", f"{message} classes are allowed")
+            return values
+        if positive is None:
+            if {"0", "1"} <= {*values} or {*values} <= {"0", "1"} or len(values) < 2:
+                return "0", "1"
+            if len(values) == 2:
+                first, second = map(quoted, values)
+                message = f"{column} holds {first} and {second}; write data.positive: {second}"
+                raise self._origins.error("data.target", f"{message} if that is to be class 1")
+        elif positive not in values:
+            message = f"{column} has no such value{did_you_mean(positive, values[:9])}"
+            raise self._origins.error("data.positive", message)
+        if len(values) > 2:
+            message = f"{column} has {len(values)} different values; two classes are needed"
+            raise self._origins.error("data.target", f"{message}, or CrossEntropyLoss for more")
+        return next((value for value in values if value != positive), ""), str(positive)
+
+    def _arrays(
+        self, path: Path | None, where: str, like: Preprocessing | None
+    ) -> tuple[Array, Array, Preprocessing]:
+        """Return inputs, targets and what they are called; nothing in a file is ever executed.
+
+        Without a path they are the arrays of the two files of `data.npy`.
+        """
+        data, origins = self._data, self._origins
+        if path is None:
+            assert data.npy is not None  # the section's own check
+            input_path, target_path, target = "data.npy.x", "data.npy.y", data.npy.y.stem
+            x = self._load(data.npy.x, None, input_path, "")
+            y = self._load(data.npy.y, None, target_path, "")
         else:
-            y = table.numbers(data.target)
-    except ConfigError as error:
-        problems += error.problems
-    if problems:
-        raise table.error(problems)
-    return x, y, preprocessing
+            input_path, target_path, target = "data.inputs", "data.target", str(data.target)
+            x = self._load(path, data.inputs, where, input_path)
+            y = self._load(path, data.target, where, target_path)
+        if x.ndim < 2 or (not x[:1].size and len(x)):
+            message = f"has the shape {x.shape}; it needs samples, and for each at least one"
+            raise origins.error(input_path, f"{message} feature")
+        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        if y.shape != x.shape[:1]:
+            message = f"has the shape {y.shape}, but there are {len(x)} samples"
+            raise origins.error(target_path, message)
+        if not len(x):
+            raise origins.error(input_path, "has no samples")
+        inputs, classes = self._numbers(x, input_path), None
+        if self._wishes.classes:
+            classes, targets = self._labels(y, target_path, like)
+        else:
+            targets = self._numbers(y, target_path)
+        names = [f"x{index}" for index in range(math.prod(x.shape[1:]))]
+        own = Preprocessing(features=names, target=target, classes=classes)
+        return inputs, targets, like or own
 
+    def _load(
+        self, path: Path, name: str | None, where: str, where_name: str
+    ) -> NDArray[np.generic]:
+        """Return an array of a file: the one called `name`, or the only one."""
+        shown = shown_path(path)
+        try:
+            with opened_arrays(path) as found:
+                single = isinstance(found, np.ndarray)
+                if single != (name is None):
+                    message = "one array; give it as data.npy"
+                    message = message if single else "several arrays; give it as data.npz"
+                    raise self._origins.error(where, f"{quoted(shown)} holds {message}")
+                if not single and name not in found:
+                    message = f"{shown} has no array {quoted(name)}"
+                    message += did_you_mean(str(name), list(found))
+                    raise self._origins.error(where_name, message)
+                array: NDArray[np.generic] = found if single else found[name]
+                return array
+        except ConfigError:
+            raise
+        except Exception as error:  # of which a damaged file may cause many
+            objects = str(error).startswith("Object arrays")
+            reason = "it holds objects, which could run code" if objects else ""
+            reason = getattr(error, "strerror", None) or reason or "no sound file of NumPy"
+        raise self._origins.unreadable(where, path, reason)
 
-def check_columns(data: Data, table: CsvFile, origins: Origins) -> None:
-    """Refuse columns that are named and not there."""
-    wanted = {"data.target": data.target or ""}
-    for option in ("features", "categorical"):
-        columns = getattr(data, option) or ()
-        wanted |= {f"data.{option}[{index}]": name for index, name in enumerate(columns)}
-    problems = [
-        problem
-        for path, name in wanted.items()
-        if name not in table.positions
-        for problem in origins.error(path, no_column(name, table)).problems
-    ]
-    if problems:
-        raise ConfigError(problems)
+    def _numbers(self, array: NDArray[np.generic], where: str) -> Array:
+        """Return an array in double precision."""
+        if array.dtype.kind not in "biuf":
+            raise self._origins.error(where, f"holds {array.dtype}, not numbers")
+        if array.size > MOST_NUMBERS:
+            message = f"holds {array.size:,} numbers; at most {MOST_NUMBERS:,}"
+            raise self._origins.error(where, message)
+        values: Array = array.astype(np.float64)
+        for wrong in np.argwhere(~np.isfinite(values))[:1]:
+            message = f"the number at {wrong.tolist()} is {values[tuple(wrong)]}"
+            raise self._origins.error(where, message)
+        return values
 
-
-def described(data: Data, table: CsvFile, names: tuple[str, ...]) -> Preprocessing:
-    """Return what is known of a table's columns before anything is measured."""
-    categorical = set(data.categorical)
-    columns = [
-        Column(name, in_order(table.texts(name)) if name in categorical else None) for name in names
-    ]
-    return Preprocessing(
-        columns=columns,
-        features=[feature for column in columns for feature in column.features],
-        target=str(data.target),
-        delimiter=data.delimiter,
-        header=data.header,
-        missing=data.missing == "mean",
-    )
+    def _labels(
+        self, array: NDArray[np.generic], where: str, like: Preprocessing | None
+    ) -> tuple[Sequence[str], Array]:
+        """Return the names of classes, and the class of each sample, counted from 0."""
+        if array.dtype.kind not in "biuU":
+            message = f"holds {array.dtype}; classes are whole numbers or text"
+            more = "; save it with .astype(int)" if array.dtype.kind == "f" else ""
+            raise self._origins.error(where, message + more)
+        values = np.unique(array)
+        names = [str(value) for value in values]
+        classes = names if like is None or like.classes is None else list(like.classes)
+        for name in [name for name in names if name not in classes]:
+            message = f"has the class {quoted(name)}, unknown to the main file"
+            raise self._origins.error(where, message)
+        number = np.array([classes.index(name) for name in names], dtype=np.float64)
+        return classes, number[np.searchsorted(values, array)]
 
 
 def in_order(texts: Sequence[str]) -> tuple[str, ...]:
@@ -363,123 +496,6 @@ def no_column(name: str, table: CsvFile) -> str:
     return message + did_you_mean(name, table.header)
 
 
-def class_targets(
-    table: CsvFile,
-    data: Data,
-    binary: bool,
-    origins: Origins,
-    known: Sequence[str] | None,
-) -> tuple[tuple[str, ...], Array]:
-    """Return the names of the classes, and the class of each sample, counted from 0."""
-    assert data.target is not None
-    cells = table.texts(data.target)
-    classes = known or (two_classes if binary else many_classes)(cells, data, origins)
-    numbers = {name: index for index, name in enumerate(classes)}
-    expected = "neither 0 nor 1; CrossEntropyLoss takes more than two classes"
-    expected = expected if known is None else "no class of the main table"
-    missing = {cell for cell in cells if cell.lower() in MISSING and cell not in numbers}
-    problems = [
-        table.problem(
-            row,
-            data.target,
-            table.no_value(cell) if cell in missing else f"{quoted(cell)} is {expected}",
-        )
-        for row, cell in zip(table.rows, cells, strict=True)
-        if cell not in numbers
-    ]
-    if problems:
-        raise ConfigError(problems)
-    return tuple(classes), np.array([numbers[cell] for cell in cells], dtype=np.float64)
-
-
-def two_classes(cells: Sequence[str], data: Data, origins: Origins) -> Sequence[str]:
-    """Return the names of classes 0 and 1."""
-    column, values = f"column {quoted(data.target)}", in_order(cells)
-    if data.positive is None:
-        if {"0", "1"} <= {*values} or {*values} <= {"0", "1"} or len(values) < 2:
-            return "0", "1"
-        if len(values) == 2:
-            first, second = values
-            message = f"{column} holds {quoted(first)} and {quoted(second)}; "
-            message += f"write data.positive: {quoted(second)} if that is to be class 1"
-            raise origins.error("data.target", message)
-    elif data.positive not in values:
-        message = f"{column} has no such value"
-        raise origins.error("data.positive", message + did_you_mean(data.positive, values[:9]))
-    if len(values) > 2:
-        message = f"{column} has {len(values)} different values; two classes are needed"
-        raise origins.error("data.target", f"{message}, or CrossEntropyLoss for more")
-    return next((value for value in values if value != data.positive), ""), str(data.positive)
-
-
-def many_classes(cells: Sequence[str], data: Data, origins: Origins) -> Sequence[str]:
-    """Return the names of any number of classes."""
-    if data.positive is not None:
-        message = "is for BCEWithLogitsLoss, which has two classes; remove it"
-        raise origins.error("data.positive", message)
-    classes = in_order(cells)
-    if len(classes) > MOST_CLASSES:
-        message = f"has {len(classes)} different values; at most {MOST_CLASSES} classes are allowed"
-        raise origins.error("data.target", f"column {quoted(data.target)} {message}")
-    return classes
-
-
-# Arrays in NumPy's files into samples; nothing in a file is ever executed.
-
-
-MOST_NUMBERS = 200_000_000
-LARGEST_ARRAYS = 16 * MOST_NUMBERS
-"""Bytes of a file, and of what an archive unpacks to."""
-
-
-def read_arrays(
-    data: Data,
-    path: Path | None,
-    classification: bool,
-    where: str,
-    origins: Origins,
-    like: Preprocessing | None = None,
-) -> tuple[Array, Array, Preprocessing]:
-    """Return inputs, targets and what they are called.
-
-    Args:
-        data: the configuration's section.
-        path: the file of both; None for the two of `data.npy`.
-        classification: whether targets are classes.
-        where: the path of the configuration's value that names the file.
-        origins: where the configuration's values were written.
-        like: the classes of another file, to be found in this one.
-
-    Raises:
-        ConfigError: if the files do not hold numbers, or not as many targets as inputs.
-    """
-    if path is None:
-        assert data.npy is not None  # the section's own check
-        x = load(data.npy.x, None, "data.npy.x", "", origins)
-        y = load(data.npy.y, None, "data.npy.y", "", origins)
-        input_path, target_path, target = "data.npy.x", "data.npy.y", data.npy.y.stem
-    else:
-        x = load(path, data.inputs, where, "data.inputs", origins)
-        y = load(path, data.target, where, "data.target", origins)
-        input_path, target_path, target = "data.inputs", "data.target", str(data.target)
-    if x.ndim < 2 or (not x[:1].size and len(x)):
-        message = f"has the shape {x.shape}; it needs samples, and for each at least one feature"
-        raise origins.error(input_path, message)
-    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-    if y.shape != x.shape[:1]:
-        message = f"has the shape {y.shape}, but there are {len(x)} samples"
-        raise origins.error(target_path, message)
-    if not len(x):
-        raise origins.error(input_path, "has no samples")
-    inputs = numbers(x, input_path, origins)
-    names = [f"x{index}" for index in range(int(np.prod(x.shape[1:])))]
-    found = Preprocessing(features=names, target=target)
-    if not classification:
-        return inputs, numbers(y, target_path, origins), like or found
-    classes, labels = class_numbers(y, data, target_path, origins, like)
-    return inputs, labels, like or Preprocessing(features=names, target=target, classes=classes)
-
-
 @contextlib.contextmanager
 def opened_arrays(path: Path) -> Iterator[Any]:
     """Give the block the array of a file, or what gives those of an archive by their names.
@@ -496,72 +512,7 @@ def opened_arrays(path: Path) -> Iterator[Any]:
         yield found
 
 
-def load(
-    path: Path, name: str | None, where: str, where_name: str, origins: Origins
-) -> NDArray[np.generic]:
-    """Return an array of a file: the one called `name`, or the only one."""
-    try:
-        with opened_arrays(path) as found:
-            if isinstance(found, np.ndarray):
-                if name is not None:
-                    message = "holds one array; give it as data.npy"
-                    raise origins.error(where, f"{quoted(shown_path(path))} {message}")
-                return found
-            if name is None:
-                message = "holds several arrays; give it as data.npz"
-                raise origins.error(where, f"{quoted(shown_path(path))} {message}")
-            if name not in found:
-                message = f"{shown_path(path)} has no array {quoted(name)}"
-                raise origins.error(where_name, message + did_you_mean(name, list(found)))
-            array: NDArray[np.generic] = found[name]
-            return array
-    except ConfigError:
-        raise
-    except Exception as error:  # of which a damaged file may cause many
-        objects = str(error).startswith("Object arrays")
-        reason = "it holds objects, which could run code" if objects else "no sound file of NumPy"
-        reason = getattr(error, "strerror", None) or reason
-        message = f"cannot read {quoted(shown_path(path))}: {reason}"
-    raise origins.error(where, message)
-
-
-def numbers(array: NDArray[np.generic], where: str, origins: Origins) -> Array:
-    """Return an array in double precision."""
-    if array.dtype.kind not in "biuf":
-        raise origins.error(where, f"holds {array.dtype}, not numbers")
-    if array.size > MOST_NUMBERS:
-        raise origins.error(where, f"holds {array.size:,} numbers; at most {MOST_NUMBERS:,}")
-    values: Array = array.astype(np.float64)
-    wrong = np.argwhere(~np.isfinite(values))
-    if len(wrong):
-        index = ", ".join(str(int(part)) for part in wrong[0])
-        raise origins.error(where, f"the number at [{index}] is {values[tuple(wrong[0])]}")
-    return values
-
-
-def class_numbers(
-    array: NDArray[np.generic],
-    data: Data,
-    where: str,
-    origins: Origins,
-    like: Preprocessing | None,
-) -> tuple[list[str], Array]:
-    """Return the names of classes, and the class of each sample, counted from 0."""
-    if array.dtype.kind not in "biuU":
-        message = f"holds {array.dtype}; classes are whole numbers or text"
-        more = "; save it with .astype(int)" if array.dtype.kind == "f" else ""
-        raise origins.error(where, message + more)
-    values = np.unique(array)
-    names = [str(value) for value in values]
-    classes = names if like is None or like.classes is None else list(like.classes)
-    unknown = [name for name in names if name not in classes]
-    if unknown:
-        raise origins.error(where, f"has the class {quoted(unknown[0])}, unknown to the main file")
-    number = np.array([classes.index(name) for name in names], dtype=np.float64)
-    return classes, number[np.searchsorted(values, array)]
-
-
-PARTS = ("train", "validation", "test")
+# Samples into parts, as the model gets them.
 
 
 @dataclass(frozen=True)
@@ -589,31 +540,6 @@ class Dataset:
         """What the classes are called; None where the target is a number."""
         return self.preprocessing.classes
 
-    def class_counts(self) -> NDArray[np.int64]:
-        """Return how many samples of each class the training part has."""
-        labels = self.parts["train"].y.reshape(-1).astype(np.int64)
-        return np.bincount(labels, minlength=len(self.classes or ()))
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the experiment wants targets to be."""
-
-    classes: bool = False
-    """Whether they are classes."""
-    binary: bool = True
-    """Whether these are two, whose targets are the numbers 0 and 1."""
-
-
-@dataclass(frozen=True)
-class RawData:
-    """Samples before they are divided."""
-
-    x: Array
-    """Shape (samples, features)."""
-    y: Array
-    preprocessing: Preprocessing
-
 
 @np.errstate(all="ignore")  # what overflows is refused
 def load_dataset(
@@ -630,106 +556,42 @@ def load_dataset(
     Raises:
         ConfigError: if there are no such samples.
     """
-    raw = read_source(data, wishes, generator, origins)
+    reader = SampleReader(data, wishes, origins)
+    raw = reader.read(generator)
     if wishes.classes and len(np.unique(raw.y)) < 2:
         names = raw.preprocessing.classes or ()
         message = f"all {len(raw.y)} samples are of class {names[int(raw.y[0])]}"
         raise origins.error("data.target", message)
     given = data.parts or PartFiles()
     files = {"validation": given.validation, "test": given.test}
-    split = without_files(data.split, files)
+    # Parts that have files of their own get nothing else.
+    shares = {name: 0.0 if files.get(name) else getattr(data.split, name) for name in PARTS}
+    total = sum(shares.values())
+    split = Split(**{name: share / total for name, share in shares.items()})
     order = torch.randperm(len(raw.y), generator=generator).numpy()
     parts = divide(raw.y if data.stratify else np.zeros(len(raw.y)), order, split)
     for name, indices in parts.items():
-        if not len(indices) and (name == "train" or getattr(split, name) > 0):
+        if not len(indices) and (name == "train" or shares[name] > 0):
             message = f"leaves this part without any of the {len(raw.y)} samples; make it 0,"
-            message += " or give more of them"
-            raise origins.error(f"data.split.{name}", message)
+            raise origins.error(f"data.split.{name}", f"{message} or give more of them")
     pieces = {name: (raw.x[indices], raw.y[indices]) for name, indices in parts.items()}
     for name, path in files.items():
         if path is not None:
-            extra = read_file(data, path, wishes, f"data.parts.{name}", origins, raw.preprocessing)
+            extra = reader.read_file(path, f"data.parts.{name}", raw.preprocessing)
             pieces[name] = extra.x, extra.y
     try:
         preprocessing = raw.preprocessing.fitted(pieces["train"][0], data.standardize)
     except ValueError as error:
         raise origins.error("data.missing", str(error)) from None
+    many = wishes.classes and not wishes.binary
     samples = {
-        name: Samples(preprocessing.inputs(x), targets(y, wishes))
+        name: Samples(
+            preprocessing.inputs(x), y.astype(np.int64) if many else y.astype(np.float32)[:, None]
+        )
         for name, (x, y) in pieces.items()
     }
     check_finite(samples, preprocessing, origins)
     return Dataset(samples, preprocessing)
-
-
-def read_source(
-    data: Data, wishes: Wishes, generator: torch.Generator, origins: Origins
-) -> RawData:
-    """Return all samples of the main source."""
-    if data.csv is not None:
-        return read_file(data, data.csv, wishes, "data.csv", origins)
-    if data.npz is not None:
-        return read_file(data, data.npz, wishes, "data.npz", origins)
-    if data.npy is not None:
-        return shaped(*read_arrays(data, None, wishes.classes, "data.npy", origins), data, origins)
-    assert isinstance(data.generator, Generator)  # the section's own check
-    made = data.generator.make(generator)
-    classes = [str(index) for index in range(data.generator.class_count)]
-    preprocessing = Preprocessing(features=made.features, target="y", classes=classes or None)
-    x = np.asarray(made.x, dtype=np.float64)
-    return shaped(x, np.asarray(made.y, dtype=np.float64), preprocessing, data, origins)
-
-
-def read_file(
-    data: Data,
-    path: Path,
-    wishes: Wishes,
-    where: str,
-    origins: Origins,
-    like: Preprocessing | None = None,
-) -> RawData:
-    """Return the samples of a file.
-
-    Args:
-        data: the configuration's section.
-        path: the file.
-        wishes: what targets are to be.
-        where: the path of the configuration's value that names the file.
-        origins: where the configuration's values were written.
-        like: what was found in the main file, whose form this one has.
-    """
-    if data.csv is not None:
-        table = read_table(data, path, wishes.classes, wishes.binary, where, origins, like)
-        return shaped(*table, data, origins)
-    return shaped(*read_arrays(data, path, wishes.classes, where, origins, like), data, origins)
-
-
-def shaped(
-    x: Array, y: Array, preprocessing: Preprocessing, data: Data, origins: Origins
-) -> RawData:
-    """Return samples with the shape that the configuration gives them, kept flat until used."""
-    shape, flat = x.shape[1:], x.reshape(len(x), -1)
-    if data.shape is not None:
-        if int(np.prod(data.shape)) != flat.shape[1]:
-            message = f"has no place for {flat.shape[1]} numbers"
-            raise origins.error("data.shape", f"{list(data.shape)} {message}")
-        shape = data.shape
-    return RawData(flat, y, replace(preprocessing, shape=tuple(int(size) for size in shape)))
-
-
-def without_files(split: Split, files: Mapping[str, Path | None]) -> Split:
-    """Return a split in which parts that have files of their own get nothing else."""
-    kept = {name: 0.0 if files.get(name) is not None else getattr(split, name) for name in PARTS}
-    total = sum(kept.values())
-    return Split(**{name: fraction / total for name, fraction in kept.items()})
-
-
-def targets(y: Array, wishes: Wishes) -> NDArray[np.float32] | NDArray[np.int64]:
-    """Return targets as the loss wants them."""
-    if wishes.classes and not wishes.binary:
-        return y.astype(np.int64)
-    numbers: NDArray[np.float32] = y.astype(np.float32)[:, None]
-    return numbers
 
 
 def check_finite(
@@ -781,7 +643,15 @@ def load_text(data: TextData, origins: Origins) -> Dataset:
     Raises:
         ConfigError: if there is no such text, or it is too short.
     """
-    text = read_text(data, origins)
+    try:
+        content = contents(data.file, LARGEST_TEXT)
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        message = f"{quoted(shown_path(data.file))} is not text in UTF-8"
+        line = content.count(b"\n", 0, error.start) + 1
+        raise origins.error("data.file", f"{message} (line {line})") from None
+    except OSError as error:
+        raise origins.unreadable("data.file", data.file, error) from None
     characters = sorted(set(text))
     if len(characters) > MOST_CHARACTERS:
         message = f"has {len(characters)} different characters; at most {MOST_CHARACTERS}"
@@ -801,21 +671,6 @@ def load_text(data: TextData, origins: Origins) -> Dataset:
             raise origins.error("data.stride", message)
         parts[name] = windows(piece, data)
     return Dataset(parts, Preprocessing(target="the next character", classes=characters))
-
-
-def read_text(data: TextData, origins: Origins) -> str:
-    """Return the text of the file."""
-    try:
-        content = contents(data.file, LARGEST_TEXT)
-        text = content.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        message = f"{quoted(shown_path(data.file))} is not text in UTF-8"
-        line = content.count(b"\n", 0, error.start) + 1
-        raise origins.error("data.file", f"{message} (line {line})") from None
-    except OSError as error:
-        message = f"cannot read {quoted(shown_path(data.file))}: {error.strerror or error}"
-        raise origins.error("data.file", message) from None
-    return text
 
 
 def windows(codes: NDArray[np.int64], data: TextData) -> Samples:

@@ -191,7 +191,9 @@ def weighing(given: str | tuple[float, ...] | None, dataset: Dataset, loss: str)
     """
     if given is None:
         return None
-    counts, count = dataset.class_counts(), len(dataset.classes or ())
+    count = len(dataset.classes or ())
+    labels = dataset.parts["train"].y.reshape(-1).astype(np.int64)
+    counts = np.bincount(labels, minlength=count)
     if isinstance(given, tuple) and len(given) != count:
         raise ValueError(f"has {len(given)} weights, but there are {count} classes")
     present = np.maximum(counts, 1)

@@ -23,9 +23,9 @@ from .config import (
     plain_scalar,
     quoted,
     read_config_text,
+    shown_path,
     with_overrides,
 )
-from .csv_file import shown_path
 from .reading import Component, Reader, Section, form, section_keys
 from .schema import Config, refused, unreadable
 

@@ -21,8 +21,8 @@ from nanotorch.serialization.files import write
 
 from .build import Wanted, build_model
 from .commands import Parser, add_option, exit_code, import_components, patient_streams
-from .config import ConfigError, Origins, Place, Problem, quoted, raise_all, usage_error
-from .csv_file import MISSING, CsvFile, read_csv
+from .config import ConfigError, Origins, Place, Problem, quoted, usage_error
+from .csv_file import read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
 from .kinds import Characters, Kind
 from .run import WEIGHTS, find, load_own_config
@@ -292,25 +292,14 @@ def table_samples(
         preprocessing = replace(preprocessing, columns=columns)
     table = read_csv(path, preprocessing.delimiter, preprocessing.header, configured=False)
     rows = preprocessing.rows(table)
-    known = preprocessing.target in table.header and preprocessing.header
-    targets = known_targets(trained, table) if known else None
-    return rows, None if targets is None or np.isnan(targets).all() else targets
-
-
-def known_targets(trained: Trained, table: CsvFile) -> NDArray[np.float64]:
-    """Return the targets of a table, NaN where one is missing."""
-    target, classes = trained.preprocessing.target, trained.dataset.classes
+    if not (preprocessing.target in table.header and preprocessing.header):
+        return rows, None
+    target, classes = preprocessing.target, trained.dataset.classes
     if classes is None:
-        return table.numbers(target, missing=True)
-    numbers = {name: float(index) for index, name in enumerate(classes)}
-    cells = table.texts(target)
-    problems = [
-        table.problem(row, target, f"{quoted(cell)} is no class of the training")
-        for row, cell in zip(table.rows, cells, strict=True)
-        if cell not in numbers and cell.lower() not in MISSING
-    ]
-    raise_all(problems)
-    return np.array([numbers.get(cell, np.nan) for cell in cells])
+        targets = table.numbers(target, missing=True)
+    else:
+        targets = table.codes(target, classes, "is no class of the training", missing=True)
+    return rows, None if np.isnan(targets).all() else targets
 
 
 def array_samples(trained: Trained, path: Path) -> NDArray[np.float64]:

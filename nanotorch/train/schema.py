@@ -29,7 +29,6 @@ from .components import (
     Components,
 )
 from .config import ConfigError, Origins, Problem, did_you_mean, quoted
-from .csv_file import shown_path
 from .functions import FUNCTIONS, ExpressionError, KnownFunction, parse_expression
 from .loop import Callback, Loop
 from .reading import Component, Key, Range, Section
@@ -588,6 +587,4 @@ def unreadable(files: Mapping[str, Path], origins: Origins) -> Iterator[Problem]
         try:
             opened(file).close()
         except OSError as error:
-            reason = error.strerror or error
-            message = f"cannot read {quoted(shown_path(file))}: {reason}"
-            yield from origins.error(path, message).problems
+            yield from origins.unreadable(path, file, error).problems

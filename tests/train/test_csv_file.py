@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanotorch.train.config import ConfigError
-from nanotorch.train.csv_file import MOST_COLUMNS, NO_HEADER, cell_starts, read_csv, shown_path
+from nanotorch.train.config import ConfigError, shown_path
+from nanotorch.train.csv_file import MOST_COLUMNS, NO_HEADER, cell_starts, read_csv
 
 
 def write(text: str | bytes) -> Path:
