@@ -66,8 +66,7 @@ class TorchFinder(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module itself, which is loaded already."""
-        module: ModuleType = spec.loader_state[0]
-        return module
+        return spec.loader_state[0]
 
     def exec_module(self, module: ModuleType) -> None:
         """Give the module back the spec that it had, which the import has replaced."""

@@ -1,7 +1,8 @@
 """A checked configuration into a model and its optimizer."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -12,7 +13,7 @@ import nanotorch as torch
 from nanotorch import nn, optim
 
 from .components import CALLBACKS, INFERRED, LAYERS, OPTIMIZERS, REFUSALS
-from .config import ConfigError, Origins, Problem, did_you_mean, quoted
+from .config import ConfigError, Noted, Origins, Problem, did_you_mean, quoted, raise_all
 from .loop import Callback
 from .reading import Component
 from .schema import Model
@@ -57,23 +58,21 @@ def build_model(model: Model, wanted: Wanted, origins: Origins) -> nn.Sequential
     before, built = wanted.example, []
     for index, layer in enumerate(model.layers):
         path = f"model.layers[{index}]"
-        known = inferred_sizes(before, wanted.vocabulary)
+        shape = before.shape[1:] if isinstance(before, torch.Tensor) else ()
+        known = {name: shape[dim] for name, dim in INFERRED.items()} if shape else {}
+        if wanted.vocabulary is not None:
+            known["num_embeddings"] = wanted.vocabulary
         check_given(layer, path, known, index == 0, origins)
         check_sizes(layer, path, known, origins)
         check_output(layer, path, before, origins)
         built.append(LAYERS.build(layer, path, origins, **known))
-        before = applied(built[-1], before, path, origins)
+        inputs = tuple(before.shape) if isinstance(before, torch.Tensor) else type(before)
+        refusal = f"does not take what comes in, of shape {inputs}: "
+        before = dry_run(built[-1], built[-1], before, path, origins, refusal)
     given = tuple(before.shape[1:]) if isinstance(before, torch.Tensor) else None
     if given != wanted.outputs:
         raise origins.error(*output_problem(model, given, wanted))
     return nn.Sequential(*built)
-
-
-def inferred_sizes(example: Any, vocabulary: int | None) -> dict[str, int]:
-    """Return the arguments of a layer that follow from what comes in."""
-    shape = example.shape[1:] if isinstance(example, torch.Tensor) else ()
-    sizes = {name: shape[dim] for name, dim in INFERRED.items()} if shape else {}
-    return sizes if vocabulary is None else {**sizes, "num_embeddings": vocabulary}
 
 
 def check_given(
@@ -105,15 +104,15 @@ def check_sizes(layer: Component, path: str, known: Mapping[str, int], origins: 
         elif name == "num_layers" and any(number > MOST_LAYERS for number in numbers):
             raise origins.error(f"{path}.{name}", f"is more than {MOST_LAYERS:,}")
         elif name in FACTORS:
-            repeated = numbers * power_of(layer.name) if len(numbers) == 1 else numbers
+            dimensions = int(found[1]) if (found := re.search(r"(\d)d$", layer.name)) else 1
+            repeated = numbers * dimensions if len(numbers) == 1 else numbers
             factor *= abs(math.prod(repeated))
         if isinstance(value, Component):
             check_sizes(value, f"{path}.{name}", known, origins)
     largest = sorted(sides)[-2:]
     if largest and math.prod(size for size, _ in largest) * max(factor, 1) > LARGEST_LAYER:
-        shown = " x ".join(str(size) for size, _ in largest) + (
-            f" x {factor}" if factor > 1 else ""
-        )
+        factors = [size for size, _ in largest] + [factor] * (factor > 1)
+        shown = " x ".join(map(str, factors))
         message = f"{shown} weights are more than {LARGEST_LAYER:,}"
         raise origins.error(f"{path}.{largest[-1][1]}", message)
 
@@ -142,44 +141,50 @@ def check_output(layer: Component, path: str, example: Any, origins: Origins) ->
             raise origins.error(f"{path}.{name}", message)
 
 
-def power_of(name: str) -> int:
-    """Return in how many dimensions a layer's kernel extends."""
-    return int(name[-2]) if name[-1:] == "d" and name[-2:-1].isdigit() else 1
+def dry_run(
+    module: nn.Module,
+    call: Callable[[Any], Any],
+    x: Any,
+    path: str,
+    origins: Origins,
+    refusal: str = "",
+) -> Any:
+    """Return what a call makes of `x`; nothing random is drawn, no statistics change.
 
-
-def applied(layer: nn.Module, example: Any, path: str, origins: Origins) -> Any:
-    """Return what a layer gives for two samples; nothing random is drawn, no statistics change.
+    Args:
+        module: what is called, or part of it.
+        call: the call.
+        x: what it is given.
+        path: where the configuration has it.
+        origins: where the configuration's values were written.
+        refusal: what is said before the reason.
 
     Raises:
-        ConfigError: if it does not take them.
+        ConfigError: if it is refused.
     """
-    layer.eval()
+    module.eval()
     try:
         with torch.no_grad(), np.errstate(all="ignore"):
-            return layer(example)
+            return call(x)
     except REFUSALS as error:
-        shape = tuple(example.shape) if isinstance(example, torch.Tensor) else type(example)
-        message = f"does not take what comes in, of shape {shape}: {error}"
+        message = refusal + (str(error) or type(error).__name__)
     finally:
-        layer.train()
+        module.train()
     raise origins.error(path, message)
 
 
 def output_problem(model: Model, given: tuple[int, ...] | None, wanted: Wanted) -> tuple[str, str]:
     """Return the path and the message for a model that gives the wrong shape."""
-    last = max(
-        (i for i, layer in enumerate(model.layers) if "out_features" in layer.arguments),
-        default=None,
-    )
+    sized = [i for i, layer in enumerate(model.layers) if "out_features" in layer.arguments]
     if given is None:
         return f"model.layers[{len(model.layers) - 1}]", "gives several things; add {name: Item}"
     flat = len(given) == len(wanted.outputs) == 1
     numbers = str(given[0] if flat else f"numbers of shape {given}")
     numbers = f"{numbers} number{'' if given == (1,) else 's'}" if flat else numbers
     message = f"the model gives {numbers}, but {wanted.reason}"
-    if last is None or given[:-1] != wanted.outputs[:-1]:
+    if not sized or given[:-1] != wanted.outputs[:-1]:
         return "model.layers", message
-    return f"model.layers[{last}].out_features", message
+    return f"model.layers[{sized[-1]}].out_features", message
 
 
 def freeze(model: nn.Module, patterns: Sequence[str], origins: Origins) -> None:
@@ -188,11 +193,11 @@ def freeze(model: nn.Module, patterns: Sequence[str], origins: Origins) -> None:
     Raises:
         ConfigError: if a pattern matches nothing, or nothing is left to learn.
     """
-    for path, names in matches(model, patterns, "model.freeze[{}]", origins):
-        del path
-        for name, parameter in model.named_parameters():
-            if name in names:
-                parameter.requires_grad_(False)
+    matched = matches(model, patterns, "model.freeze[{}]", origins)
+    frozen = {name for names in matched.values() for name in names}
+    for name, parameter in model.named_parameters():
+        if name in frozen:
+            parameter.requires_grad_(False)
     if not any(parameter.requires_grad for parameter in model.parameters()):
         path = "model.freeze" if patterns else "model.layers"
         message = "leaves no parameters to learn" if patterns else "the model has no parameters"
@@ -201,20 +206,18 @@ def freeze(model: nn.Module, patterns: Sequence[str], origins: Origins) -> None:
 
 def matches(
     model: nn.Module, patterns: Sequence[str], path: str, origins: Origins
-) -> Iterator[tuple[str, list[str]]]:
-    """Yield the path of each pattern and the names of the parameters that it matches."""
+) -> dict[str, list[str]]:
+    """Return the path of each pattern, with the names of the parameters that it matches."""
     names = [name for name, _ in model.named_parameters()]
-    found: dict[str, list[str]] = {}
-    problems: list[Problem] = []
+    found, problems = {}, []
     for index, pattern in enumerate(patterns):
         where = path.format(index)
         found[where] = [name for name in names if fnmatchcase(name, pattern)]
         if not found[where]:
             message = f"{quoted(pattern)} matches no parameter{did_you_mean(pattern, names)}"
-            problems += origins.error(where, message).problems
-    if problems:
-        raise ConfigError(problems)
-    yield from found.items()
+            problems.append(origins.problem(where, message))
+    raise_all(problems)
+    return found
 
 
 def build_optimizer(component: Component, model: nn.Module, origins: Origins) -> optim.Optimizer:
@@ -229,31 +232,22 @@ def build_optimizer(component: Component, model: nn.Module, origins: Origins) ->
     arguments = dict(component.arguments)
     groups: Sequence[Mapping[str, Any]] = arguments.pop("groups", ())
     plain = Component(component.name, arguments)
-    if not groups:
-        result: optim.Optimizer = OPTIMIZERS.build(plain, "optimizer", origins, [*named.values()])
-        return result
     patterns = [str(group["parameters"]) for group in groups]
+    noted = Noted()
+    with noted:
+        matched = matches(model, patterns, "optimizer.groups[{}].parameters", origins)
+    raise_all([*noted.problems, *group_problems(plain, groups, origins)])
     parts: list[dict[str, Any]] = []
-    taken: set[str] = set()
-    problems = group_problems(plain, groups, origins)
-    try:
-        matched = [*matches(model, patterns, "optimizer.groups[{}].parameters", origins)]
-    except ConfigError as error:
-        raise ConfigError([*error.problems, *problems]) from None
-    if problems:
-        raise ConfigError(problems)
-    for group, (where, names) in zip(groups, matched, strict=True):
-        chosen = [name for name in names if name in named and name not in taken]
+    for group, (where, names) in zip(groups, matched.items(), strict=True):
+        chosen = [named.pop(name) for name in names if name in named]
         if not chosen:
             message = "matches only parameters that are frozen, or in a group before"
             raise origins.error(where, message)
-        taken |= set(chosen)
-        parts.append({**group, "params": [named[name] for name in chosen]})
-        del parts[-1]["parameters"]
-    rest = [parameter for name, parameter in named.items() if name not in taken]
-    parts += [{"params": rest}] if rest else []
-    built: optim.Optimizer = OPTIMIZERS.build(plain, "optimizer", origins, parts)
-    return built
+        options = {key: value for key, value in group.items() if key != "parameters"}
+        parts.append({**options, "params": chosen})
+    rest = [*named.values()]
+    given = [*parts, {"params": rest}] if parts and rest else parts or rest
+    return OPTIMIZERS.build(plain, "optimizer", origins, given)
 
 
 def group_problems(
@@ -274,8 +268,7 @@ def group_problems(
             for problem in error.problems:
                 own = problem.path.removeprefix(f"{path}.") in {*options, path}
                 where = problem.path if own else problem.path.replace(path, "optimizer", 1)
-                place = origins.nearest(where)
-                problems.setdefault(where, Problem(place, where, problem.message))
+                problems.setdefault(where, origins.problem(where, problem.message))
     return [*problems.values()]
 
 

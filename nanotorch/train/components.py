@@ -88,8 +88,7 @@ class Components:
 
     def factory(self, name: str) -> Callable[..., Any]:
         """Return the class, or the function, of a name."""
-        found: Callable[..., Any] = self.registered.get(name) or getattr(self.module, name)
-        return found
+        return self.registered.get(name) or getattr(self.module, name)
 
     def keys(self, name: str) -> Mapping[str, Key]:
         """Return the arguments that a configuration may give."""
@@ -246,8 +245,7 @@ def constructor(factory: Callable[..., Any]) -> Callable[..., Any]:
             continue
         kinds = [parameter.kind for parameter in inspect.signature(made).parameters.values()][1:]
         if not kinds or any(kind not in VARIADIC for kind in kinds):
-            found: Callable[..., Any] = made
-            return found
+            return made
     return factory
 
 
@@ -432,8 +430,7 @@ class Causal(nn.Module):
         """Return what the layer gives."""
         places = x.shape[-2]
         mask = torch.triu(torch.full((places, places), float("-inf")), diagonal=1)
-        result: torch.Tensor = self.layer(x, mask, is_causal=True)
-        return result
+        return self.layer(x, mask, is_causal=True)
 
 
 @LAYERS.register

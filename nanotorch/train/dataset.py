@@ -436,8 +436,7 @@ class SampleReader:
                     message = f"{shown} has no array {quoted(name)}"
                     message += did_you_mean(str(name), list(found))
                     raise self._origins.error(where_name, message)
-                array: NDArray[np.generic] = found if single else found[name]
-                return array
+                return found if single else found[name]
         except ConfigError:
             raise
         except Exception as error:  # of which a damaged file may cause many

@@ -64,8 +64,7 @@ class Expression:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Return the value at `x`, a tensor of no dimensions."""
-        value: torch.Tensor = self.evaluate(x)
-        return value
+        return self.evaluate(x)
 
     def check(self, start: Sequence[float]) -> None:
         """Make sure that a descent can begin at `start`.
@@ -159,8 +158,7 @@ class Parser:
     def _unary(self, function: Callable[[Any], Any], operand: Part) -> Part:
         if callable(operand):
             return lambda x: function(operand(x))
-        value: Number = function(operand)
-        return value
+        return function(operand)
 
     def _constant(self, node: ast.Constant) -> float:
         value = node.value
@@ -385,6 +383,5 @@ def evaluated(function: Expression, x: torch.Tensor) -> torch.Tensor:
         No dimensions, or (points,).
     """
     if x.dim() < 2 or function.together:
-        value: torch.Tensor = function.evaluate(x)
-        return value
+        return function.evaluate(x)
     return torch.stack([function.evaluate(x[:, k]) for k in range(x.shape[1])])

@@ -147,8 +147,7 @@ class EachPlace(nn.Module):
 
     def forward(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """Return the loss of outputs (N, T, classes) against classes (N, T)."""
-        value: torch.Tensor = self.loss(outputs.flatten(0, 1), targets.flatten())
-        return value
+        return self.loss(outputs.flatten(0, 1), targets.flatten())
 
 
 class Characters(ManyClasses):
@@ -215,8 +214,7 @@ def sigmoid(x: Outputs) -> Array:
 def softmax(x: Outputs) -> Array:
     """Return exp(xₖ) / Σ exp(xⱼ) over the last dimension, in double precision."""
     powers = np.exp(double(x) - x.max(axis=-1, keepdims=True))
-    result: Array = powers / powers.sum(axis=-1, keepdims=True)
-    return result
+    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def double(x: Outputs) -> Array:

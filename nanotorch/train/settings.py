@@ -428,8 +428,7 @@ class Xor(Plane):
 def draw(stream: object, *shape: int, generator: torch.Generator) -> Array:
     """Return numbers of `torch.rand` or `torch.randn` in double precision."""
     assert callable(stream)
-    numbers: Array = stream(*shape, generator=generator, dtype=torch.float64).numpy()
-    return numbers
+    return stream(*shape, generator=generator, dtype=torch.float64).numpy()
 
 
 # What a configuration file may say of the data.

@@ -119,8 +119,7 @@ def fitting(
         return loss, norm
 
     def searching_step(*batches: torch.Tensor) -> torch.Tensor:
-        first: torch.Tensor = optimizer.step(lambda: gradients(*batches)).detach()
-        return first
+        return optimizer.step(lambda: gradients(*batches)).detach()
 
     return searching_step if searches(optimizer) else training_step
 

@@ -19,8 +19,8 @@ from nanotorch.optim.swa_utils import (
 )
 from nanotorch.utils.data import DataLoader, TensorDataset
 
-from .build import Wanted, build_callbacks, build_model, build_optimizer, freeze
-from .components import BINARY_LOSSES, LOSSES, REFUSALS
+from .build import Wanted, build_callbacks, build_model, build_optimizer, dry_run, freeze
+from .components import BINARY_LOSSES, LOSSES
 from .config import ConfigError, Origins, did_you_mean, quoted, raise_all
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
 from .experiment import Experiment, Recorder, Report, TensorBoardEvents
@@ -125,7 +125,9 @@ class Supervised(Experiment):
             freeze(self.model, config.model.freeze, origins)
             self.loss = self.kind.criterion(self._loss(origins))
             self.optimizer = build_optimizer(config.optimizer, self.model, origins)
-            try_loss(self.model, self.loss, self.dataset.parts["train"], origins)
+            samples = self.dataset.parts["train"]
+            x, y = torch.from_numpy(samples.x[:1]), torch.from_numpy(samples.y[:1])
+            dry_run(self.model, lambda x: self.loss(self.model(x), y), x, "loss", origins)
             self._prepare(shuffling, origins)
             self._listening = build_callbacks(config.callbacks, origins)
         except ConfigError as error:
@@ -183,13 +185,11 @@ class Supervised(Experiment):
         if self.config.early_stopping is not None:
             watched["early_stopping.monitor"] = self.config.early_stopping.monitor
         known = ["train/epoch_loss", *self.measure("validation")] if watched else []
+        message = "is not measured in training"
         raise_all(
-            problem
+            origins.problem(path, f"{quoted(name)} {message}{did_you_mean(name, known)}")
             for path, name in watched.items()
             if name not in known
-            for problem in origins.error(
-                path, f"{quoted(name)} is not measured in training{did_you_mean(name, known)}"
-            ).problems
         )
 
     def batches(self, start: int) -> Iterator[list[torch.Tensor]]:
@@ -314,8 +314,7 @@ class Supervised(Experiment):
             if weights:
                 arguments = {**component.arguments, weights.argument: weights.weights}
                 component = Component(component.name, arguments)
-        loss: nn.Module = LOSSES.build(component, "loss", origins)
-        return loss
+        return LOSSES.build(component, "loss", origins)
 
     def measure(self, part: str) -> dict[str, float]:
         """Return loss and metrics on a part, `part/loss` and so on; nothing if it is empty."""
@@ -451,22 +450,6 @@ def limited(dataset: Dataset, train: Train) -> Dataset:
     count = train.overfit_batches * train.batch_size
     kept = Samples(samples.x[:count], samples.y[:count])
     return replace(dataset, parts={**dataset.parts, "train": kept})
-
-
-def try_loss(model: nn.Module, loss: nn.Module, samples: Samples, origins: Origins) -> None:
-    """Take the loss of a sample, whose arguments may only now turn out to be impossible.
-
-    Raises:
-        ConfigError: if it has none.
-    """
-    model.eval()
-    try:
-        with torch.no_grad(), np.errstate(all="ignore"):
-            loss(model(torch.from_numpy(samples.x[:1])), torch.from_numpy(samples.y[:1]))
-    except REFUSALS as error:
-        raise origins.error("loss", str(error) or type(error).__name__) from None
-    finally:
-        model.train()
 
 
 def described_inputs(dataset: Dataset) -> str:

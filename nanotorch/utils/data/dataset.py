@@ -88,8 +88,7 @@ class ConcatDataset(Dataset[T_co]):
             idx += len(self)
         which = bisect.bisect_right(self.cumulative_sizes, idx)
         before = self.cumulative_sizes[which - 1] if which else 0
-        sample: T_co = self.datasets[which][idx - before]
-        return sample
+        return self.datasets[which][idx - before]
 
 
 class ChainDataset(IterableDataset[Any]):
@@ -160,8 +159,7 @@ def samples(dataset: Any, indices: list[Any]) -> list[Any]:
     """The samples of several indices, by `__getitems__` where the dataset has it."""
     at_once = getattr(dataset, "__getitems__", None)
     if at_once:
-        read: list[Any] = at_once(indices)
-        return read
+        return at_once(indices)
     return [dataset[i] for i in indices]
 
 

@@ -298,8 +298,7 @@ def collate_tensors(batch: Sequence[Tensor], *, collate_fn_map: CollateMap | Non
     if any(a.shape != shape or a.dtype != kind for a in arrays) or any(
         sample.requires_grad for sample in batch
     ):
-        stacked: Tensor = stack(list(batch))
-        return stacked
+        return stack(list(batch))
     return wrap(np.array(arrays))
 
 
