@@ -13,7 +13,7 @@ from nanotorch.serialization.files import naming
 
 from .dataset import PARTS, Dataset
 from .kinds import Characters, Kind, ManyClasses, Numbers, TwoClasses
-from .metrics import roc_auc
+from .metrics import confusion_matrix, regression_metrics, roc_auc
 from .run_directory import read_metrics
 
 if TYPE_CHECKING:
@@ -145,20 +145,6 @@ def animate(figure: "Figure", moving: "Moving", path: Path) -> None:
         movement.save(path, PillowWriter(fps=moving.speed))
 
 
-def between(*colors: str) -> Any:
-    """Return the colors from one to the next."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("between", colors)
-
-
-def steps_of_color(levels: Any) -> Any:
-    """Return what gives each level its own color, however far apart they are."""
-    from matplotlib.colors import BoundaryNorm
-
-    return BoundaryNorm(levels, 256, extend="both")
-
-
 def series(records: Records, name: str, by: str = "epoch") -> tuple[Any, Any]:
     """Return the abscissas and the values of a curve; what was not finite is NaN."""
     points = [(r[by], r[name]) for r in records if name in r]
@@ -268,11 +254,13 @@ def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot 
     if not ways:
         return None
     made, (axes,) = figure(width=6.8, height=5.4)
+    from matplotlib.colors import BoundaryNorm
+
     a, b = square(np.concatenate(ways))
     values = function(np.stack([a.ravel(), b.ravel()])).reshape(a.shape)
     levels = contour_levels(values)
     filled = axes.contourf(a, b, values, levels, cmap="viridis_r", alpha=0.75, extend="both",
-                           norm=steps_of_color(levels))  # fmt: skip
+                           norm=BoundaryNorm(levels, 256, extend="both"))  # fmt: skip
     axes.contour(a, b, values, levels, colors="white", linewidths=0.5, alpha=0.6)
     made.colorbar(filled, ax=axes, label="f", format="%.3g")
     starts, ends = (np.stack([points[i] for points in ways]) for i in (0, -1))
@@ -358,7 +346,7 @@ def predictions(pairs: Pairs, name: str) -> Plot:
     axes.plot([low, high], [low, high], color=GREY, linewidth=1.2, linestyle="--", zorder=1)
     for part, (p, y) in pairs.items():
         axes.scatter(y, p, s=16, color=PART_COLORS[part], alpha=0.6, linewidths=0,
-                     label=f"{part}, R² = {explained(p, y):.3f}")  # fmt: skip
+                     label=f"{part}, R² = {regression_metrics(p, y)['r2']:.3f}")  # fmt: skip
     axes.set(title="Predicted and true values", xlabel=f"true {name}", ylabel=f"predicted {name}",
              xlim=(low, high), ylim=(low, high), aspect="equal")  # fmt: skip
     axes.legend(loc="upper left")
@@ -438,8 +426,7 @@ def confusion(
 ) -> Plot:
     """Draw how often samples of each class are taken for which."""
     count = len(classes)
-    matrix = np.zeros((count, count), dtype=np.int64)
-    np.add.at(matrix, (true, predicted), 1)
+    matrix = confusion_matrix(predicted, true, count)
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     size = min(4.4 + 0.35 * count, 9.0)
     made, (axes,) = figure(width=size + 0.6, height=size)
@@ -460,83 +447,56 @@ def confusion(
     return Plot("confusion", made)
 
 
-def decision_boundary(
+def decisions(
     parts: Mapping[str, tuple[NDArray[np.float32], Array]],
-    predict: Predict,
+    decide: Callable[[NDArray[np.float32]], NDArray[Any]],
     features: Sequence[str],
     classes: Sequence[str],
+    regions: bool,
 ) -> Plot:
-    """Draw the probability of class 1 over two features, with the samples.
+    """Draw what is decided over two features, with the samples.
+
+    Their class is the color of samples, and those that were not trained on have an edge.
 
     Args:
         parts: part -> features and classes of the samples.
-        predict: from features to that probability.
+        decide: from features to the class for `regions`, else to the probability of class 1.
         features, classes: their names.
+        regions: whether each class has its region; else there are two with a boundary.
     """
-    made, (axes,) = figure(width=6.6, height=5.0)
-    a, b, grid = grid_around(np.concatenate([x for x, _ in parts.values()]))
-    probability = predict(grid).reshape(a.shape)
-    levels = np.linspace(0, 1, 21)
-    filled = axes.contourf(
-        a, b, probability, levels, cmap=between(BLUE, "white", ORANGE), alpha=0.6
-    )
-    made.colorbar(filled, ax=axes, ticks=[0, 0.25, 0.5, 0.75, 1],
-                  label=f"probability of class {classes[1]}")  # fmt: skip
-    axes.contour(a, b, probability, [0.5], colors="black", linewidths=1.4)
-    scatter_classes(axes, parts, classes, (BLUE, ORANGE))
-    axes.set(title="Decision boundary", xlabel=features[0], ylabel=features[1])
-    axes.grid(visible=False)
-    axes.legend(loc="upper right", frameon=True, framealpha=0.85)
-    return Plot("boundary", made)
+    from matplotlib.colors import LinearSegmentedColormap
 
-
-def decision_regions(
-    parts: Mapping[str, tuple[NDArray[np.float32], Array]],
-    decide: Callable[[NDArray[np.float32]], NDArray[np.int64]],
-    features: Sequence[str],
-    classes: Sequence[str],
-) -> Plot:
-    """Draw which of many classes is chosen over two features, with the samples."""
-    made, (axes,) = figure(width=6.0, height=5.0)
-    a, b, grid = grid_around(np.concatenate([x for x, _ in parts.values()]))
-    chosen = decide(grid).reshape(a.shape)
-    edges = np.arange(len(classes) + 1) - 0.5
-    colors = [f"C{k % 10}" for k in range(len(classes))]
-    axes.contourf(a, b, chosen, edges, colors=colors, alpha=0.25)
-    for k in range(len(classes)):  # a line around each region
-        axes.contour(a, b, chosen == k, [0.5], colors="black", linewidths=0.8)
-    scatter_classes(axes, parts, classes, colors)
-    axes.set(title="Decision regions", xlabel=features[0], ylabel=features[1])
-    axes.grid(visible=False)
-    axes.legend(loc="upper right", frameon=True, framealpha=0.85)
-    return Plot("boundary", made)
-
-
-def grid_around(x: NDArray[np.float32]) -> tuple[Array, Array, NDArray[np.float32]]:
-    """Return the coordinates of a grid around points of the plane, and its points."""
-    (low0, high0), (low1, high1) = padded(x[:, 0]), padded(x[:, 1])
-    a, b = np.meshgrid(np.linspace(low0, high0, GRID), np.linspace(low1, high1, GRID))
-    return a, b, np.stack([a.ravel(), b.ravel()], axis=1).astype(np.float32)
-
-
-def scatter_classes(
-    axes: "Axes",
-    parts: Mapping[str, tuple[NDArray[np.float32], Array]],
-    classes: Sequence[str],
-    colors: Sequence[str],
-) -> None:
-    """Draw samples: their class is the color, and what was not trained on has an edge."""
+    made, (axes,) = figure(width=6.0 if regions else 6.6, height=5.0)
+    both = np.concatenate([x for x, _ in parts.values()])
+    a, b = np.meshgrid(*(np.linspace(*padded(both[:, k]), GRID) for k in range(2)))
+    grid = np.stack([a.ravel(), b.ravel()], axis=1).astype(np.float32)
+    decided = decide(grid).reshape(a.shape)
+    if regions:
+        colors = [f"C{k % 10}" for k in range(len(classes))]
+        axes.contourf(a, b, decided, np.arange(len(classes) + 1) - 0.5, colors=colors, alpha=0.25)
+        for k in range(len(classes)):  # a line around each region
+            axes.contour(a, b, decided == k, [0.5], colors="black", linewidths=0.8)
+    else:
+        colors = [BLUE, ORANGE]
+        shades = LinearSegmentedColormap.from_list("shades", [BLUE, "white", ORANGE])
+        filled = axes.contourf(a, b, decided, np.linspace(0, 1, 21), cmap=shades, alpha=0.6)
+        label = f"probability of class {classes[1]}"
+        made.colorbar(filled, ax=axes, ticks=[0, 0.25, 0.5, 0.75, 1], label=label)
+        axes.contour(a, b, decided, [0.5], colors="black", linewidths=1.4)
     for part, (x, y) in parts.items():
-        held_out = part != "train"
+        held_out: dict[str, Any] = {"s": 22, "edgecolors": "black", "alpha": 0.9}
+        look = {"s": 12, "edgecolors": "none", "alpha": 0.6} if part == "train" else held_out
         for value, color in enumerate(colors):
-            chosen = x[y == value]
-            axes.scatter(chosen[:, 0], chosen[:, 1], s=22 if held_out else 12, color=color,
-                         edgecolors="black" if held_out else "none", linewidths=0.7,
-                         alpha=0.9 if held_out else 0.6,
-                         label=f"class {classes[value]}" if not held_out else None)  # fmt: skip
+            name = f"class {classes[value]}" if part == "train" else None
+            axes.scatter(*x[y == value].T, color=color, linewidths=0.7, label=name, **look)
     if len(parts) > 1:
-        axes.scatter([], [], s=22, color="none", edgecolors="black", linewidths=0.7,
-                     label="not trained on")  # fmt: skip
+        look = {"edgecolors": "black", "label": "not trained on"}
+        axes.scatter([], [], s=22, color="none", linewidths=0.7, **look)
+    title = "Decision regions" if regions else "Decision boundary"
+    axes.set(title=title, xlabel=features[0], ylabel=features[1])
+    axes.grid(visible=False)
+    axes.legend(loc="upper right", frameon=True, framealpha=0.85)
+    return Plot("boundary", made)
 
 
 def padded(values: NDArray[Any]) -> tuple[float, float]:
@@ -545,12 +505,6 @@ def padded(values: NDArray[Any]) -> tuple[float, float]:
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     margin = MARGIN * (high - low) or 0.5
     return low - margin, high + margin
-
-
-def explained(prediction: Array, target: Array) -> float:
-    """Return R², the explained share of the variance."""
-    total = float(np.sum((target - target.mean()) ** 2))
-    return 1 - float(np.sum((target - prediction) ** 2)) / total if total else float("nan")
 
 
 # The curves of several runs in one figure.
@@ -593,12 +547,50 @@ Part = tuple[NDArray[Any], NDArray[Any], NDArray[np.float32]]
 def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterator[Plot | None]:
     """Yield the figures that show what a model predicts."""
     parts = outputs_of(dataset, predict, MOST_POINTS)
+    last, (_, y, outputs) = list(parts.items())[-1]
+    classes = list(dataset.classes or ())
     if isinstance(kind, Numbers):
-        yield from number_plots(dataset, parts, predict)
-    elif isinstance(kind, TwoClasses):
-        yield from two_class_plots(kind, dataset, parts, predict)
+        target = dataset.preprocessing.target
+        pairs = {name: (flat(p), flat(y)) for name, (_, y, p) in parts.items()}
+        yield predictions(pairs, target)
+        yield residuals(pairs, target)
+        if names := names_of_features(dataset, 1):
+            samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
+            yield fitted_line(samples, lambda x: flat(predict(x)), names[0], target)
+        return
+    if isinstance(kind, TwoClasses):
+        pairs = {name: (flat(kind.probability(p)), flat(y)) for name, (_, y, p) in parts.items()}
+        yield roc_curves(pairs, f"ROC curve of class {classes[1]}")
+        chosen: NDArray[Any] = pairs[last][0] >= 0.5
+
+        def decide(x: NDArray[np.float32]) -> NDArray[Any]:
+            return kind.probability(predict(x))
     elif isinstance(kind, ManyClasses) and not isinstance(kind, Characters):
-        yield from many_class_plots(kind, dataset, parts, predict)
+        chosen = outputs.argmax(axis=1)
+
+        def decide(x: NDArray[np.float32]) -> NDArray[Any]:
+            return predict(x).argmax(axis=1)
+
+        if len(classes) <= MOST_CURVES:
+            yield roc_curves(
+                against_rest(kind, classes, y, outputs), f"ROC curves of the classes, {last}"
+            )
+    else:
+        return
+    yield confusion(chosen.astype(np.int64), y.reshape(-1).astype(np.int64), classes, last)
+    if names := names_of_features(dataset, 2):
+        samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
+        yield decisions(samples, decide, names, classes, isinstance(kind, ManyClasses))
+
+
+def against_rest(
+    kind: ManyClasses, classes: Sequence[str], y: NDArray[Any], outputs: NDArray[np.float32]
+) -> dict[str, tuple[Array, Array]]:
+    """Return the probability of each class, and whether samples are of it."""
+    probability = kind.probability(outputs)
+    return {
+        name: (probability[:, k], (y == k).astype(np.float64)) for k, name in enumerate(classes)
+    }
 
 
 def outputs_of(dataset: Dataset, predict: AnyPredict, most: int | None = None) -> dict[str, Part]:
@@ -611,54 +603,6 @@ def outputs_of(dataset: Dataset, predict: AnyPredict, most: int | None = None) -
     return found
 
 
-def number_plots(
-    dataset: Dataset, parts: Mapping[str, Part], predict: AnyPredict
-) -> Iterator[Plot | None]:
-    """Yield the figures of predicted numbers."""
-    target = dataset.preprocessing.target
-    pairs = {name: (flat(p), flat(y)) for name, (_, y, p) in parts.items()}
-    yield predictions(pairs, target)
-    yield residuals(pairs, target)
-    if names := names_of_features(dataset, 1):
-        samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
-        yield fitted_line(samples, lambda x: flat(predict(x)), names[0], target)
-
-
-def two_class_plots(
-    kind: TwoClasses, dataset: Dataset, parts: Mapping[str, Part], predict: AnyPredict
-) -> Iterator[Plot | None]:
-    """Yield the figures of one of two classes."""
-    classes = list(dataset.classes or ())
-    pairs = {name: (flat(kind.probability(p)), flat(y)) for name, (_, y, p) in parts.items()}
-    yield roc_curves(pairs, f"ROC curve of class {classes[1]}")
-    part = last(pairs)
-    score, y = pairs[part]
-    yield confusion((score >= 0.5).astype(np.int64), y.astype(np.int64), classes, part)
-    if names := names_of_features(dataset, 2):
-        samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
-        probability = lambda x: flat(kind.probability(predict(x)))  # noqa: E731
-        yield decision_boundary(samples, probability, names, classes)
-
-
-def many_class_plots(
-    kind: ManyClasses, dataset: Dataset, parts: Mapping[str, Part], predict: AnyPredict
-) -> Iterator[Plot | None]:
-    """Yield the figures of one of many classes."""
-    classes = list(dataset.classes or ())
-    part = last(parts)
-    _, y, outputs = parts[part]
-    yield confusion(outputs.argmax(axis=1), y.astype(np.int64), classes, part)
-    if len(classes) <= MOST_CURVES:
-        probability = kind.probability(outputs)
-        against_rest = {
-            name: (probability[:, k], (y == k).astype(np.float64)) for k, name in enumerate(classes)
-        }
-        yield roc_curves(against_rest, f"ROC curves of the classes, {part}")
-    if names := names_of_features(dataset, 2):
-        samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
-        yield decision_regions(samples, lambda x: predict(x).argmax(axis=1), names, classes)
-
-
 def recall_curves(
     kind: Kind, dataset: Dataset, predict: AnyPredict
 ) -> Iterator[tuple[str, Array, Array]]:
@@ -667,13 +611,10 @@ def recall_curves(
         for part, (_, y, outputs) in outputs_of(dataset, predict).items():
             yield part, flat(y), flat(kind.probability(outputs))
     elif isinstance(kind, ManyClasses) and not isinstance(kind, Characters):
-        classes = list(dataset.classes or ())
-        parts = outputs_of(dataset, predict)
-        part = last(parts)
-        _, y, outputs = parts[part]
-        probability = kind.probability(outputs)
-        for k, name in enumerate(classes[:MOST_CURVES]):
-            yield f"{part}/{name}", (y == k).astype(np.float64), probability[:, k]
+        part, (_, y, outputs) = list(outputs_of(dataset, predict).items())[-1]
+        classes = list(dataset.classes or ())[:MOST_CURVES]
+        for name, (scores, labels) in against_rest(kind, classes, y, outputs).items():
+            yield f"{part}/{name}", labels, scores
 
 
 def names_of_features(dataset: Dataset, count: int) -> list[str]:
@@ -683,11 +624,6 @@ def names_of_features(dataset: Dataset, count: int) -> list[str]:
     if shape != (count,):
         return []
     return names if len(names) == count else [f"x{i}" for i in range(count)]
-
-
-def last(parts: Mapping[str, Any]) -> str:
-    """Return the name of the part that is nearest to new samples: the test part, if there is."""
-    return list(parts)[-1]
 
 
 def flat(values: NDArray[Any]) -> Array:
