@@ -1,5 +1,6 @@
 """Reductions: sums, products, means, variances."""
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -462,6 +463,7 @@ NO_FREEDOM = (
     "factor (input numel divided by output numel)."
 )
 MANY = 8192  # elements, from which on a pass more takes longer than a function more
+PART = 1 << 17  # elements that fit a cache in double precision
 
 
 def spread_and_mean(
@@ -472,35 +474,66 @@ def spread_and_mean(
     Warns:
         UserWarning: of fewer elements than ``correction`` asks for.
     """
-    n, keep = count(input.shape, dim), len(dim) < input.ndim
-    values = input.astype(DOUBLE, order="C")
-    mean = sum_over(values, dim, keep) / n
-    squares = None
-    if values.size > MANY and input.dtype != DOUBLE:  # of twice the digits the mean may take some
-        level = mean * mean * n
-        squares = squares_along(values, dim, keep) - level
-        if not (squares > level * 1e-6).all():
-            values, squares = input.astype(DOUBLE, order="C"), None
-    if squares is None:
-        values -= mean
-        squares = squares_along(values, dim, keep)
+    n = count(input.shape, dim)
+    enough = n >= 8 and input.size > MANY and input.dtype != DOUBLE
+    if enough:  # of twice the digits the mean may take some
+        total, squares = in_parts(powers, input, dim)
+        mean = total / n
+        level = mean * total
+        squares -= level
+        enough = (squares > level * 1e-6).all()
+    if not enough:
+        mean, squares = in_parts(deviations, input, dim)
     if (n if squares.size else 0) <= correction:
         warn(NO_FREEDOM.format(name))
     return squares / max(n - correction, 0), mean
 
 
-def squares_along(values: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
-    """That along dimensions; ``values`` lie in order and may be overwritten."""
+def in_parts(function: Any, input: Array, dim: tuple[int, ...]) -> Sequence[Array]:
+    """What a function of values in double precision makes of parts that fit a cache, together.
+
+    Its results are added up if they are sums (`powers`), and short; they are joined otherwise.
+    """
+    if input.size <= PART or (function is deviations and len(dim) == input.ndim):
+        return function(input.astype(DOUBLE, order="C"), dim)
+    parts = -(-input.size // PART)
+    axes = [d for d in range(input.ndim) if d not in dim]
+    if function is powers and math.prod([input.shape[d] for d in axes]) <= PART // 16:
+        axes = list(range(input.ndim))
+    along = max(axes, key=lambda d: (min(input.shape[d], parts), -d))
+    size = input.shape[along]
+    step = max(1, size // parts)
+    places = [(slice(None),) * along + (slice(k, k + step),) for k in range(0, size, step)]
+    found = [function(input[place].astype(DOUBLE, order="C"), dim) for place in places]
+    if along in dim:
+        return [functools.reduce(np.add, values) for values in zip(*found, strict=True)]
+    return [np.concatenate(values, along) for values in zip(*found, strict=True)]
+
+
+def powers(values: Array, dim: tuple[int, ...]) -> tuple[Array, Array]:
+    """The sums of the values, which may be overwritten, and of their squares."""
+    return sum_over(values, dim, True), squares_along(values, dim)
+
+
+def deviations(values: Array, dim: tuple[int, ...]) -> tuple[Array, Array]:
+    """The mean of the values, which are overwritten, and the sum of the squared deviations."""
+    mean = sum_over(values, dim, True) / count(values.shape, dim)
+    values -= mean
+    return mean, squares_along(values, dim)
+
+
+def squares_along(values: Array, dim: tuple[int, ...]) -> Array:
+    """The sum of their squares along dimensions; ``values`` lie in order and are overwritten."""
     if values.ndim - 1 in dim:
-        return sum_products(values, values, dim, keepdim)
-    return sum_over(np.multiply(values, values, out=values), dim, keepdim)
+        return sum_products(values, values, dim, True)
+    return sum_over(np.multiply(values, values, out=values), dim, True)
 
 
 def like(values: Array, input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """What was computed along dimensions in the dtype of the input, with or without them."""
     if keepdim:
         values = values.reshape([1 if d in dim else n for d, n in enumerate(input.shape)])
-    elif len(dim) < input.ndim:
+    else:
         values = values.reshape([n for d, n in enumerate(input.shape) if d not in dim])
     return values.astype(input.dtype)
 

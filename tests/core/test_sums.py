@@ -16,7 +16,7 @@ SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
     ((100_000, 2, 3), (0, 1)), ((100_000, 2, 3), (0, 2)), ((50_021, 7), (0,)), ((7, 50_021), (1,)),
     ((256, 10), (0,)), ((257, 10), (0,)), ((2, 30_011, 3), (1,)), ((40, 500, 1, 20), (0, 1)),
     ((17,) * 4, (0, 2)), ((2,) * 16, tuple(range(0, 16, 2))), ((6,) * 6, (1, 2, 4, 5)),
-    ((1, 20_000, 1, 3), (0, 1)), ((4, 5, 6), (0, 2)), ((), ()),
+    ((1, 20_000, 1, 3), (0, 1)), ((3, 60_000), (0,)), ((4, 5, 6), (0, 2)), ((), ()),
 ]  # fmt: skip
 
 
@@ -87,6 +87,8 @@ def test_variances_beside_a_great_mean() -> None:
     x = torch.from_numpy(np.random.default_rng(0).normal(1e5, 1, 20_000).astype(np.float32))
     assert abs(x.var() / x.double().var() - 1) <= 1.01 * HALF_UNIT
     assert torch.full((20_000,), 0.1).var() <= 1e-30
+    columns = x.reshape(-1, 5).repeat(40, 1)
+    assert ((columns.var(0) / columns.double().var(0) - 1).abs() <= 1.01 * HALF_UNIT).all()
 
 
 def test_deviations_beyond_the_squares_of_single_precision() -> None:
