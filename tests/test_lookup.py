@@ -48,6 +48,21 @@ def test_tensors_lack_what_is_out_of_scope() -> None:
     assert lacking <= set(OF_TENSORS)
 
 
+def test_what_is_out_of_scope_is_not_listed() -> None:
+    tensor = torch.zeros(2)
+    for listed in (dir(torch.Tensor), dir(tensor), dir(torch.nn.Parameter(tensor))):
+        assert not set(OF_TENSORS) & set(listed)
+        assert {"half", "shape", "__add__"} < set(listed)
+    tensor.name = "mine"
+    assert {"name", "_array"} < set(dir(tensor))
+
+
+def test_python_may_ask_what_was_meant() -> None:
+    code = "import nanotorch as torch; torch.zeros(2).chalf"
+    run = subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    assert run.stderr.endswith("where memory is short. Did you mean: 'half'?\n")
+
+
 def test_a_name_that_nobody_has() -> None:
     with pytest.raises(AttributeError, match=r"^module 'torch' has no attribute 'jti'$"):
         _ = torch.jti
@@ -58,6 +73,23 @@ def test_an_import_tells_the_reason() -> None:
         from nanotorch import jit  # noqa: F401
     with pytest.raises(ImportError, match="cannot import name 'jti' from 'nanotorch'"):
         from nanotorch import jti  # noqa: F401
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        ("signal", ": out of scope. Windows serve .*"),
+        ("nn.utils.prune", ": out of scope. Few programs prune .*"),
+        ("signal.windows", ": out of scope. Windows serve .*"),
+        ("nonsense", ""),
+    ],
+)
+def test_an_import_of_a_module_tells_the_reason(module: str, reason: str) -> None:
+    missing = module.removesuffix(".windows")
+    message = f"^No module named 'nanotorch.{missing}'{reason}$"
+    with pytest.raises(ModuleNotFoundError, match=message) as caught:
+        importlib.import_module(f"nanotorch.{module}")
+    assert caught.value.name == f"nanotorch.{missing}"
 
 
 def test_names_are_imported_when_they_are_used() -> None:

@@ -18,6 +18,9 @@ class Shown(type):
         name = vars(cls).get("_shown")
         return type.__repr__(cls) if name is None else f"<class '{name}'>"
 
+    def __dir__(cls) -> list[str]:
+        return [name for name in super().__dir__() if hasattr(cls, name)]  # what is in scope
+
 
 def whole(kind: Any) -> Any:
     """Let the methods that a class has from its parts show as its own, as in PyTorch they are."""

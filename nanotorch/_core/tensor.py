@@ -330,6 +330,9 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         """Whether this non-leaf keeps its gradient."""
         return self._retains_grad
 
+    def __dir__(self) -> list[str]:
+        return [*dir(type(self)), *vars(self)]
+
     # For the engine
 
     @staticmethod

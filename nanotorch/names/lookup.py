@@ -79,6 +79,29 @@ def missing(module: str, name: str) -> Exception:
     return AttributeError(f"module '{shown}' has no attribute '{name}': {told(why)}", name=name)
 
 
+def no_module(fullname: str) -> ModuleNotFoundError:
+    """The error for a module that there is not: Python's, with the reason if there is one."""
+    place, _, name = fullname.partition(".")[2].rpartition(".")
+    why = why_not(place, name)
+    reason = "" if why is None else f": {told(why)}"
+    return ModuleNotFoundError(f"No module named '{fullname}'{reason}", name=fullname)
+
+
+class NoModules:
+    """The last of Python's finders: it tells why none has found a module of nanotorch."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: object, target: object = None) -> None:
+        """Raises the error if there is a reason to tell."""
+        if fullname.startswith("nanotorch."):
+            error = no_module(fullname)
+            if ": " in str(error):
+                raise error
+
+
+sys.meta_path.append(NoModules)
+
+
 class OutOfScope:
     """An attribute that there is not: who asks for it is told why.
 
@@ -111,5 +134,5 @@ def missing_attribute(value: object, place: str, name: str) -> AttributeError:
 
 
 def told(why: str) -> str:
-    """A reason as the end of an error's text."""
-    return f"out of scope. {why[0].upper()}{why[1:]}."
+    """A reason as the end of an error's text, to which Python may add what one could mean."""
+    return f"out of scope. {why[0].upper()}{why[1:]}"

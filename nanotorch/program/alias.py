@@ -10,8 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import nanotorch
-from nanotorch.names.lookup import STAND_INS, told
-from nanotorch.names.scope import why_not
+from nanotorch.names.lookup import STAND_INS, no_module
 from nanotorch.torch_version import TorchVersion
 from nanotorch.version import __version__ as pytorch_version
 
@@ -40,10 +39,7 @@ class TorchFinder(MetaPathFinder, Loader):
             return None
         module = counterpart(fullname.removeprefix("torch."))
         if module is None:
-            place, _, name = fullname.removeprefix("torch.").rpartition(".")
-            why = why_not(place, name)
-            reason = "" if why is None else f": {told(why)}"
-            raise ModuleNotFoundError(f"No module named '{fullname}'{reason}", name=fullname)
+            raise no_module(fullname)
         spec = ModuleSpec(fullname, self)
         spec.loader_state = module, module.__spec__
         return spec
