@@ -9,6 +9,9 @@ from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
+from nanotorch.names.lookup import told as told_why
+from nanotorch.names.scope import why_not
+
 from .config import (
     Entry,
     Items,
@@ -343,8 +346,12 @@ class Reader:
         if isinstance(tree, Scalar) and tree.value in choices:
             return tree.value
         if isinstance(tree, Scalar) and isinstance(tree.value, str):
-            message = f"{quoted(tree.value)} is not known{did_you_mean(tree.value, choices)}"
-            return self.note(tree.place, path, message)
+            # Of layers, losses and optimizers some are left out, and nothing else will do.
+            why = path.endswith("name") and (
+                why_not("nn", tree.value) or why_not("optim", tree.value)
+            )
+            said = told_why(why) if why else f"not known{did_you_mean(tree.value, choices)}"
+            return self.note(tree.place, path, f"{quoted(tree.value)} is {said}")
         return self._expected(tree, Literal[choices], path)
 
     def _items(self, tree: Tree, kind: str, inner: Any, hint: Any, path: str) -> Any:

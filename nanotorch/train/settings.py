@@ -520,7 +520,8 @@ class Data(Section):
         if not sources:
             yield "", "needs 'csv', 'npz', 'npy' or 'generator'"
         for other in sources[1:]:
-            yield other, f"excludes '{sources[0]}'; remove one of the two"
+            nulls = f"data.{sources[0]}=null or data.{other}=null"
+            yield other, f"excludes '{sources[0]}'; remove one of the two: {nulls}"
         if sources[:1] in (["csv"], ["npz"]) and self.target is None:
             yield "target", f"missing; the {'column' if self.csv else 'array'} to predict"
         if self.npz is not None and self.inputs is None:

@@ -164,7 +164,7 @@ REGRESSION_ERRORS = {
     "needs 'csv', 'npz', 'npy' or 'generator'",
     ("target: y", "standardize: true"): "x.yaml:3:3: data.target: missing; the column to predict",
     ("target: y", "target: y\n  generator: {name: line}"): "x.yaml:5:14: data.generator: "
-    "excludes 'csv'; remove one of the two",
+    "excludes 'csv'; remove one of the two: data.csv=null or data.generator=null",
     ("csv: table.csv", "generator: {name: line}"): "x.yaml:4:11: data.target: "
     "names part of a table, but there is no 'csv'",
     ("csv: table.csv\n  target: y", "generator: {name: line, low: 2}"): "x.yaml:3:14: "
