@@ -422,6 +422,9 @@ SCALAR_FUNCTIONS = {
 }  # fmt: skip
 
 PRODUCTS = (np.matmul, np.dot)
+# Bytes from which on an operand is overwritten. Below, that saves little memory and much time is
+# lost: a processor waits for what it has just written before it reads it.
+IN_PLACE = 1 << 14
 
 
 class Layout:
@@ -545,6 +548,8 @@ class Layout:
         """Where an operand lies that is read for the last time and can be overwritten."""
         if entry.kind != "ufunc" or not entry.fresh or entry.fn in PRODUCTS:
             return None
+        if out.array.nbytes < IN_PLACE:
+            return None
         for ref in refs_in(entry.args):
             number = ref.storage.number
             if (
@@ -624,8 +629,6 @@ def simplify(tape: Tape, escaping: list[Ref]) -> None:
     for _ in range(2):  # what is the same is found once its operands are
         drop_repetitions(tape, kept)
         drop_copies(tape, kept)
-    compute_in_copies(tape, kept)
-    shrink_constants(tape)
     drop_dead(tape, kept)
 
 
@@ -652,38 +655,6 @@ def name_of(expression: Any) -> Any:
     if isinstance(expression, tuple):
         return tuple(name_of(part) for part in expression)
     return (type(expression), expression)
-
-
-def compute_in_copies(tape: Tape, kept: set[int]) -> None:
-    """What is only computed to be copied is computed where the copy lies."""
-    for position in range(len(tape.entries) - 1, -1, -1):
-        entry = tape.entries[position]
-        if entry.kind not in ("call", "ufunc") or not entry.fresh or len(entry.outs) != 1:
-            continue
-        source = source_of(entry)
-        (out,) = entry.outs
-        if source is None or source.storage.kind != TEMPORARY or not alike(out, source):
-            continue
-        uses = Uses(tape.entries)
-        number = source.storage.number
-        if (
-            number in kept
-            or not covers(source)
-            or not covers(out)
-            or uses.writers[out.storage.number] != [position]
-            or not uses.writers[number]
-            or any(writer >= position for writer in uses.writers[number])
-            or tape.entries[uses.writers[number][0]].kind == "number"
-            or not (owned(source) and owned(out))
-        ):
-            continue
-        for other in tape.entries:
-            if other is not entry:
-                other.outs = tuple(
-                    [moved(r, source, out) if r.storage.number == number else r for r in other.outs]
-                )
-        del tape.entries[position]
-        substitute(tape.entries, source, out)
 
 
 def fold_constants(tape: Tape, kept: set[int]) -> None:
@@ -821,35 +792,6 @@ def is_all(part: Any, value: float) -> bool:
         array = part.array
         return bool((array == value).all() and not np.signbit(array).any())
     return type(part) in (int, float) and part == value
-
-
-def shrink_constants(tape: Tape) -> None:
-    """A constant of equal elements becomes one element, where others give the shape."""
-    for entry in tape.entries:
-        if entry.kind != "ufunc" or entry.kwargs or len(entry.args) < 2 or entry.fn in PRODUCTS:
-            continue
-        refs = [part for part in entry.args if isinstance(part, Ref)]
-        shape = entry.outs[0].array.shape
-        full = [ref for ref in refs if ref.array.shape == shape and ref.storage.kind != CONSTANT]
-        if not full or len(refs) != len(entry.args) or not shape:
-            continue
-        entry.args = tuple([one_of(ref, tape) if ref not in full else ref for ref in refs])
-
-
-def one_of(ref: Ref, tape: Tape) -> Ref:
-    """The element of a constant whose elements are all the same; else the constant itself."""
-    array = ref.array
-    if ref.storage.kind != CONSTANT or array.ndim == 0 or array.size == 0:
-        return ref
-    first = array[(0,) * array.ndim]
-    if (
-        array.size * array.itemsize < 1 << 26
-        and np.all(array == first)
-        and (array.dtype.kind != "f" or np.signbit(array).all() == np.signbit(array).any())
-    ):
-        one = np.array(first)
-        return Ref(tape.add_storage(one, CONSTANT), one)
-    return ref
 
 
 def drop_dead(tape: Tape, kept: set[int]) -> None:

@@ -47,7 +47,4 @@ def test_rows_and_single_elements(name: str, whole: tuple[int, ...], row: tuple[
         x.view(-1)[: min(4, x.numel())] = SPECIAL[: min(4, x.numel())]
         return (x,)
 
-    step = compare(make, arguments=arguments)
-    spread = len(whole) == 2 and len(row) == 1 and whole[0] >= 16 and 1 < whole[1] <= 256
-    if name == "add" and spread:
-        assert "[...] =" in step.source()
+    compare(make, arguments=arguments)
