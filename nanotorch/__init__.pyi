@@ -490,9 +490,7 @@ def concatenate(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
 def conj(input: Tensor) -> Tensor:
     """The tensor itself, whose numbers are real."""
 
-def constant_pad_nd(
-    input: Tensor, pad: Sequence[_int], value: _bool | _int | _float = ...
-) -> Tensor:
+def constant_pad_nd(input: Tensor, pad: Any, value: Any = ...) -> Tensor:
     """``input`` with ``value`` around its last dimensions."""
 
 contiguous_format: Any
@@ -981,7 +979,7 @@ def index_add(
 def index_copy(input: Tensor, dim: _int, index: Any, source: Any, *, out: Any = ...) -> Tensor:
     """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
 
-def index_fill(input: Tensor, dim: _int, index: Any, value: Any) -> Tensor:
+def index_fill(input: Tensor, dim: Any, index: Any, value: Any) -> Tensor:
     """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
@@ -1532,7 +1530,7 @@ def pairwise_distance(
 ) -> Tensor:
     """The norm of ``x1 - x2 + eps`` along the last dimension."""
 
-def pdist(input: Tensor, p: _float = ...) -> Tensor:
+def pdist(input: Tensor, p: Any = ...) -> Tensor:
     """The distances of all pairs of rows."""
 
 def permute(input: Tensor, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:

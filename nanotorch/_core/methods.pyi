@@ -607,16 +607,18 @@ class Methods:
         self, dim: _int, index: Any, source: Any, *, alpha: _bool | _int | _float = ...
     ) -> Tensor:
         """``input`` with ``alpha * source`` added to its parts at ``index`` along ``dim``."""
-    def index_add_(self, dim: Any, index: Any, source: Any, *, alpha: Any = ...) -> Tensor:
+    def index_add_(
+        self, dim: _int, index: Any, source: Any, *, alpha: _bool | _int | _float = ...
+    ) -> Tensor:
         """In-place `index_add_in_place`: writes its result into the tensor."""
     def index_copy(self, dim: _int, index: Any, source: Any) -> Tensor:
         """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
-    def index_copy_(self, dim: Any, index: Any, source: Any) -> Tensor:
+    def index_copy_(self, dim: _int, index: Any, source: Any) -> Tensor:
         """In-place `index_copy_in_place`: writes its result into the tensor."""
-    def index_fill(self, dim: _int, index: Any, value: Any) -> Tensor:
+    def index_fill(self, dim: Any, index: Any, value: Any) -> Tensor:
         """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
-    def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Tensor:
-        """In-place `index_fill`."""
+    def index_fill_(self, dim: Any, index: Any, value: Any) -> Tensor:
+        """In-place `index_fill`: writes its result into the tensor."""
     def index_put(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
         """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
@@ -779,8 +781,8 @@ class Methods:
         """Replace each element by the function of it and that of ``tensor``, which broadcasts."""
     def masked_fill(self, mask: Any, value: Any) -> Tensor:
         """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true."""
-    def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
-        """In-place `masked_fill`."""
+    def masked_fill_(self, mask: Any, value: Any) -> Tensor:
+        """In-place `masked_fill`: writes its result into the tensor."""
     def masked_scatter(self, mask: Any, source: Any) -> Tensor:
         """``input`` with consecutive elements of ``source`` where ``mask`` is true."""
     def masked_scatter_(self, mask: Any, source: Any) -> Tensor:
@@ -1001,7 +1003,7 @@ class Methods:
         """The product of all elements, or along one dimension; integers give int64."""
     def put(self, index: Any, source: Any, accumulate: _bool = ...) -> Tensor:
         """``input`` with elements of ``source`` at ``index``, counted as in one dimension."""
-    def put_(self, index: Any, source: Any, accumulate: Any = ...) -> Tensor:
+    def put_(self, index: Any, source: Any, accumulate: _bool = ...) -> Tensor:
         """In-place `put_in_place`: writes its result into the tensor."""
     def quantile(
         self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...
@@ -1034,7 +1036,7 @@ class Methods:
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """With every slice along ``dim`` scaled so that its norm is at most ``maxnorm``."""
     def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
-        """In-place `renorm`."""
+        """In-place `renorm`: writes its result into the tensor."""
     def repeat(self, *times: Any, repeats: Sequence[_int] | None = ...) -> Tensor:
         """Copies side by side, a number for each dimension and for new leading ones."""
     def repeat_interleave(
@@ -1081,7 +1083,7 @@ class Methods:
         """In-place `scatter`."""
     def scatter_add(self, dim: _int, index: Any, src: Any) -> Tensor:
         """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
-    def scatter_add_(self, dim: Any, index: Any, src: Any) -> Tensor:
+    def scatter_add_(self, dim: _int, index: Any, src: Any) -> Tensor:
         """In-place `scatter_add_in_place`: writes its result into the tensor."""
     def scatter_reduce(
         self, dim: _int, index: Any, src: Any, reduce: str, *, include_self: _bool = ...

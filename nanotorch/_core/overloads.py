@@ -31,19 +31,23 @@ from nanotorch._core.op_source import accepting_more, call_arguments, signature
 from nanotorch._core.tensor import Tensor
 
 NUMBERS = (float, int, bool)
-# How an argument of a kind is told, in a function (which formulas call with arrays) and in place.
+# How an argument of a kind is told, in a function and in place. Formulas call functions with arrays,
+# among which a NumPy scalar is one, too; users give it for a number.
 KINDS = {
-    "Tensor": ("isinstance({0}, TENSORS)", "isinstance({0}, Tensor)"),
+    "Tensor": (
+        "(isinstance({0}, ARRAYS) or isinstance({0}, generic) and not isinstance({1}, Tensor))",
+        "isinstance({0}, Tensor)",
+    ),
     "Number": (
-        "({0}.__class__ in PLAIN or isinstance({0}, NUMBERS) and not isinstance({0}, generic))",
+        "({0}.__class__ in PLAIN or isinstance({0}, SCALARS) "
+        "and (isinstance({1}, Tensor) or not isinstance({0}, generic)))",
         "isinstance({0}, SCALARS)",
     ),
 }
 NAMESPACE: dict[str, Any] = {
-    "NUMBERS": NUMBERS,
     "PLAIN": frozenset(NUMBERS),
     "SCALARS": (*NUMBERS, np.generic),
-    "TENSORS": (Tensor, np.ndarray, np.generic),
+    "ARRAYS": (Tensor, np.ndarray),
     "generic": np.generic,
 }
 OVERLOADS: dict[str, "Overloads"] = {}  # every such function, by its name
@@ -115,7 +119,7 @@ class Overloads(Declared):
             elif kind not in KINDS and not default:
                 yield f"{n} is not default_{n}"
             elif kind in KINDS and self.by_kind and default in (None, "None"):
-                test = KINDS[kind][inplace].format(n)
+                test = KINDS[kind][inplace].format(n, self.inputs[0])
                 yield f"({n} is None or {test})" if default else test
 
 
