@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
 import nanotorch
 from nanotorch import Tensor, _core, ops, return_types
@@ -111,6 +111,11 @@ def parameters(name: str, function: FunctionType, method: bool) -> str:
             kind = TENSOR
         if name[:2] == "__" and p.kind is p.KEYWORD_ONLY:
             continue  # an operator has no options
+        if get_origin(p.annotation) is Unpack:
+            options = get_type_hints(get_args(p.annotation)[0])
+            written += ["*"] * (not star)
+            written += [f"{n}: {annotation(k)} = ..." for n, k in options.items()]
+            continue
         mark = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(p.kind.name, "")
         if p.kind is p.KEYWORD_ONLY and not star:
             written.append("*")

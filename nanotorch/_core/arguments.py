@@ -172,6 +172,10 @@ def place_of(value: Any, likely: str = "") -> Place | None:
             method = code.co_varnames[0] == "self" or code.co_qualname.startswith(METHOD)
             counted = position + (0 if method else 1)
             return code.co_name, name, counted if position < code.co_argcount else 0
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        for name, given in held[code.co_varnames[count]].items():
+            if given is value:
+                return code.co_name, name, 0
     return None
 
 

@@ -921,7 +921,8 @@ class Methods:
         dtype: dtype | None = ...,
         device: Any = ...,
         layout: Any = ...,
-        requires_grad: _bool = ...,
+        pin_memory: _bool = ...,
+        requires_grad: _bool | None = ...,
     ) -> Tensor:
         """Arbitrary values of a given shape with the dtype of this tensor."""
     def new_full(
@@ -932,7 +933,8 @@ class Methods:
         dtype: dtype | None = ...,
         device: Any = ...,
         layout: Any = ...,
-        requires_grad: _bool = ...,
+        pin_memory: _bool = ...,
+        requires_grad: _bool | None = ...,
     ) -> Tensor:
         """One number in shape ``size`` with the dtype of this tensor."""
     def new_ones(
@@ -942,7 +944,8 @@ class Methods:
         dtype: dtype | None = ...,
         device: Any = ...,
         layout: Any = ...,
-        requires_grad: _bool = ...,
+        pin_memory: _bool = ...,
+        requires_grad: _bool | None = ...,
     ) -> Tensor:
         """Ones of a given shape with the dtype of this tensor."""
     def new_tensor(
@@ -956,7 +959,8 @@ class Methods:
         dtype: dtype | None = ...,
         device: Any = ...,
         layout: Any = ...,
-        requires_grad: _bool = ...,
+        pin_memory: _bool = ...,
+        requires_grad: _bool | None = ...,
     ) -> Tensor:
         """Zeros of a given shape with the dtype of this tensor."""
     def nextafter(self, other: Any) -> Tensor:

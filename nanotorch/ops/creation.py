@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -128,11 +128,31 @@ def require_flag(requires_grad: object) -> None:
         require_bool(requires_grad, place and (place[0], "requires_grad", 0))
 
 
+class Options(TypedDict, total=False):
+    """What functions take that make a tensor: whether to record operations on it, and for PyTorch's
+    sake a device, of which there is one, and a layout."""
+
+    device: Any
+    layout: Any
+    pin_memory: bool
+    requires_grad: bool | None
+
+
 def leaf(
-    array: np.ndarray, requires_grad: bool | None = False, on: Any = None, layout: Any = None
+    array: np.ndarray,
+    requires_grad: bool | None = False,
+    device: Any = None,
+    layout: Any = None,
+    pin_memory: bool = False,
+    **unknown: Any,
 ) -> Tensor:
     """A new leaf of ``array``; on another device than the CPU or in another layout is an error."""
-    require_cpu(on)
+    if unknown:
+        name, value = next(iter(unknown.items()))
+        place = place_of(value, name)
+        raise TypeError(f"{place and place[0]}() got an unexpected keyword argument '{name}'")
+    if device is not None:
+        require_cpu(device)
     if layout is not None and layout is not strided:
         place = place_of(layout)
         raise refused(layout, "torch.layout", place and (place[0], "layout", 0))
@@ -221,14 +241,10 @@ def zeros(
     *sizes: Any,
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """A tensor of zeros, of a shape given as one sequence or as several numbers."""
-    return leaf(
-        np.zeros(shape_of("zeros", sizes, size), numpy_dtype(dtype)), requires_grad, device, layout
-    )
+    return leaf(np.zeros(shape_of("zeros", sizes, size), numpy_dtype(dtype)), **options)
 
 
 @public
@@ -236,14 +252,10 @@ def ones(
     *sizes: Any,
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """A tensor of ones, of a shape given as one sequence or as several numbers."""
-    return leaf(
-        np.ones(shape_of("ones", sizes, size), numpy_dtype(dtype)), requires_grad, device, layout
-    )
+    return leaf(np.ones(shape_of("ones", sizes, size), numpy_dtype(dtype)), **options)
 
 
 @public
@@ -251,25 +263,15 @@ def empty(
     *sizes: Any,
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """A tensor with arbitrary values, of a shape given as one sequence or as several numbers."""
-    return leaf(
-        np.empty(shape_of("empty", sizes, size), numpy_dtype(dtype)), requires_grad, device, layout
-    )
+    return leaf(np.empty(shape_of("empty", sizes, size), numpy_dtype(dtype)), **options)
 
 
 @public
 def full(
-    size: Sequence[int],
-    fill_value: Any,
-    *,
-    dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    size: Sequence[int], fill_value: Any, *, dtype: DType | None = None, **options: Unpack[Options]
 ) -> Tensor:
     """A tensor of shape ``size`` filled with one number, whose type is the default for dtype.
 
@@ -283,7 +285,7 @@ def full(
     kind = dtypes.of_number(value)._numpy if dtype is None else numpy_dtype(dtype)
     mode.quiet()
     shape = shape_of("full", (size,))
-    return leaf(np.full(shape, number_in(value, kind), kind), requires_grad, device, layout)
+    return leaf(np.full(shape, number_in(value, kind), kind), **options)
 
 
 def like_all(maker: Any, sample: Any, *given: Any, **named: Any) -> Tensor:
@@ -298,19 +300,17 @@ def like(name: str, make: Any) -> Any:
         input: Tensor,
         *,
         dtype: DType | None = None,
-        device: Any = None,
-        layout: Any = None,
-        requires_grad: bool = False,
         memory_format: Any = preserve_format,
+        **options: Unpack[Options],
     ) -> Tensor:
         need_tensors(input)
         array = input._array
         kind = array.dtype if dtype is None else numpy_dtype(dtype)
         try:
             order = "C" if memory_format is contiguous_format else order_of(array)
-            return leaf(allocated(make, array, kind, order), requires_grad, device, layout)
+            return leaf(allocated(make, array, kind, order), **options)
         except NoValues:
-            return like_all(maker, input, dtype=dtype, requires_grad=requires_grad)
+            return like_all(maker, input, dtype=dtype, **options)
 
     named(
         maker, name
@@ -327,13 +327,7 @@ zeros_like, ones_like, empty_like = (
 
 @public
 def full_like(
-    input: Tensor,
-    fill_value: Any,
-    *,
-    dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    input: Tensor, fill_value: Any, *, dtype: DType | None = None, **options: Unpack[Options]
 ) -> Tensor:
     """A tensor filled with one number, with the shape and dtype of ``input``."""
     need_tensors(input)
@@ -343,19 +337,13 @@ def full_like(
     try:
         made = allocated(np.full_like, array, value, kind, order_of(array))
     except NoValues:
-        return like_all(full_like, input, value, dtype=dtype, requires_grad=requires_grad)
-    return leaf(made, requires_grad, device, layout)
+        return like_all(full_like, input, value, dtype=dtype, **options)
+    return leaf(made, **options)
 
 
 @public
 def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    n: int, m: int | None = None, *, dtype: DType | None = None, **options: Unpack[Options]
 ) -> Tensor:
     """A matrix ``(n, m)`` with ones on the diagonal; square by default.
 
@@ -369,7 +357,7 @@ def eye(
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    return leaf(np.eye(n, m, dtype=numpy_dtype(dtype)), requires_grad, device, layout)
+    return leaf(np.eye(n, m, dtype=numpy_dtype(dtype)), **options)
 
 
 # From a tensor, with its dtype
@@ -389,14 +377,6 @@ def new_tensor(
     return leaf(array_of(values, dtype or self.dtype), requires_grad, device)
 
 
-def options_of(
-    self: Tensor, dtype: DType | None, device: Any, layout: Any, requires_grad: bool
-) -> dict[str, Any]:
-    """The options of a new tensor, which has the dtype of this one unless another is given."""
-    kind = dtype or self.dtype
-    return {"dtype": kind, "device": device, "layout": layout, "requires_grad": requires_grad}
-
-
 @method(public=False)
 @under_vmap(for_each)
 def new_zeros(
@@ -404,13 +384,11 @@ def new_zeros(
     *sizes: Any,
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """Zeros of a given shape with the dtype of this tensor."""
     shape = shape_of("new_zeros", sizes, size)
-    return allocated(zeros, shape, **options_of(self, dtype, device, layout, requires_grad))
+    return allocated(zeros, shape, dtype=dtype or self.dtype, **options)
 
 
 @method(public=False)
@@ -420,13 +398,11 @@ def new_ones(
     *sizes: Any,
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """Ones of a given shape with the dtype of this tensor."""
     shape = shape_of("new_ones", sizes, size)
-    return allocated(ones, shape, **options_of(self, dtype, device, layout, requires_grad))
+    return allocated(ones, shape, dtype=dtype or self.dtype, **options)
 
 
 @method(public=False)
@@ -436,13 +412,11 @@ def new_empty(
     *sizes: Any,
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """Arbitrary values of a given shape with the dtype of this tensor."""
     shape = shape_of("new_empty", sizes, size)
-    return allocated(empty, shape, **options_of(self, dtype, device, layout, requires_grad))
+    return allocated(empty, shape, dtype=dtype or self.dtype, **options)
 
 
 @method(public=False)
@@ -453,29 +427,17 @@ def new_full(
     fill_value: Any,
     *,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """One number in shape ``size`` with the dtype of this tensor."""
-    options = options_of(self, dtype, device, layout, requires_grad)
-    return allocated(full, size, fill_value, **options)
+    return allocated(full, size, fill_value, dtype=dtype or self.dtype, **options)
 
 
 @public
-def scalar_tensor(
-    s: Any,
-    *,
-    dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def scalar_tensor(s: Any, *, dtype: DType | None = None, **options: Unpack[Options]) -> Tensor:
     """A 0-d tensor of a number, in the default dtype unless another is given."""
     kind = numpy_dtype(dtype)
-    return leaf(
-        np.array(number_or_infinity(as_number(s), kind), kind), requires_grad, device, layout
-    )
+    return leaf(np.array(number_or_infinity(as_number(s), kind), kind), **options)
 
 
 # Numbers at equal distances, and grids of them.
@@ -515,9 +477,7 @@ def arange(
     end: Any = ABSENT,
     step: Any = ABSENT,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """Numbers from ``start`` (0) to before ``end`` in steps of ``step`` (1).
 
@@ -560,7 +520,7 @@ def arange(
         values = start + at * float(step)
     else:
         values = int(start) + at * int(step)
-    return leaf(values.astype(kind), requires_grad, device, layout)
+    return leaf(values.astype(kind), **options)
 
 
 OLD_RANGE = (
@@ -576,9 +536,7 @@ def closed_range(
     step: Any = 1,
     *,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """Numbers from ``start`` to ``end``, which is one of them, in steps of ``step``.
 
@@ -597,7 +555,7 @@ def closed_range(
     start, end, step = as_number(start), as_number(end), as_number(step)
     check_steps(start, end, step)
     at = np.arange(math.floor((float(end) - float(start)) / float(step)) + 1)
-    return leaf((start + at * step).astype(numpy_dtype(dtype)), requires_grad, device, layout)
+    return leaf((start + at * step).astype(numpy_dtype(dtype)), **options)
 
 
 public(named(closed_range, "range"))  # under whose name Python's own could not be called here
@@ -605,14 +563,7 @@ public(named(closed_range, "range"))  # under whose name Python's own could not 
 
 @public
 def linspace(
-    start: float,
-    end: float,
-    steps: int,
-    *,
-    dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    start: float, end: float, steps: int, *, dtype: DType | None = None, **options: Unpack[Options]
 ) -> Tensor:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included.
 
@@ -631,7 +582,7 @@ def linspace(
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     if kind.kind != "f":
         number_in(start, kind), number_in(end, kind)
-        return leaf(np.linspace(start, end, steps).astype(kind), requires_grad, device, layout)
+        return leaf(np.linspace(start, end, steps).astype(kind), **options)
     # Counted from the nearer end, so that both ends are exact; products of single precision are
     # exact in double, so that only the sums are rounded, as PyTorch's fused instructions do.
     wide = np.result_type(kind, np.float32).type  # half precision is computed in single
@@ -640,7 +591,7 @@ def linspace(
     at = np.arange(steps)
     near = at < steps // 2 if steps > 1 else at == 0
     line = np.where(near, float(first) + step * at, float(last) - step * at[::-1])
-    return leaf(line.astype(wide).astype(kind), requires_grad, device, layout)
+    return leaf(line.astype(wide).astype(kind), **options)
 
 
 @public
@@ -651,9 +602,7 @@ def logspace(
     base: float = 10.0,
     *,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """``steps`` powers of ``base`` with exponents at equal distances."""
     if integer(steps) is None:
@@ -662,7 +611,7 @@ def logspace(
     if kind.kind == "b":
         raise NotImplementedError("\"logspace_cpu\" not implemented for 'Bool'")
     exponents = linspace(start, end, steps, dtype=dtypes.float64)._array
-    return leaf((base**exponents).astype(kind), requires_grad, device, layout)
+    return leaf((base**exponents).astype(kind), **options)
 
 
 NO_INDEXING = (

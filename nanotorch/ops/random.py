@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import check_write, edge_of, rebase
 from nanotorch.ops.arguments import shape_of
-from nanotorch.ops.creation import empty, leaf, numpy_dtype
+from nanotorch.ops.creation import Options, empty, leaf, numpy_dtype
 from nanotorch.ops.generator import Generator, default_generator, stream
 from nanotorch.ops.joining import common_shape
 
@@ -464,10 +464,7 @@ def rand(
     size: Sizes | None = None,
     generator: Generator | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """Uniform numbers in [0, 1).
 
@@ -475,14 +472,13 @@ def rand(
         sizes: the shape, as several numbers or one sequence; or ``size`` by keyword.
         generator: to draw from. Default: the default generator.
         dtype: a floating-point one. Default: the default dtype.
-        device, pin_memory: accepted for PyTorch's sake; the only device is the CPU.
-        requires_grad: whether operations on the tensor are recorded.
+        options: see `nanotorch.ops.creation.Options`.
 
     Raises:
         NotImplementedError: for a dtype that is not a floating-point one.
     """
     shape = shape_of("rand", sizes, size)
-    return leaf(stream(generator).uniform(shape, numpy_dtype(dtype)), requires_grad, device, layout)
+    return leaf(stream(generator).uniform(shape, numpy_dtype(dtype)), **options)
 
 
 @public
@@ -492,14 +488,11 @@ def randn(
     size: Sizes | None = None,
     generator: Generator | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1; the arguments are those of `rand`."""
     shape = shape_of("randn", sizes, size)
-    return leaf(stream(generator).normal(shape, numpy_dtype(dtype)), requires_grad, device, layout)
+    return leaf(stream(generator).normal(shape, numpy_dtype(dtype)), **options)
 
 
 def range_and_shape(
@@ -534,10 +527,7 @@ def randint(
     size: Sizes | None = None,
     generator: Generator | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """Random integers in [low, high), called as ``randint(high, size)`` or with ``low`` first.
 
@@ -545,8 +535,7 @@ def randint(
         bounds: ``high`` or ``low, high``, and the shape, a sequence; each may be a keyword.
         generator: to draw from. Default: the default generator.
         dtype: default: ``int64``.
-        device, pin_memory: accepted for PyTorch's sake; the only device is the CPU.
-        requires_grad: whether operations on the tensor are recorded.
+        options: see `nanotorch.ops.creation.Options`.
 
     Raises:
         TypeError: for arguments of another kind or number.
@@ -554,20 +543,13 @@ def randint(
     """
     low, high, shape = range_and_shape(bounds, low, high, size)
     kind = numpy_dtype(int64 if dtype is None else dtype)
-    return leaf(stream(generator).integers(low, high, shape, kind), requires_grad, device, layout)
+    return leaf(stream(generator).integers(low, high, shape, kind), **options)
 
 
 @public
 @under_vmap(each, random=True)
 def randperm(
-    n: int,
-    *,
-    generator: Generator | None = None,
-    dtype: DType = int64,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    n: int, *, generator: Generator | None = None, dtype: DType = int64, **options: Unpack[Options]
 ) -> Tensor:
     """The integers 0, ..., ``n`` - 1 in random order.
 
@@ -575,15 +557,14 @@ def randperm(
         n: at least 0.
         generator: to draw from. Default: the default generator.
         dtype: one that has all of them. Default: ``int64``.
-        device, pin_memory: accepted for PyTorch's sake; the only device is the CPU.
-        requires_grad: whether operations on the tensor are recorded.
+        options: see `nanotorch.ops.creation.Options`.
 
     Raises:
         RuntimeError: if ``n`` is negative or too large for ``dtype``.
     """
     kind = numpy_dtype(int64 if dtype is None else dtype)
     order = stream(generator).permutation(as_int(n), kind)
-    return leaf(order, requires_grad, device, layout)
+    return leaf(order, **options)
 
 
 # Like another tensor: of its shape, layout and, by default, dtype
@@ -604,14 +585,12 @@ def rand_like(
     *,
     generator: Generator | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """Uniform numbers in [0, 1), in the shape of ``input`` and, by default, its dtype."""
     array, target = empty_layout(input, dtype)
     target[...] = stream(generator).uniform(target.shape, array.dtype)
-    return leaf(array, requires_grad, device, layout)
+    return leaf(array, **options)
 
 
 @public
@@ -621,15 +600,13 @@ def randn_like(
     *,
     generator: Generator | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """Standard normal numbers, in the shape of ``input`` and, by default, its dtype."""
     array, target = empty_layout(input, dtype)
     contiguous = bool(array.flags.c_contiguous)
     target[...] = stream(generator).normal(target.shape, array.dtype, contiguous=contiguous)
-    return leaf(array, requires_grad, device, layout)
+    return leaf(array, **options)
 
 
 @public
@@ -641,9 +618,7 @@ def randint_like(
     high: int | None = None,
     generator: Generator | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """Integers in [low, high), in the shape of ``input`` and, by default, its dtype.
 
@@ -657,7 +632,7 @@ def randint_like(
         (low,) = bounds
     array, target = empty_layout(input, dtype)
     target[...] = stream(generator).integers(low, high, target.shape, array.dtype)
-    return leaf(array, requires_grad, device, layout)
+    return leaf(array, **options)
 
 
 # By the values of a tensor
@@ -693,9 +668,7 @@ def normal(
     *,
     generator: Generator | None = None,
     dtype: DType | None = None,
-    device: Any = None,
-    layout: Any = None,
-    requires_grad: bool = False,
+    **options: Unpack[Options],
 ) -> Tensor:
     """Normal numbers of given means and standard deviations.
 
@@ -715,7 +688,7 @@ def normal(
         if not isinstance(size, (tuple, list)):
             raise TypeError("normal(): the size of the result must be given as a tuple of ints")
         shape = shape_of("normal", (tuple(size),))
-        return leaf(draw(shape, numpy_dtype(dtype), mean, std), requires_grad, device, layout)
+        return leaf(draw(shape, numpy_dtype(dtype), mean, std), **options)
     if not isinstance(std, Tensor):
         assert isinstance(mean, Tensor)
         values = draw(mean._array.shape, mean._array.dtype, 0.0, std)
