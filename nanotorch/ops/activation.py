@@ -131,24 +131,20 @@ def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
     return pick(input > 0, g, g * g.dtype.type(negative_slope))
 
 
-@hidden_op(
-    input=lambda g, input, beta, threshold: softplus_slope(g, input, beta, threshold),
-    batch=elementwise,
-    wide=True,
-)
+def softplus_slope(g: Any, input: Any, beta: float, threshold: float) -> Any:
+    """The gradient of `softplus`: the sigmoid below the threshold, 1 above."""
+    scaled = input * beta
+    linear = scaled > threshold
+    return g * (linear + sigmoid(scaled) * (scaled <= threshold))
+
+
+@hidden_op(input=softplus_slope, batch=elementwise, wide=True)
 def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
     """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
     need_kind("softplus_cpu", input)
     scaled = input * input.dtype.type(beta)
     smooth = np.log1p(np.exp(np.minimum(scaled, threshold))) / input.dtype.type(beta)
     return pick(scaled > threshold, input, smooth)
-
-
-def softplus_slope(g: Any, input: Any, beta: float, threshold: float) -> Any:
-    """The gradient of `softplus`: the sigmoid below the threshold, 1 above."""
-    scaled = input * beta
-    linear = scaled > threshold
-    return g * (linear + sigmoid(scaled) * (scaled <= threshold))
 
 
 # Along a dimension. Both subtract the maximum, so that no exponential overflows.
@@ -230,7 +226,13 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 LONG = np.dtype(np.int64)
 
 
-@hidden_op(input=lambda g, input: silu_slope(g, input), inplace=True, wide=True)
+def silu_slope(g: Any, input: Any) -> Any:
+    """The gradient of `silu`."""
+    s = sigmoid(input)
+    return g * (s * (1 + input * (1 - s)))
+
+
+@hidden_op(input=silu_slope, inplace=True, wide=True)
 def silu(input: Array) -> Array:
     """``input * sigmoid(input)``."""
     need_kind("silu_cpu", input)
@@ -238,12 +240,6 @@ def silu(input: Array) -> Array:
     np.exp(out, out=out)
     np.add(out, input.dtype.type(1), out=out)
     return np.divide(input, out, out=out)
-
-
-def silu_slope(g: Any, input: Any) -> Any:
-    """The gradient of `silu`."""
-    s = sigmoid(input)
-    return g * (s * (1 + input * (1 - s)))
 
 
 silu_: Any = inplace_form("silu")
@@ -263,11 +259,15 @@ def below_one(x: Array) -> Array:
     return out
 
 
-@hidden_op(
-    input=lambda g, input, alpha, scale: elu_slope(g, input, alpha, scale),
-    batch=elementwise,
-    wide=True,
-)
+def elu_slope(g: Any, input: Any, alpha: float, scale: float) -> Any:
+    """The gradient of `elu`."""
+    if alpha == scale == 1:
+        return g * exp(clamp(input, None, 0.0))
+    below = exp(clamp(input, None, 0.0)) * (alpha * scale)
+    return zero_where(g * scale, input <= 0) + zero_where(g * below, input > 0)
+
+
+@hidden_op(input=elu_slope, batch=elementwise, wide=True)
 def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
     need_kind("elu_cpu", input)
@@ -276,7 +276,13 @@ def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     return pick(input > 0, input * kind(scale), negative)
 
 
-@hidden_op(input=lambda g, input, alpha: celu_slope(g, input, alpha), batch=elementwise, wide=True)
+def celu_slope(g: Any, input: Any, alpha: float) -> Any:
+    """The gradient of `celu`."""
+    below = exp(clamp(input, None, 0.0) * (1.0 / alpha))
+    return zero_where(g, input <= 0) + zero_where(g * below, input > 0)
+
+
+@hidden_op(input=celu_slope, batch=elementwise, wide=True)
 def celu(input: Array, alpha: float = 1.0) -> Array:
     """``input`` where positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
 
@@ -289,20 +295,6 @@ def celu(input: Array, alpha: float = 1.0) -> Array:
     kind = input.dtype.type
     negative = kind(alpha) * below_one(np.minimum(0, input) * kind(1.0 / alpha))
     return pick(input > 0, input, negative)
-
-
-def celu_slope(g: Any, input: Any, alpha: float) -> Any:
-    """The gradient of `celu`."""
-    below = exp(clamp(input, None, 0.0) * (1.0 / alpha))
-    return zero_where(g, input <= 0) + zero_where(g * below, input > 0)
-
-
-def elu_slope(g: Any, input: Any, alpha: float, scale: float) -> Any:
-    """The gradient of `elu`."""
-    if alpha == scale == 1:
-        return g * exp(clamp(input, None, 0.0))
-    below = exp(clamp(input, None, 0.0)) * (alpha * scale)
-    return zero_where(g * scale, input <= 0) + zero_where(g * below, input > 0)
 
 
 @hidden_op(
@@ -370,14 +362,6 @@ def mish_slope(input: Any) -> Any:
 mish_: Any = inplace_form("mish")
 
 
-@hidden_op(input=lambda g, input, dim: glu_slope(g, input, dim), node="GluBackward0", wide=True)
-def glu_along(input: Array, dim: int) -> Array:
-    """The first half along a dimension times the sigmoid of the second."""
-    need_kind("glu_cpu", input)
-    first, second = np.split(input, 2, dim)
-    return first / (1 + np.exp(-second))
-
-
 def glu_slope(g: Any, input: Any, dim: int) -> Any:
     """The gradient of `glu_along`: of the first half, then of the second."""
     half = input.shape[dim] // 2
@@ -385,6 +369,14 @@ def glu_slope(g: Any, input: Any, dim: int) -> Any:
     gate = sigmoid(gate)
     passed = g * gate
     return cat_along((passed, passed * first * (1 - gate)), dim)
+
+
+@hidden_op(input=glu_slope, node="GluBackward0", wide=True)
+def glu_along(input: Array, dim: int) -> Array:
+    """The first half along a dimension times the sigmoid of the second."""
+    need_kind("glu_cpu", input)
+    first, second = np.split(input, 2, dim)
+    return first / (1 + np.exp(-second))
 
 
 # Further activations made of straight lines, each recorded as one node.
@@ -588,11 +580,7 @@ def exponential_slope(g: Any, out: Any, alpha: float, scale: float, rate: float)
     return where(out > 0, g * scale, g * ((below + alpha * scale) * rate))
 
 
-@writer(
-    input=lambda g, out, negative_slope: leaky_slope(g, out, negative_slope),
-    node="LeakyReluBackward1",
-    wide=True,
-)
+@writer(input=leaky_slope, node="LeakyReluBackward1", wide=True)
 def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
     """`leaky_relu`, written into ``input``."""
     result: Array = KERNELS["leaky_relu"](input, negative_slope)

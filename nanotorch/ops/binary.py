@@ -508,7 +508,7 @@ def same_size(g: Any, input: Any, out: Any) -> Any:
 
 
 @hidden_op(
-    input=lambda g, input, out: same_size(g, input, out),
+    input=same_size,
     other=lambda g, out: vanishing(g),
     cast="float",
     inplace=True,
@@ -519,12 +519,7 @@ def copysign_tensor(input: Array, other: Array) -> Array:
     return np.copysign(input, other)
 
 
-@hidden_op(
-    input=lambda g, input, out: same_size(g, input, out),
-    cast="float",
-    inplace=True,
-    node="CopysignBackward1",
-)
+@hidden_op(input=same_size, cast="float", inplace=True, node="CopysignBackward1")
 def copysign_number(input: Array, other: float) -> Array:
     """``input`` with the sign of a number."""
     return np.copysign(input, dtypes.array_of_number(other, input.dtype))

@@ -417,12 +417,15 @@ def minimum(input: Array, other: Array) -> Array:
 # Powers.
 
 
-@hidden_op(
-    input=lambda g, input, exponent: power_slope(g, input, exponent),
-    inplace=True,
-    node="PowBackward0",
-    arithmetic=True,
-)
+def power_slope(g: Any, input: Any, exponent: float) -> Any:
+    """The gradient of a power."""
+    if exponent == 0:
+        return vanishing(g)
+    plain = exponent == 2 and not isinstance(input, Tensor)  # the usual one, and the same bits
+    return g * (exponent * (input if plain else pow_number(input, exponent - 1)))
+
+
+@hidden_op(input=power_slope, inplace=True, node="PowBackward0", arithmetic=True)
 def pow_number(input: Array, exponent: float) -> Array:
     """``input ** exponent`` for a Python number, which PyTorch computes apart."""
     kind: str = input.dtype.kind
@@ -445,14 +448,6 @@ def pow_number(input: Array, exponent: float) -> Array:
     if input.dtype == HALF:
         return special(input.astype(SINGLE)).astype(HALF)
     return special(input)
-
-
-def power_slope(g: Any, input: Any, exponent: float) -> Any:
-    """The gradient of a power."""
-    if exponent == 0:
-        return vanishing(g)
-    plain = exponent == 2 and not isinstance(input, Tensor)  # the usual one, and the same bits
-    return g * (exponent * (input if plain else pow_number(input, exponent - 1)))
 
 
 NUMBER_POWERS: dict[float, Any] = {

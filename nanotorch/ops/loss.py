@@ -93,9 +93,7 @@ def target_slope(g: Any, input: Any, weight: Any, reduction: str) -> Any:
 
 
 @hidden_op(
-    input=lambda g, input, target, weight, reduction: cross_entropy_slope(
-        g, input, target, weight, reduction
-    ),
+    input=cross_entropy_slope,
     target=lambda g, input, target, weight, reduction: target_slope(g, input, weight, reduction),
     node="BinaryCrossEntropyBackward0",
     batch=per_sample,
@@ -144,9 +142,7 @@ def logits_target_slope(g: Any, input: Any, weight: Any, pos_weight: Any, reduct
 
 
 @hidden_op(
-    input=lambda g, input, target, weight, pos_weight, reduction: logits_slope(
-        g, input, target, weight, pos_weight, reduction
-    ),
+    input=logits_slope,
     target=lambda g, input, target, weight, pos_weight, reduction: logits_target_slope(
         g, input, weight, pos_weight, reduction
     ),
@@ -256,7 +252,7 @@ def spread_of_all(call: Call) -> Any:
         nll_spread(g, target, weight, input.shape, reduction, ignore_index), input
     ),
     node="NllLossBackward0",
-    batch=lambda call: nll_of_all(call),
+    batch=nll_of_all,
     wide=True,
 )
 def nll(
@@ -289,7 +285,7 @@ def nll(
     input=lambda g, target, weight, reduction, ignore_index: nll(
         g, target, weight, reduction, ignore_index
     ),
-    batch=lambda call: spread_of_all(call),
+    batch=spread_of_all,
     wide=True,
 )
 def nll_spread(
@@ -325,12 +321,7 @@ def soft_slope(g: Any, input: Any, target: Any, reduction: str) -> Any:
     return kept(share * (-target * power / (power + 1)), input, target)
 
 
-@hidden_op(
-    input=lambda g, input, target, reduction: soft_slope(g, input, target, reduction),
-    cast="promote",
-    node="SoftMarginLossBackward0",
-    batch=per_sample,
-)
+@hidden_op(input=soft_slope, cast="promote", node="SoftMarginLossBackward0", batch=per_sample)
 def soft_margin(input: Array, target: Array, reduction: str) -> Array:
     """``log(1 + exp(-target * input))``."""
     return reduced(np.log1p(np.exp(-target * input)), reduction)

@@ -367,11 +367,13 @@ def others(input: Array) -> Array:
     return before * after
 
 
-@hidden_op(
-    shares=lambda g, input: others_slope(g, input),
-    input=lambda g, shares, input: others_curvature(g, shares, input),
-    wide=True,
-)
+def others_curvature(g: Any, shares: Any, input: Any) -> Any:
+    """The gradient of `others_slope` by ``input``: a row of n - 1 by one of its elements."""
+    parts = others_slope(without_diagonal(rows_without_one(g)), rows_without_one(input))
+    return sum_along(without_diagonal(unsqueeze(shares, -1) * parts), (input.ndim - 1,), False)
+
+
+@hidden_op(shares=lambda g, input: others_slope(g, input), input=others_curvature, wide=True)
 def others_slope(shares: Array, input: Array) -> Array:
     """The gradient of `others`, each of whose n results is a product along a row of n - 1."""
     last = (input.ndim - 1,)
@@ -386,12 +388,6 @@ def others_slope(shares: Array, input: Array) -> Array:
     np.cumsum(parts[..., :-1], -1, out=before[..., 1:])
     np.cumsum(parts[..., :0:-1], -1, out=after[..., -2::-1])
     return ((before + after) * rests).astype(kind)
-
-
-def others_curvature(g: Any, shares: Any, input: Any) -> Any:
-    """The gradient of `others_slope` by ``input``: a row of n - 1 by one of its elements."""
-    parts = others_slope(without_diagonal(rows_without_one(g)), rows_without_one(input))
-    return sum_along(without_diagonal(unsqueeze(shares, -1) * parts), (input.ndim - 1,), False)
 
 
 @hidden_op(input=lambda g: sum_along(without_diagonal(g), (g.ndim - 2,), False))
@@ -549,14 +545,7 @@ def variance_slope(
     return share * (2 / n if n else math.inf) * (input - mean)
 
 
-@hidden_op(
-    input=lambda g, input, dim, keepdim, correction, overall: variance_slope(
-        g, input, dim, keepdim, correction, overall
-    ),
-    node="VarBackward0",
-    in_order=True,
-    wide=True,
-)
+@hidden_op(input=variance_slope, node="VarBackward0", in_order=True, wide=True)
 def var_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> Array:

@@ -108,22 +108,14 @@ def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
-@hidden_op(
-    input=lambda g, input, out, dim, keepdim: shared(g, input, out, dim, keepdim),
-    node="AmaxBackward0",
-    in_order=True,
-)
+@hidden_op(input=shared, node="AmaxBackward0", in_order=True)
 def amax_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """The greatest element along dimensions."""
     require_elements("amax", input, dim)
     return maximum_of_all(input, dim, None, None, keepdim)
 
 
-@hidden_op(
-    input=lambda g, input, out, dim, keepdim: shared(g, input, out, dim, keepdim),
-    node="AminBackward0",
-    in_order=True,
-)
+@hidden_op(input=shared, node="AminBackward0", in_order=True)
 def amin_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """The smallest element along dimensions."""
     require_elements("amin", input, dim)
@@ -170,7 +162,7 @@ def whole(name: str, input: Any) -> tuple[int, ...]:
 
 
 @hidden_op(
-    input=lambda g, input, out: shared_by_all(g, input, out),
+    input=shared_by_all,
     node="MaxBackward1",
     batch=lambda call: amax_along(in_rows(call.whole("input")), (1,), False),
 )
@@ -180,7 +172,7 @@ def max_all(input: Array) -> Array:
 
 
 @hidden_op(
-    input=lambda g, input, out: shared_by_all(g, input, out),
+    input=shared_by_all,
     node="MinBackward1",
     batch=lambda call: amin_along(in_rows(call.whole("input")), (1,), False),
 )
@@ -410,21 +402,13 @@ def in_order(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     return values, arranged_like(indices, input)
 
 
-@hidden_op(
-    input=lambda g, indices, input_shape, dim: moved_slope(g, indices, input_shape, dim),
-    aux=("indices",),
-    node="SortBackward0",
-)
+@hidden_op(input=moved_slope, aux=("indices",), node="SortBackward0")
 def sort_along(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """`sort` that is not asked to be stable."""
     return in_order(input, dim, descending)
 
 
-@hidden_op(
-    input=lambda g, indices, input_shape, dim: moved_slope(g, indices, input_shape, dim),
-    aux=("indices",),
-    node="SortBackward1",
-)
+@hidden_op(input=moved_slope, aux=("indices",), node="SortBackward1")
 def sort_stably(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """`sort` that is asked to be stable, or not to be, which PyTorch counts as another form."""
     return in_order(input, dim, descending)
@@ -463,11 +447,7 @@ def msort(input: Any) -> Any:
 # By rank
 
 
-@hidden_op(
-    input=lambda g, indices, input_shape, dim: moved_slope(g, indices, input_shape, dim),
-    aux=("indices",),
-    node="TopkBackward0",
-)
+@hidden_op(input=moved_slope, aux=("indices",), node="TopkBackward0")
 def top_along(input: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
     """The kernel of `topk`."""
     if not 0 <= k <= (input.shape[dim] if input.ndim else 1):
@@ -564,21 +544,13 @@ def middle_along(input: Array, dim: int, keepdim: bool, skip_nan: bool) -> tuple
     return at_rank(input, middle_rank(input, dim, skip_nan), dim, keepdim)
 
 
-@hidden_op(
-    input=lambda g, input, out: shared_by_all(g, input, out),
-    node="MedianBackward0",
-    batch=one_by_one,
-)
+@hidden_op(input=shared_by_all, node="MedianBackward0", batch=one_by_one)
 def median_all(input: Array) -> Array:
     """The median of all elements."""
     return middle_of_all(input, False)
 
 
-@hidden_op(
-    input=lambda g, input, out: shared_by_all(g, input, out),
-    node="NanmedianBackward0",
-    batch=one_by_one,
-)
+@hidden_op(input=shared_by_all, node="NanmedianBackward0", batch=one_by_one)
 def nanmedian_all(input: Array) -> Array:
     """The median of all elements but nan."""
     return middle_of_all(input, True)

@@ -139,14 +139,7 @@ def ends_slope(
     )
 
 
-@hidden_op(
-    input=lambda g, input, least, most, dim, keepdim: ends_slope(
-        g, input, least, most, dim, keepdim
-    ),
-    results=("least", "most"),
-    node="AminmaxBackward0",
-    batch=dimensions,
-)
+@hidden_op(input=ends_slope, results=("least", "most"), node="AminmaxBackward0", batch=dimensions)
 def ends_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> tuple[Array, Array]:
     """The kernel of `aminmax`."""
     input = np.asarray(input, order="C")
@@ -620,12 +613,7 @@ def slope_beside_zeros(g: Array, input: Array, out: Array, dim: int) -> Array:
     return zero_where(before, past) + zero_where(at_first, ~first)
 
 
-@hidden_op(
-    input=lambda g, input, out, dim: product_slope(g, input, out, dim),
-    inplace=True,
-    node="CumprodBackward0",
-    in_order=True,
-)
+@hidden_op(input=product_slope, inplace=True, node="CumprodBackward0", in_order=True)
 def cumprod_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
     """The kernel of `cumprod`."""
     return accumulated(np.multiply, input, dim, sum_dtype(input, dtype))
@@ -675,21 +663,13 @@ def met_slope(g: Any, input: Any, indices: Any, dim: int) -> Any:
     return gather_backward(g, tuple(input.shape), dim, indices) if input.ndim else g * 1.0
 
 
-@hidden_op(
-    input=lambda g, input, indices, dim: met_slope(g, input, indices, dim),
-    aux=("indices",),
-    node="CummaxBackward0",
-)
+@hidden_op(input=met_slope, aux=("indices",), node="CummaxBackward0")
 def cummax_along(input: Array, dim: int) -> tuple[Array, Array]:
     """The kernel of `cummax`."""
     return running(input, dim, np.maximum)
 
 
-@hidden_op(
-    input=lambda g, input, indices, dim: met_slope(g, input, indices, dim),
-    aux=("indices",),
-    node="CumminBackward0",
-)
+@hidden_op(input=met_slope, aux=("indices",), node="CumminBackward0")
 def cummin_along(input: Array, dim: int) -> tuple[Array, Array]:
     """The kernel of `cummin`."""
     return running(input, dim, np.minimum)
