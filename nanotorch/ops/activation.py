@@ -543,8 +543,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"{count} and channel size = {channels}."
             )
     shape = (1, count, *(1,) * (ndim - 2)) if ndim > 1 else (count,) * ndim
-    result: Tensor = prelu_kernel(input, weight.view(shape))
-    return result
+    return prelu_kernel(input, weight.view(shape))
 
 
 # Activations in place that PyTorch records as other nodes than those that give a new tensor.
@@ -583,8 +582,7 @@ def exponential_slope(g: Any, out: Any, alpha: float, scale: float, rate: float)
 @writer(input=leaky_slope, node="LeakyReluBackward1", wide=True)
 def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
     """`leaky_relu`, written into ``input``."""
-    result: Array = KERNELS["leaky_relu"](input, negative_slope)
-    return result
+    return KERNELS["leaky_relu"](input, negative_slope)
 
 
 @writer(
@@ -594,8 +592,7 @@ def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
 )
 def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """`elu`, written into ``input``."""
-    result: Array = KERNELS["elu"](input, alpha, scale)
-    return result
+    return KERNELS["elu"](input, alpha, scale)
 
 
 @writer(
@@ -605,8 +602,7 @@ def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
 )
 def celu_(input: Array, alpha: float = 1.0) -> Array:
     """`celu`, written into ``input``."""
-    result: Array = KERNELS["celu"](input, alpha)
-    return result
+    return KERNELS["celu"](input, alpha)
 
 
 @writer(
@@ -616,5 +612,4 @@ def celu_(input: Array, alpha: float = 1.0) -> Array:
 )
 def threshold_(input: Array, threshold: float, value: float) -> Array:
     """`threshold`, written into ``input``."""
-    result: Array = KERNELS["threshold"](input, threshold, value)
-    return result
+    return KERNELS["threshold"](input, threshold, value)

@@ -213,8 +213,7 @@ def isclose(
             raise RuntimeError(
                 f"{name} must be greater than or equal to zero, but got {tolerance:g}"
             )
-    close: Tensor = elements_close(input, other, rtol, atol, equal_nan)
-    return close
+    return elements_close(input, other, rtol, atol, equal_nan)
 
 
 @method

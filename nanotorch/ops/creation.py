@@ -735,5 +735,4 @@ def new(self: Tensor, *given: Any) -> Tensor:
     Raises:
         TypeError: see there.
     """
-    made: Tensor = TYPES[f"{self.dtype.char}Tensor"](*given)
-    return made
+    return TYPES[f"{self.dtype.char}Tensor"](*given)

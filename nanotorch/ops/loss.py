@@ -344,8 +344,7 @@ def picture_nll(
     input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
 ) -> Array:
     """`nanotorch.ops.loss.nll` of ``(N, C, H, W)``."""
-    loss: Array = nll_kernel(input, target, weight, reduction, ignore_index)
-    return loss
+    return nll_kernel(input, target, weight, reduction, ignore_index)
 
 
 # Losses that are squared near zero and absolute beyond, each recorded as one node.
