@@ -227,8 +227,9 @@ def counted(S: Array, atol: Any, rtol: Any) -> Array:
 # The pseudoinverse
 
 
-def pinv_slope(g: Any, A: Any, P: Any) -> Any:
-    """The gradient of matrices from that of their pseudoinverses P, whose rank must not change."""
+def pinv_slope(g: Any, input: Any, out: Any) -> Any:
+    """The gradient of matrices from that of their pseudoinverses, whose rank must not change."""
+    A, P = input, out
     gt, Pt = tr(g), tr(P)
     if A.shape[-2] <= A.shape[-1]:
         K = gt @ P
@@ -239,9 +240,7 @@ def pinv_slope(g: Any, A: Any, P: Any) -> Any:
     return -tr(K @ P) + (gt - A @ K) @ P @ Pt + PtK - (PtK @ P) @ A
 
 
-@hidden_op(
-    input=lambda g, input, out: pinv_slope(g, input, out), node="LinalgPinvBackward0", batch=leading
-)
+@hidden_op(input=pinv_slope, node="LinalgPinvBackward0", batch=leading)
 def pseudoinverse(input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """The kernel of `pinv`."""
     if input.ndim < 2 or dtypes.of_array(input) not in (dtypes.float32, dtypes.float64):
@@ -448,24 +447,16 @@ def matrix_exp(input: Any) -> Any:
     return linalg_matrix_exp(input)
 
 
-# By Cholesky's factor
-
-
-def factor_slope(common: Any, L: Any, upper: bool) -> Any:
-    """The gradient of a factor from the symmetric one of its product with its transpose."""
-    return -(L @ common) if upper else -(common @ L)
-
-
-def both_ways(A: Any) -> Any:
-    """Matrices plus their transposes."""
-    return A + tr(A)
+def cholesky_solve_slope(g: Any, input2: Any, out: Any, upper: bool) -> Any:
+    """The gradient of a factor, from the symmetric one of its product with its transpose."""
+    common = cholesky_solve(g, input2, upper) @ tr(out)
+    common = common + tr(common)
+    return -(input2 @ common) if upper else -(common @ input2)
 
 
 @op(
     input=lambda g, input2, upper: cholesky_solve(g, input2, upper),
-    input2=lambda g, input2, out, upper: factor_slope(
-        both_ways(cholesky_solve(g, input2, upper) @ tr(out)), input2, upper
-    ),
+    input2=cholesky_solve_slope,
     batch=matrices,
 )
 def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:

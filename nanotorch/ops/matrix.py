@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import ABSENT, by_own_names, refused
+from nanotorch._core.arguments import ABSENT, by_own_names
 from nanotorch._core.batched import Batch, Call, in_line, one_by_one, under_vmap
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
@@ -16,11 +16,10 @@ from nanotorch._core.out import SAME, Out
 from nanotorch._core.sums import OF_BLAS, sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import make_view
-from nanotorch.ops.arguments import need_tensors, number_in
+from nanotorch.ops.arguments import need_tensors, number_in, tensors_given
 from nanotorch.ops.elementwise import check_factor
 from nanotorch.ops.joining import cannot_expand, common_shape, expand_to
 from nanotorch.ops.memory import contiguous
-from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import reshape, squeeze_one, t, transpose, unsafe_view, unsqueeze
 
 # Products of matrices and vectors: `mm`, `mv`, `dot`, `bmm`, and `matmul`, which chooses.
@@ -90,6 +89,26 @@ def mm(input: Array, mat2: Array) -> Array:
     return product(input, mat2)
 
 
+def check_mv(mat: Array, vec: Array, input: Array | None = None) -> None:
+    """Refuse what has no product, in PyTorch's words, or nothing to be added to it."""
+    ndim = 1 if input is None else input.ndim
+    if mat.ndim != 2 or vec.ndim != 1 or ndim > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {ndim}, {mat.ndim}, {vec.ndim}")
+    n, m = mat.shape
+    size = n if input is None else input.size
+    if m != vec.shape[0] or size not in (1, n):
+        raise RuntimeError(
+            f"size mismatch, got input ({size}), mat ({n}x{m}), vec ({vec.shape[0]})"
+        )
+    to = vec if input is None else input
+    if not to.dtype == mat.dtype == vec.dtype:
+        names = [dtypes.of_array(a).char for a in (to, mat, vec)]
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and "
+            f"{names[2]}"
+        )
+
+
 @op(
     input=lambda g, vec: reshape(g, (-1, 1)) * vec,
     vec=lambda g, input: mv(t(input), g),
@@ -98,16 +117,7 @@ def mm(input: Array, mat2: Array) -> Array:
 )
 def mv(input: Array, vec: Array) -> Array:
     """The product of a matrix and a vector."""
-    if input.ndim != 2 or vec.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
-    if input.shape[1] != vec.shape[0]:
-        n, m = input.shape
-        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec.shape[0]})")
-    if input.dtype != vec.dtype:
-        a, b = dtypes.of_array(input).char, dtypes.of_array(vec).char
-        raise RuntimeError(
-            f"addmv input tensors must have the same dtype, but got {b}, {a}, and {b}"
-        )
+    check_mv(input, vec)
     return product(input, vec, "addmv_impl_cpu")
 
 
@@ -213,17 +223,8 @@ def products_of_all(call: Call, check: Any, *named: str) -> Any:
 
 
 def matrices_by_vectors(call: Call, matrix: str, vector: str) -> Any:
-    """The products of a matrix and a vector of each sample.
-
-    Raises:
-        RuntimeError: if they are none, or do not fit.
-    """
-    a, b = call.args[matrix]._array, call.args[vector]._array
-    if a.ndim != 2 or b.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
-    if a.shape[1] != b.shape[0]:
-        (n, m), size = a.shape, b.shape[0]
-        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({size})")
+    """The products of a matrix and a vector of each sample."""
+    check_mv(call.args[matrix]._array, call.args[vector]._array)
     if not call.is_batched(matrix):
         return matmul(call.whole(vector), t(call.args[matrix]))
     if not call.is_batched(vector):
@@ -327,10 +328,10 @@ def matmul(input: Any, other: Any = ABSENT, **named: Any) -> Any:
     """
     if named:
         return by_own_names(matmul, named, input=input, other=other)
-    if not isinstance(input, Tensor):
-        return product_of_arrays(input, other)
-    if not isinstance(other, Tensor):
-        raise refused(other, "Tensor", ("matmul", "other", 2))
+    if isinstance(input, np.ndarray):  # as formulas call it
+        return np.matmul(input, other)
+    if not (isinstance(input, Tensor) and isinstance(other, Tensor)):
+        tensors_given("matmul", input=input, other=other)
     a, b = input._array.ndim, other._array.ndim
     if a == 2:
         if b == 2:
@@ -352,19 +353,6 @@ def matmul(input: Any, other: Any = ABSENT, **named: Any) -> Any:
     if folds(larger, smaller, mirrored):
         return folded(larger, smaller, mirrored)
     return batched(input, other)
-
-
-def product_of_arrays(a: Any, b: Any) -> Any:
-    """`matmul` of bare arrays, as formulas call it.
-
-    Raises:
-        TypeError: for anything else.
-    """
-    if not isinstance(a, np.ndarray):
-        raise TypeError(
-            f"matmul(): argument 'input' (position 1) must be Tensor, not {type(a).__name__}"
-        )
-    return np.matmul(a, b)
 
 
 @method(public=False)
@@ -441,12 +429,6 @@ def added_of_all(call: Call, product: Any) -> Any:
     return call.whole("input").copy_(out) if call.inplace else out
 
 
-def sum_of_products(call: Call) -> Any:
-    """The sum of the products of two batches of each sample."""
-    products = products_of_all(call, check_bmm)
-    return sum_along(products, (products.ndim - 3,), False)
-
-
 def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
     """Refuse operands of different dtypes."""
     names = [dtypes.of_array(a).char for a in (input, mat1, mat2)]
@@ -496,21 +478,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
 )
 def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha * mat @ vec``; ``input`` broadcasts."""
-    if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
-        raise RuntimeError(
-            f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
-        )
-    n, m = mat.shape
-    if m != vec.shape[0] or input.size not in (1, n):
-        raise RuntimeError(
-            f"size mismatch, got input ({input.size}), mat ({n}x{m}), vec ({vec.shape[0]})"
-        )
-    if not input.dtype == mat.dtype == vec.dtype:
-        names = [dtypes.of_array(a).char for a in (input, mat, vec)]
-        raise RuntimeError(
-            f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and "
-            f"{names[2]}"
-        )
+    check_mv(mat, vec, input)
     return added(share(product(mat, vec, "addmv_impl_cpu"), alpha), input, beta)
 
 
@@ -558,7 +526,7 @@ def each(g: Any, count: int) -> Any:
     ),
     inplace=True,
     overlap=True,
-    batch=lambda call: added_of_all(call, sum_of_products(call)),
+    batch=lambda call: added_of_all(call, products_of_all(call, check_bmm).sum(-3)),
     wide=True,
 )
 def addbmm(
