@@ -11,6 +11,7 @@ from nanotorch.ops.factoring import (
     eigh,
     eigvalsh,
     inv,
+    lu_factor,
     qr,
     solve,
     solve_triangular,
@@ -25,7 +26,6 @@ from nanotorch.ops.linalg import lstsq, matrix_norm, matrix_rank, norm, pinv, ve
 from nanotorch.ops.matrix import matmul
 from nanotorch.ops.products import linalg_cross as cross
 from nanotorch.ops.shape import linalg_diagonal as diagonal
-from nanotorch.ops.triangular_factors import lu_factor
 
 __all__ = [
     "LinAlgError",

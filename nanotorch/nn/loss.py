@@ -10,7 +10,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import loss as F
 from nanotorch.nn.layer import Layer
 from nanotorch.nn.module import Module
-from nanotorch.ops.distance import cosine_similarity, pairwise_distance
+from nanotorch.ops.products import cosine_similarity, pairwise_distance
 
 __all__ = (
     "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CosineSimilarity",

@@ -33,12 +33,11 @@ from nanotorch.ops import special as special
 from nanotorch.ops import statistics as statistics
 from nanotorch.ops import subscript as subscript
 from nanotorch.ops import tables as tables
-from nanotorch.ops import triangular_factors as triangular_factors
 
 # Families whose first use imports them. None has methods, or functions of the table in `tables`.
 FAMILIES = {
     "nanotorch.ops": (
-        "attention convolution distance einstein elementwise embedding loss normalization "
+        "attention convolution einstein elementwise embedding loss normalization "
         "pooling recurrent resampling windows"
     ),
 }
@@ -52,7 +51,6 @@ LATER = {
     "nanotorch.ops.convolution": (
         "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"
     ),
-    "nanotorch.ops.distance": "cosine_similarity pairwise_distance pdist",
     "nanotorch.ops.einstein": "einsum",
     "nanotorch.ops.resampling": (
         "affine_grid_generator grid_sampler grid_sampler_2d grid_sampler_3d"

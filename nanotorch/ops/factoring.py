@@ -1,16 +1,15 @@
 """Factors of matrices, inverses, systems of equations, determinants."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import named_tuple
-from nanotorch._core.batched import Call, leading, matrices, under_vmap, wholes
-from nanotorch._core.op import Array, hidden_op, method
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.batched import Call, leading, looped, matrices, under_vmap, wholes
+from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.indexing import where
@@ -80,19 +79,48 @@ def check_floats(name: str, A: Array) -> None:
         raise NotImplementedError(f"{name}: Low precision dtypes not supported. Got {kind.char}")
 
 
-def one_by_one(A: Array, function: Callable[[Array], Array]) -> Iterator[tuple[Any, Array | None]]:
-    """For each matrix of a batch its index and what the function makes of it; None if it fails."""
-    for index in np.ndindex(A.shape[:-2]):
-        try:
-            yield index, function(A[index])
-        except np.linalg.LinAlgError:
-            yield index, None
+def each_or_nan(
+    A: Array, function: Callable[[Array], Array], step: Callable[[Array], int]
+) -> tuple[Array, Array]:
+    """What ``function`` makes of matrices, and for each 0.
+
+    Those for which it fails are nan, and have the number of the ``step`` at which it does.
+    """
+    info = np.zeros(A.shape[:-2], np.int32)
+    try:
+        return function(A), info
+    except np.linalg.LinAlgError:
+        out = np.full(A.shape, math.nan, A.dtype)
+        for index in np.ndindex(info.shape):
+            try:
+                out[index] = function(A[index])
+            except np.linalg.LinAlgError:
+                info[index] = step(A[index])
+        return out, info
 
 
 def batch_element(info: Array) -> tuple[str, int]:
     """The first matrix that failed, as messages name it, and why."""
     failed = np.flatnonzero(info)[0]
     return f"(Batch element {failed}): " if info.ndim else "", int(info.reshape(-1)[failed])
+
+
+@under_vmap(wholes)
+def successful(
+    operation: Any, *arguments: Any, text: str, error: type[Exception] = LinAlgError
+) -> Any:
+    """The results of an operation, which may have failed for none of the matrices.
+
+    Args:
+        text: the error, with `{which}` of them it is and at which `{step}`; the last of the results
+            tells that.
+    """
+    found = operation(*arguments)
+    info = found[-1]._array
+    if info.any():
+        which, step = batch_element(info)
+        raise error(text.format(which=which, step=step))
+    return found
 
 
 # The inverse
@@ -120,29 +148,8 @@ def zero_pivot(A: Array) -> int:
 def inverse_with_info(input: Array) -> tuple[Array, Array]:
     """The inverses, and for each the step at which it failed, or 0; these are nan."""
     check_matrices("linalg.inv", input)
-    info = np.zeros(input.shape[:-2], np.int32)
-    try:
-        return by_columns(np.linalg.inv(input)), info
-    except np.linalg.LinAlgError:
-        out = np.full(input.shape, math.nan, input.dtype)
-        for index, inverse in one_by_one(input, np.linalg.inv):
-            info[index] = zero_pivot(input[index]) if inverse is None else 0
-            out[index] = math.nan if inverse is None else inverse
-        return by_columns(out), info
-
-
-@under_vmap(wholes)
-def inverted(name: str, A: Any) -> Any:
-    """The inverses; all must exist."""
-    out, info = inverse_with_info(A)
-    failed = info._array
-    if failed.any():
-        which, step = batch_element(failed)
-        raise LinAlgError(
-            f"{name}: {which}The diagonal element {step} is zero, the inversion could not be "
-            "completed because the input matrix is singular."
-        )
-    return out
+    out, info = each_or_nan(input, np.linalg.inv, zero_pivot)
+    return by_columns(out), info
 
 
 def inv(A: Any) -> Any:
@@ -151,7 +158,12 @@ def inv(A: Any) -> Any:
     Raises:
         LinAlgError: for a singular matrix.
     """
-    return inverted("linalg.inv", A)
+    return successful(
+        inverse_with_info,
+        A,
+        text="linalg.inv: {which}The diagonal element {step} is zero, the inversion could not be "
+        "completed because the input matrix is singular.",
+    )[0]
 
 
 @method
@@ -194,49 +206,29 @@ def outer_slope(gB: Any, X: Any, vector: bool, left: bool) -> Any:
     return -(gB @ tr(X)) if left else -(tr(X) @ gB)
 
 
+def solution(A: Array, B: Array, left: bool) -> Array:
+    """The X with ``A X = B``, or else ``X A = B``."""
+    if left:
+        return np.linalg.solve(A, B)
+    return np.linalg.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
 def solved_of_all(call: Call) -> Any:
-    """`solved` of each sample; vectors as matrices of one column."""
-    if not is_vector(call.args["input"].shape, call.args["other"].shape):
+    """`solve` of each sample; vectors as matrices of one column."""
+    A, B = call.args["A"], call.args["B"]
+    if not is_vector(A.shape, B.shape):
         return matrices(call)
-    column = Call(
-        call.op, False, {**call.args, "other": call.args["other"].unsqueeze(-1)}, call.batch
-    )
-    return matrices(column).squeeze(-1)
+    columns = {**call.args, "B": B.unsqueeze(-1)}
+    return matrices(Call(call.op, False, columns, call.batch)).squeeze(-1)
 
 
 @hidden_op(
-    input=lambda g, input, out, left: outer_slope(
-        solved(tr(input), g, left), out, out.ndim < input.ndim, left
-    ),
-    other=lambda g, input, left: solved(tr(input), g, left),
+    A=lambda g, A, out, left: outer_slope(solve(tr(A), g, left=left), out, out.ndim < A.ndim, left),
+    B=lambda g, A, left: solve(tr(A), g, left=left),
     node="LinalgSolveExBackward0",
     batch=solved_of_all,
 )
-def solved(input: Array, other: Array, left: bool) -> Array:
-    """The kernel of `solve`."""
-    check_floats("linalg.solve", input)
-    check_pair("linalg.solve", input, other)
-    check_matrices("linalg.solve", input)
-    vector = is_vector(input.shape, other.shape)
-    if not vector and other.ndim < 2:
-        check_matrices("linalg.solve", other, "B")
-    B = other[..., None] if vector else other
-    check_system("linalg.solve", input, B, left)
-    try:
-        if left:
-            X = np.linalg.solve(input, B)
-        else:
-            X = np.linalg.solve(input.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
-    except np.linalg.LinAlgError:
-        failed = [inverse is None for _, inverse in one_by_one(input, np.linalg.inv)]
-        which, _ = batch_element(np.reshape(failed, input.shape[:-2]))
-        raise LinAlgError(
-            f"torch.linalg.solve: {which}The solver failed because the input matrix is singular."
-        ) from None
-    return X[..., 0] if vector else by_columns(X)
-
-
-def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     """The solutions X of ``A X = B``, or of ``X A = B``.
 
     Args:
@@ -247,48 +239,57 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     Raises:
         LinAlgError: for a singular matrix.
     """
-    return solved(A, B, left)
+    check_floats("linalg.solve", A)
+    check_pair("linalg.solve", A, B)
+    check_matrices("linalg.solve", A)
+    vector = is_vector(A.shape, B.shape)
+    if not vector and B.ndim < 2:
+        check_matrices("linalg.solve", B, "B")
+    B = B[..., None] if vector else B
+    check_system("linalg.solve", A, B, left)
+    try:
+        X = solution(A, B, left)
+    except np.linalg.LinAlgError:
+        which, _ = batch_element(each_or_nan(A, np.linalg.inv, zero_pivot)[1])
+        raise LinAlgError(
+            f"torch.linalg.solve: {which}The solver failed because the input matrix is singular."
+        ) from None
+    return X[..., 0] if vector else by_columns(X)
 
 
-def triangle(A: Any, upper: bool, unit: bool) -> Any:
-    """The part of matrices that a triangular system depends on."""
-    return triu(A, int(unit)) if upper else tril(A, -int(unit))
+def triangle_slope(
+    g: Any, input: Any, out: Any, upper: bool, left: bool, unitriangular: bool
+) -> Any:
+    """The gradient of the matrices of triangular systems, of which they have one triangle only."""
+    gB = solve_triangular(tr(input), g, upper=not upper, left=left, unitriangular=unitriangular)
+    gA, beyond = outer_slope(gB, out, False, left), int(unitriangular)
+    return triu(gA, beyond) if upper else tril(gA, -beyond)
 
 
 @hidden_op(
-    input=lambda g, input, out, upper, left, unit: triangle(
-        outer_slope(solved_triangle(tr(input), g, not upper, left, unit), out, False, left),
-        upper,
-        unit,
+    input=triangle_slope,
+    B=lambda g, input, upper, left, unitriangular: solve_triangular(
+        tr(input), g, upper=not upper, left=left, unitriangular=unitriangular
     ),
-    other=lambda g, input, upper, left, unit: solved_triangle(tr(input), g, not upper, left, unit),
     node="LinalgSolveTriangularBackward0",
     batch=matrices,
 )
-def solved_triangle(input: Array, other: Array, upper: bool, left: bool, unit: bool) -> Array:
-    """The kernel of `solve_triangular`."""
-    check_matrices("linalg.solve_triangular", input)
-    check_matrices("linalg.solve_triangular", other, "B", square=False)
-    check_pair("linalg.solve_triangular", input, other)
-    check_system("linalg.solve_triangular", input, other, left)
-    A = np.triu(input, int(unit)) if upper else np.tril(input, -int(unit))
-    if unit:
-        A = A + np.eye(A.shape[-1], dtype=A.dtype)
-    if left:
-        return np.linalg.solve(A, other)
-    return np.linalg.solve(A.swapaxes(-1, -2), other.swapaxes(-1, -2)).swapaxes(-1, -2)
-
-
 def solve_triangular(
-    input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Any:
+    input: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Array:
     """`solve` for triangular matrices, of which the other triangle is not looked at.
 
     Args:
         upper: whether the matrices are upper triangular.
         unitriangular: take the diagonal for ones.
     """
-    return solved_triangle(input, B, upper, left, unitriangular)
+    check_matrices("linalg.solve_triangular", input)
+    check_matrices("linalg.solve_triangular", B, "B", square=False)
+    check_pair("linalg.solve_triangular", input, B)
+    check_system("linalg.solve_triangular", input, B, left)
+    beyond = int(unitriangular)
+    A = np.triu(input, beyond) if upper else np.tril(input, -beyond)
+    return solution(A + np.eye(A.shape[-1], dtype=A.dtype) if beyond else A, B, left)
 
 
 # Factors of matrices: Cholesky, QR, singular values, eigenvalues of symmetric matrices.
@@ -339,31 +340,17 @@ def cholesky_with_info(input: Array, upper: bool) -> tuple[Array, Array]:
     """The factors, and the order of the minor at which each failed, or 0; these are nan."""
     check_matrices("linalg.cholesky", input)
     A = input.swapaxes(-1, -2) if upper else input
-    info = np.zeros(A.shape[:-2], np.int32)
-    try:
-        out = lower_factor(A)
-    except np.linalg.LinAlgError:
-        out = np.full(A.shape, math.nan, A.dtype)
-        for index, factor in one_by_one(A, lower_factor):
-            info[index] = leading_minor(A[index]) if factor is None else 0
-            out[index] = math.nan if factor is None else factor
+    out, info = each_or_nan(A, lower_factor, leading_minor)
     return by_columns(out.swapaxes(-1, -2) if upper else out), info
 
 
 cholesky_ex_result = named_tuple("linalg_cholesky_ex", "L", "info")
 
 
-@under_vmap(wholes)
-def factored(name: str, A: Any, upper: bool) -> Any:
-    """The factors; all matrices must be positive definite."""
-    out, info = cholesky_with_info(A, upper)
-    if info._array.any():
-        which, order = batch_element(info._array)
-        raise LinAlgError(
-            f"{name}: {which}The factorization could not be completed because the input is not "
-            f"positive-definite (the leading minor of order {order} is not positive-definite)."
-        )
-    return out
+INDEFINITE = (
+    "{0}: {{which}}The factorization could not be completed because the input is not "
+    "positive-definite (the leading minor of order {{step}} is not positive-definite)."
+)
 
 
 def linalg_cholesky(input: Any, *, upper: bool = False) -> Any:
@@ -375,13 +362,15 @@ def linalg_cholesky(input: Any, *, upper: bool = False) -> Any:
     Raises:
         LinAlgError: if a matrix is not positive definite.
     """
-    return factored("linalg.cholesky", input, upper)
+    text = INDEFINITE.format("linalg.cholesky")
+    return successful(cholesky_with_info, input, upper, text=text)[0]
 
 
 def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`cholesky` without a check: the named tuple ``(L, info)``; the latter is 0 for success."""
     if check_errors:
-        factored("linalg.cholesky_ex", input, upper)
+        text = INDEFINITE.format("linalg.cholesky_ex")
+        successful(cholesky_with_info, input, upper, text=text)
     return cholesky_ex_result(cholesky_with_info(input, upper))
 
 
@@ -670,9 +659,9 @@ def cofactors(input: Any) -> Any:
     return (U * unsqueeze(scale, -2)) @ Vh
 
 
-@hidden_op(input=det_slope, node="LinalgDetBackward0", batch=leading)
-def determinants(input: Array) -> Array:
-    """The kernel of `det`."""
+@op(input=det_slope, node="LinalgDetBackward0", batch=leading)
+def det(input: Array) -> Array:
+    """The determinants of square matrices, ``(..., n, n)``."""
     check_matrices("linalg.det", input)
     out = np.asarray(np.linalg.det(input))
     if not out.all():  # LAPACK stops at a pivot of zero, whatever else there is
@@ -680,15 +669,9 @@ def determinants(input: Array) -> Array:
     return out
 
 
-@method
-def det(input: Any) -> Any:
-    """The determinants of square matrices, ``(..., n, n)``."""
-    return determinants(input)
-
-
 def linalg_det(A: Any) -> Any:
     """`det`, as PyTorch's module `linalg` has it."""
-    return determinants(A)
+    return det(A)
 
 
 def log_slope(g: Any, input: Any) -> Any:
@@ -731,3 +714,206 @@ def logdet(input: Any) -> Any:
     """The logarithm of the determinants; nan of negative ones."""
     sign, size = log_determinants(input, "logdet")
     return where(sign == -1, math.nan, size)
+
+
+# Matrices as a product of triangular ones by rows exchanged: `lu` and what is solved with it.
+#
+# NumPy has no such function: the elimination goes column by column, for all matrices of a batch at
+# once. That of one matrix goes by panels, so that most of it is matrix products.
+
+
+PANEL = 16  # columns that are eliminated before the rest of the matrix follows
+
+
+def eliminated_matrix(work: Array, pivots: Array) -> int:
+    """`eliminated` for one matrix, in place; writes ``pivots`` and returns the first zero pivot."""
+    steps, info = len(pivots), 0
+    for start in range(0, steps, PANEL):
+        stop = min(start + PANEL, steps)
+        panel = work[:, start:stop]
+        for k in range(start, stop):
+            column = panel[k:, k - start]
+            best = k + int(np.abs(column).argmax())
+            pivots[k] = best + 1
+            if best != k:
+                work[[k, best]] = work[[best, k]]
+            pivot = column[0]
+            if pivot == 0:
+                info = info or k + 1
+            else:
+                column[1:] /= pivot
+            if k + 1 < stop:
+                right = panel[k:, k + 1 - start :]
+                right[1:] -= column[1:, None] * right[0]
+        if stop < work.shape[1]:
+            upper = work[start:stop, stop:]
+            square = np.tril(panel[start:stop], -1) + np.eye(stop - start, dtype=work.dtype)
+            upper[...] = np.linalg.solve(square, upper)
+            work[stop:, stop:] -= panel[stop:] @ upper
+    return info
+
+
+def eliminated(A: Array) -> tuple[Array, Array, Array]:
+    """Both factors in one matrix, the rows exchanged (from 1), and the first zero pivot or 0."""
+    shape, (m, n) = A.shape[:-2], A.shape[-2:]
+    work = np.array(A, order="C").reshape(-1, m, n)
+    steps = min(m, n)
+    pivots = np.zeros((len(work), steps), np.int32)
+    info, each = np.zeros(len(work), np.int32), np.arange(len(work))
+    alone = len(work) == 1
+    if alone:
+        info[0] = eliminated_matrix(work[0], pivots[0])
+    for k in range(0 if alone else steps):
+        best = k + np.argmax(np.abs(work[:, k:, k]), 1)
+        pivots[:, k] = best + 1
+        rows = work[each, best]
+        work[each, best], work[:, k] = work[:, k].copy(), rows
+        pivot = work[:, k, k]
+        info = np.where((pivot == 0) & (info == 0), k + 1, info).astype(np.int32)
+        work[:, k + 1 :, k] /= np.where(pivot == 0, 1, pivot).astype(A.dtype)[:, None]
+        work[:, k + 1 :, k + 1 :] -= work[:, k + 1 :, k, None] * work[:, k, None, k + 1 :]
+    return work.reshape(A.shape), pivots.reshape(*shape, steps), info.reshape(shape)
+
+
+def permutation(pivots: Array, m: int, kind: np.dtype) -> Array:
+    """The matrices P with ``A = P L U`` for exchanges of rows."""
+    flat = pivots.reshape(-1, pivots.shape[-1])
+    order = np.tile(np.arange(m), (len(flat), 1))
+    each = np.arange(len(flat))
+    for k in range(flat.shape[1]):
+        other = flat[:, k] - 1
+        order[each, other], order[:, k] = order[:, k].copy(), order[each, other]
+    P = np.zeros((len(flat), m, m), kind)
+    P[each[:, None], order, np.arange(m)] = 1
+    return P.reshape(*pivots.shape[:-1], m, m)
+
+
+def factor_slope(gL: Any, gU: Any, L: Any, U: Any) -> Any:
+    """The gradient of ``L U`` from those of both, L with ones on its diagonal."""
+    m, n = L.shape[-2], U.shape[-1]
+    k, row, column = min(m, n), L.ndim - 2, U.ndim - 1
+    L1, U1 = slice_along(L, row, 0, k), slice_along(U, column, 0, k)
+    gL1, gU1 = slice_along(gL, row, 0, k), slice_along(gU, column, 0, k)
+    low, high = tr(L1) @ gL1, gU1 @ tr(U1)
+    if m > k:
+        gL2 = slice_along(gL, row, k, m)
+        high = high - tr(slice_along(L, row, k, m)) @ gL2
+    if n > k:
+        gU2 = slice_along(gU, column, k, n)
+        low = low - gU2 @ tr(slice_along(U, column, k, n))
+    left, right = tr(inverse_with_info(L1)[0]), tr(inverse_with_info(U1)[0])
+    first = left @ (tril(low, -1) + triu(high)) @ right
+    if m > k:
+        return cat_along([first, gL2 @ right], row)
+    return cat_along([first, left @ gU2], column) if n > k else first
+
+
+def lower(LU: Any) -> Any:
+    """L of a matrix that holds both factors."""
+    m, n = LU.shape[-2], LU.shape[-1]
+    return tril(slice_along(LU, LU.ndim - 1, 0, min(m, n)), -1)
+
+
+def compact_slope(g: Any, out: Any, pivots: Any) -> Any:
+    """The gradient of a matrix from that of both factors in one."""
+    m, n = out.shape[-2], out.shape[-1]
+    k = min(m, n)
+    gU = triu(slice_along(g, g.ndim - 2, 0, k))
+    U = triu(slice_along(out, out.ndim - 2, 0, k))
+    return exchanges(pivots, out) @ factor_slope(lower(g), gU, with_ones(lower(out)), U)
+
+
+@hidden_op(input=lambda g: g, batch=leading)
+def with_ones(input: Array) -> Array:
+    """Matrices plus ones on the diagonal."""
+    return input + np.eye(*input.shape[-2:], dtype=input.dtype)
+
+
+@hidden_op(batch=leading)
+def exchanges(pivots: Array, like: Array) -> Array:
+    """`permutation` in the number of rows and the dtype of a matrix."""
+    return permutation(pivots, like.shape[-2], like.dtype)
+
+
+@hidden_op(
+    input=compact_slope, aux=("pivots", "info"), node="LinalgLuFactorExBackward0", batch=leading
+)
+def lu_with_info(input: Array, pivot: bool) -> tuple[Array, Array, Array]:
+    """The kernel of `lu_factor_ex`."""
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: "
+            f"{list(input.shape)} instead"
+        )
+    check_matrices("torch.lu_factor", input, square=False)
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    return eliminated(input)
+
+
+lu_factor_result = named_tuple("linalg_lu_factor", "LU", "pivots")
+unpack_result = named_tuple("lu_unpack", "P", "L", "U")
+
+
+@under_vmap(looped)
+def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+    """Both factors of `lu` in one matrix, and the rows exchanged: ``(LU, pivots)``.
+
+    Raises:
+        RuntimeError: if a pivot is zero.
+    """
+    found = successful(
+        lu_with_info,
+        A,
+        pivot,
+        text="torch.linalg.lu_factor: {which}U[{step},{step}] is zero and using it on lu_solve "
+        "would result in a division by zero. If you still want to perform the factorization, "
+        "consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+        error=RuntimeError,
+    )
+    return lu_factor_result(found[:2])
+
+
+@hidden_op(
+    input=lambda g, input: unpacked_slope(g, input),
+    results=("L", "U"),
+    node="LuUnpackBackward0",
+    batch=leading,
+)
+def unpacked(input: Array) -> tuple[Array, Array]:
+    """Both factors of a matrix that holds them."""
+    k = min(input.shape[-2:])
+    L = np.tril(input[..., :k], -1) + np.eye(input.shape[-2], k, dtype=input.dtype)
+    return L, np.triu(input[..., :k, :])
+
+
+def unpacked_slope(g: Any, input: Any) -> Any:
+    """The gradient of a matrix that holds both factors; either may be missing."""
+    gL, gU = g
+    m, n = input.shape[-2], input.shape[-1]
+    blank, out = input * 0, 0.0
+    if gL is not None:
+        part = tril(gL, -1)
+        beyond = slice_along(blank, input.ndim - 1, min(m, n), n)
+        out = out + (cat_along([part, beyond], input.ndim - 1) if n > m else part)
+    if gU is not None:
+        part = triu(gU)
+        beyond = slice_along(blank, input.ndim - 2, min(m, n), m)
+        out = out + (cat_along([part, beyond], input.ndim - 2) if m > n else part)
+    return out
+
+
+@public
+def lu_unpack(
+    LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:
+    """What `torch.linalg.lu` returns, from what `torch.linalg.lu_factor` does.
+
+    Args:
+        unpack_data: False for empty L and U.
+        unpack_pivots: False for an empty P.
+    """
+    empty = LU_data.new_empty(0)
+    P = exchanges(LU_pivots, LU_data) if unpack_pivots else empty
+    L, U = unpacked(LU_data) if unpack_data else (empty, empty)
+    return unpack_result((P, L, U))

@@ -10,10 +10,13 @@ from nanotorch.nn.functional.linear import *
 from nanotorch.nn.functional.loss import *
 from nanotorch.nn.functional.normalization import *
 from nanotorch.nn.functional.spatial import *
-from nanotorch.ops.distance import cosine_similarity as cosine_similarity
-from nanotorch.ops.distance import pairwise_distance as pairwise_distance
-from nanotorch.ops.distance import pdist as pdist
+from nanotorch.ops.products import cosine_similarity as cosine_similarity
+from nanotorch.ops.products import pairwise_distance as pairwise_distance
+from nanotorch.ops.products import pdist as pdist
 from nanotorch.ops.matrix import linear as linear
+from nanotorch.ops.products import cosine_similarity as cosine_similarity
+from nanotorch.ops.products import pairwise_distance as pairwise_distance
+from nanotorch.ops.products import pdist as pdist
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand("nanotorch.nn.functional")

@@ -15,10 +15,10 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.activation import logsigmoid
 from nanotorch.ops import loss as kernels
 from nanotorch.ops.arguments import constants_given, tensors_given, unsupported
-from nanotorch.ops.distance import pairwise_distance
 from nanotorch.ops.elementwise import over_number, plus_number, times_number
 from nanotorch.ops.joining import broadcast_tensors, common_shape
 from nanotorch.ops.loss import huber, picture_nll, smooth_l1
+from nanotorch.ops.products import pairwise_distance
 
 __all__ = (
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
