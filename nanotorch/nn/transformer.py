@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nanotorch import ops
@@ -16,6 +16,7 @@ from nanotorch.nn.attention import MultiheadAttention
 from nanotorch.nn.container import ModuleList
 from nanotorch.nn.functional import gelu, relu
 from nanotorch.nn.functional.attention import canonical_mask
+from nanotorch.nn.layer import OwnNames
 from nanotorch.nn.linear import Dropout, Linear
 from nanotorch.nn.module import Module
 from nanotorch.nn.normalization import LayerNorm
@@ -40,7 +41,74 @@ def activation_of(activation: Activation) -> Any:
     return relu if activation == "relu" else gelu
 
 
-class TransformerEncoderLayer(Module):
+class _TransformerLayer(OwnNames, Module):
+    """What the layers of encoders and decoders share: each part is followed by dropout and a norm.
+
+    Attributes:
+        _attentions: the names of the parts before the last one, which is a network.
+    """
+
+    _is_ours = False  # the activation may be a user's
+    _own_names = ("__init__",)
+    _attentions: tuple[str, ...] = ("self_attn",)
+
+    def __init__(
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: Activation = relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        made = {"bias": bias, "device": device, "dtype": dtype}
+        for name in self._attentions:
+            heads = MultiheadAttention(
+                d_model, nhead, dropout=dropout, batch_first=batch_first, **made
+            )
+            setattr(self, name, heads)
+        self.linear1 = Linear(d_model, dim_feedforward, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.norm_first = norm_first
+        parts = range(1, len(self._attentions) + 2)
+        for number in parts:
+            setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, **made))
+        for number in parts:
+            setattr(self, f"dropout{number}", Dropout(dropout))
+        self.activation = given = activation_of(activation)
+        kinds = {1: (relu, ReLU), 2: (gelu, GELU)}
+        self.activation_relu_or_gelu = next(
+            (n for n, (f, kind) in kinds.items() if given is f or isinstance(given, kind)), 0
+        )
+
+    def _run(self, x: Tensor, blocks: Sequence[Callable[[Tensor], Tensor]]) -> Tensor:
+        """Add to ``x`` what each block makes of it, with the norm in front or behind."""
+        for number, block in enumerate(blocks, 1):
+            norm = getattr(self, f"norm{number}")
+            x = x + block(norm(x)) if self.norm_first else norm(x + block(x))
+        return x
+
+    def _sa_block(
+        self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
+    ) -> Tensor:
+        return self.dropout1(attended(self.self_attn, x, x, mask, padding, is_causal))
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        hidden = self.dropout(self.activation(self.linear1(x)))
+        last = getattr(self, f"dropout{len(self._attentions) + 1}")
+        return last(self.linear2(hidden))
+
+
+def attended(
+    heads: Any, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None,
+    is_causal: bool,
+) -> Any:  # fmt: skip
+    """What the heads make of ``x``, looking at the memory."""
+    return heads(
+        x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False,
+        is_causal=is_causal,
+    )[0]  # fmt: skip
+
+
+class TransformerEncoderLayer(_TransformerLayer):
     """Attention of a sequence to itself, and a network for each step.
 
     Args:
@@ -64,32 +132,6 @@ class TransformerEncoderLayer(Module):
         On layer normalization in the transformer architecture, ICML 2020.
     """
 
-    _is_ours = False  # the activation may be a user's
-
-    def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: Activation = relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        made = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, batch_first=batch_first, **made
-        )
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, **made)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, **made)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
-        self.activation = activation_of(activation)
-        kinds = ((relu, ReLU), (gelu, GELU))
-        given = self.activation
-        self.activation_relu_or_gelu = next(
-            (n for n, (f, kind) in enumerate(kinds, 1) if given is f or isinstance(given, kind)), 0
-        )
-
     def forward(
         self,
         src: Tensor,
@@ -111,27 +153,11 @@ class TransformerEncoderLayer(Module):
             src_key_padding_mask, "src_key_padding_mask", kind, "src_mask", src.dtype
         )
         mask = canonical_mask(src_mask, "src_mask", None, "", src.dtype, False)
-        if self.norm_first:
-            src = src + self._sa_block(self.norm1(src), mask, padding, is_causal)
-            return src + self._ff_block(self.norm2(src))
-        src = self.norm1(src + self._sa_block(src, mask, padding, is_causal))
-        return self.norm2(src + self._ff_block(src))
-
-    def _sa_block(
-        self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
-    ) -> Tensor:
-        attended, _ = self.self_attn(
-            x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False,
-            is_causal=is_causal,
-        )  # fmt: skip
-        return self.dropout1(attended)
-
-    def _ff_block(self, x: Tensor) -> Tensor:
-        hidden = self.dropout(self.activation(self.linear1(x)))
-        return self.dropout2(self.linear2(hidden))
+        own = (mask, padding, is_causal)
+        return self._run(src, (lambda x: self._sa_block(x, *own), self._ff_block))
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_TransformerLayer):
     """Attention of a sequence to itself and to another one, and a network for each step.
 
     Args:
@@ -145,28 +171,7 @@ class TransformerDecoderLayer(Module):
         Vaswani et al., Attention is all you need, NeurIPS 2017.
     """
 
-    _is_ours = False  # the activation may be a user's
-
-    def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: Activation = relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        made = {"bias": bias, "device": device, "dtype": dtype}
-        heads = {"dropout": dropout, "batch_first": batch_first, **made}
-        self.self_attn = MultiheadAttention(d_model, nhead, **heads)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, **heads)
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, **made)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, **made)
-        self.norm3 = LayerNorm(d_model, layer_norm_eps, **made)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
-        self.activation = activation_of(activation)
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None,
@@ -186,37 +191,18 @@ class TransformerDecoderLayer(Module):
         """
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)
-        x = tgt
-        if self.norm_first:
-            x = x + self._sa_block(self.norm1(x), *own)
-            x = x + self._mha_block(self.norm2(x), memory, *other)
-            return x + self._ff_block(self.norm3(x))
-        x = self.norm1(x + self._sa_block(x, *own))
-        x = self.norm2(x + self._mha_block(x, memory, *other))
-        return self.norm3(x + self._ff_block(x))
-
-    def _sa_block(
-        self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
-    ) -> Tensor:
-        attended, _ = self.self_attn(
-            x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False,
-            is_causal=is_causal,
-        )  # fmt: skip
-        return self.dropout1(attended)
+        blocks = (
+            lambda x: self._sa_block(x, *own),
+            lambda x: self._mha_block(x, memory, *other),
+            self._ff_block,
+        )
+        return self._run(tgt, blocks)
 
     def _mha_block(
         self, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None,
         is_causal: bool,
     ) -> Tensor:  # fmt: skip
-        attended, _ = self.multihead_attn(
-            x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False,
-            is_causal=is_causal,
-        )  # fmt: skip
-        return self.dropout2(attended)
-
-    def _ff_block(self, x: Tensor) -> Tensor:
-        hidden = self.dropout(self.activation(self.linear1(x)))
-        return self.dropout3(self.linear2(hidden))
+        return self.dropout2(attended(self.multihead_attn, x, memory, mask, padding, is_causal))
 
 
 # Transformers: stacked layers, and an encoder and a decoder together.
