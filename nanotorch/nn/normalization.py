@@ -27,6 +27,22 @@ __all__ = (
     "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm",
 )  # fmt: skip
 
+
+def add_affine(layer: Module, shape: Any, weight: bool, bias: bool, **options: Any) -> None:
+    """Register a weight and a bias, with values still to come; None for those not wanted."""
+    for name, wanted in (("weight", weight), ("bias", bias)):
+        parameter = Parameter(ops.empty(shape, **options)) if wanted else None
+        layer.register_parameter(name, parameter)
+
+
+def reset_affine(layer: Any) -> None:
+    """Weights 1, biases 0."""
+    if layer.weight is not None:
+        init.ones_(layer.weight)
+    if layer.bias is not None:
+        init.zeros_(layer.bias)
+
+
 # Batch normalization.
 
 
@@ -34,6 +50,7 @@ class _BatchNorm(Module):
     """Batch normalization of inputs of any number of dimensions; see `BatchNorm1d`."""
 
     _version = 2  # since `num_batches_tracked` is part of the state
+    _dims: tuple[int, ...] = ()  # how many dimensions an input may have
     weight: Any
     bias: Any
     running_mean: Any
@@ -48,21 +65,12 @@ class _BatchNorm(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-
-        def parameter() -> Parameter:
-            return Parameter(ops.empty(num_features, dtype=dtype, device=device))
-
-        self.register_parameter("weight", parameter() if affine else None)
-        self.register_parameter("bias", parameter() if affine and bias else None)
-        tracked: dict[str, Any] = dict.fromkeys(
-            ("running_mean", "running_var", "num_batches_tracked")
-        )
-        if track_running_stats:
-            tracked["running_mean"] = ops.zeros(num_features, dtype=dtype, device=device)
-            tracked["running_var"] = ops.ones(num_features, dtype=dtype, device=device)
-            tracked["num_batches_tracked"] = ops.tensor(0, dtype=int64, device=device)
-        for name, buffer in tracked.items():
-            self.register_buffer(name, buffer)
+        add_affine(self, num_features, affine, affine and bias, dtype=dtype, device=device)
+        for name, make in (("running_mean", ops.zeros), ("running_var", ops.ones)):
+            made = make(num_features, dtype=dtype, device=device) if track_running_stats else None
+            self.register_buffer(name, made)
+        seen = ops.tensor(0, dtype=int64, device=device) if track_running_stats else None
+        self.register_buffer("num_batches_tracked", seen)
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
@@ -75,13 +83,14 @@ class _BatchNorm(Module):
     def reset_parameters(self) -> None:
         """`reset_running_stats`, weights 1, biases 0."""
         self.reset_running_stats()
-        if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+        reset_affine(self)
 
     def _check_input_dim(self, input: Tensor) -> None:
-        raise NotImplementedError
+        if not self._dims:
+            raise NotImplementedError
+        if input.dim() not in self._dims:
+            expected = " or ".join(f"{count}D" for count in self._dims)
+            raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
@@ -153,9 +162,7 @@ class BatchNorm1d(_BatchNorm):
         Internal Covariate Shift, ICML 2015.
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() not in (2, 3):
-            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+    _dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
@@ -167,9 +174,7 @@ class BatchNorm2d(_BatchNorm):
     Arguments, Attributes, Raises, Reference: see `BatchNorm1d`.
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() != 4:
-            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
+    _dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
@@ -181,18 +186,23 @@ class BatchNorm3d(_BatchNorm):
     Arguments, Attributes, Raises, Reference: see `BatchNorm1d`.
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() != 5:
-            raise ValueError(f"expected 5D input (got {input.dim()}D input)")
+    _dims = (5,)
 
 
 # Instance normalization.
 
 
+FORMERLY_TRACKED = (
+    "Unexpected running stats buffer(s) {0} for {kind} with track_running_stats=False. If "
+    "state_dict is a checkpoint saved before 0.4.0, this may be expected because {kind} does not "
+    "track running stats by default since 0.4.0. Please remove these keys from state_dict. If the "
+    "running stats are actually needed, instead set track_running_stats=True in {kind} to enable "
+    "them. See the documentation of {kind} for details."
+)
+
+
 class _InstanceNorm(_BatchNorm):
     """Instance normalization of inputs of a number of dimensions; see `InstanceNorm1d`."""
-
-    dimensions = 0  # of the input with a batch
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
@@ -204,43 +214,22 @@ class _InstanceNorm(_BatchNorm):
         )
 
     def _load_from_state_dict(
-        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
-        missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
-    ) -> None:  # fmt: skip
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
+    ) -> None:
         if (local_metadata.get("version") or 1) < 2 and not self.track_running_stats:
             # Before its first version with a number, PyTorch tracked statistics always.
-            names = [n for n in ("running_mean", "running_var") if prefix + n in state_dict]
-            if names:
-                error_msgs.append(self._tracked(prefix, names))
-                for name in names:
-                    state_dict.pop(prefix + name)
-        super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-        )
-
-    def _tracked(self, prefix: str, names: list[str]) -> str:
-        listed = " and ".join(f'"{prefix}{name}"' for name in names)
-        kind = type(self).__name__
-        return (
-            f"Unexpected running stats buffer(s) {listed} for {kind} with "
-            "track_running_stats=False. If state_dict is a checkpoint saved before 0.4.0, this may "
-            f"be expected because {kind} does not track running stats by default since 0.4.0. "
-            "Please remove these keys from state_dict. If the running stats are actually needed, "
-            f"instead set track_running_stats=True in {kind} to enable them. See the documentation "
-            f"of {kind} for details."
-        )
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() not in (self.dimensions - 1, self.dimensions):
-            raise ValueError(
-                f"expected {self.dimensions - 1}D or {self.dimensions}D input "
-                f"(got {input.dim()}D input)"
-            )
+            keys = [prefix + name for name in ("running_mean", "running_var")]
+            found = [key for key in keys if state_dict.pop(key, None) is not None]
+            if found:
+                listed = " and ".join(f'"{key}"' for key in found)
+                *_, error_msgs = rest
+                error_msgs.append(FORMERLY_TRACKED.format(listed, kind=type(self).__name__))
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized per sample and channel."""
         self._check_input_dim(input)
-        single = input.dim() == self.dimensions - 1
+        single = input.dim() == self._dims[0]
         at = 0 if single else 1
         if input.size(at) != self.num_features:
             if self.affine:
@@ -299,7 +288,7 @@ class InstanceNorm1d(_InstanceNorm):
         Stylization, 2016.
     """
 
-    dimensions = 3
+    _dims = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
@@ -311,7 +300,7 @@ class InstanceNorm2d(_InstanceNorm):
     Arguments, Attributes, Raises, Warns, Reference: see `InstanceNorm1d`.
     """
 
-    dimensions = 4
+    _dims = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
@@ -323,7 +312,7 @@ class InstanceNorm3d(_InstanceNorm):
     Arguments, Attributes, Raises, Warns, Reference: see `InstanceNorm1d`.
     """
 
-    dimensions = 5
+    _dims = (4, 5)
 
 
 # Normalization over groups of channels, by the root mean square, by neighbouring channels.
@@ -368,20 +357,12 @@ class GroupNorm(Module):
             )
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine
-
-        def parameter() -> Parameter:
-            return Parameter(ops.empty(num_channels, dtype=dtype, device=device))
-
-        self.register_parameter("weight", parameter() if affine else None)
-        self.register_parameter("bias", parameter() if affine and bias else None)
+        add_affine(self, num_channels, affine, affine and bias, dtype=dtype, device=device)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Weights 1, biases 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        reset_affine(self)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized per group."""
@@ -510,20 +491,15 @@ class LayerNorm(Module):
             normalized_shape = (normalized_shape,)
         self.normalized_shape = tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-
-        def parameter() -> Parameter:
-            return Parameter(ops.empty(self.normalized_shape, dtype=dtype, device=device))
-
-        self.register_parameter("weight", parameter() if elementwise_affine else None)
-        self.register_parameter("bias", parameter() if elementwise_affine and bias else None)
+        with_bias = elementwise_affine and bias
+        add_affine(
+            self, self.normalized_shape, elementwise_affine, with_bias, dtype=dtype, device=device
+        )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Weights 1, biases 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        reset_affine(self)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized over its last dimensions."""
