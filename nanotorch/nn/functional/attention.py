@@ -1,6 +1,7 @@
 """Attention: the products, and several heads of them with their projections."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -215,112 +216,73 @@ def check_shapes(
     num_heads: int,
 ) -> bool:  # fmt: skip
     """Whether there is a dimension of the batch, after a check of all numbers of dimensions."""
-    if query.dim() not in (2, 3):
-        raise AssertionError(
-            "query should be unbatched 2D or batched 3D tensor but received "
-            f"{query.dim()}-D query tensor"
-        )
-    batched = query.dim() == 3
-    kind = "batched (3-D)" if batched else "unbatched (2-D)"
     count = query.dim()
     need(
-        key.dim() == count and value.dim() == count,
-        f"For {kind} `query`, expected `key` and `value` to be {count}-D but found {key.dim()}-D "
-        f"and {value.dim()}-D tensors respectively",
+        count in (2, 3),
+        f"query should be unbatched 2D or batched 3D tensor but received {count}-D query tensor",
     )
-    if padding is not None:
-        need(
-            padding.dim() == count - 1,
-            f"For {kind} `query`, expected `key_padding_mask` to be `None` or {count - 1}-D but "
-            f"found {padding.dim()}-D tensor instead",
-        )
-    if mask is not None:
-        need(
-            mask.dim() in (2, 3),
-            f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
-            f"{mask.dim()}-D tensor instead",
-        )
-        if not batched and mask.dim() == 3:
-            expected = (num_heads, query.size(0), key.size(0))
-            need(
-                tuple(mask.shape) == expected,
-                f"Expected `attn_mask` shape to be {expected} but got {mask.shape}",
+    expected = f"For {'batched (3-D)' if count == 3 else 'unbatched (2-D)'} `query`, expected "
+    need(
+        key.dim() == count and value.dim() == count,
+        f"{expected}`key` and `value` to be {count}-D but found {key.dim()}-D and {value.dim()}-D "
+        "tensors respectively",
+    )
+    masks: tuple[tuple[str, Tensor | None, tuple[int, ...], str], ...] = (
+        ("key_padding_mask", padding, (count - 1,), f" or {count - 1}-D"),
+        ("attn_mask", mask, (2, 3), ", 2-D or 3-D"),
+    )
+    for name, tensor, dims, told in masks:
+        if tensor is not None and tensor.dim() not in dims:
+            raise AssertionError(
+                f"{expected}`{name}` to be `None`{told} but found {tensor.dim()}-D tensor instead"
             )
-    return batched
-
-
-def projected(
-    query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values by one weight for all; one product where they come from one."""
-    size = query.size(-1)
-    if key is value:
-        if query is key:
-            q, k, v = linear(query, weight, bias).chunk(3, -1)
-            return q, k, v
-        parts = [None, None] if bias is None else bias.split([size, 2 * size])
-        w_q, w_kv = weight.split([size, 2 * size])
-        k, v = linear(key, w_kv, parts[1]).chunk(2, -1)
-        return linear(query, w_q, parts[0]), k, v
-    weights = weight.chunk(3)
-    biases = (None, None, None) if bias is None else bias.chunk(3)
-    q, k, v = (linear(*each) for each in zip((query, key, value), weights, biases, strict=True))
-    return q, k, v
-
-
-def projected_apart(
-    inputs: tuple[Tensor, Tensor, Tensor],
-    weights: tuple[Tensor | None, Tensor | None, Tensor | None],
-    bias: Tensor | None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values by a weight for each."""
-    size = inputs[0].size(-1)
-    for letter, weight in zip("qkv", weights, strict=True):
+    if count == 2 and mask is not None and mask.dim() == 3:
+        shape = (num_heads, query.size(0), key.size(0))
         need(
-            weight is not None, f"use_separate_proj_weight is True but {letter}_proj_weight is None"
+            tuple(mask.shape) == shape,
+            f"Expected `attn_mask` shape to be {shape} but got {mask.shape}",
         )
-    for name, weight, x in zip(("query", "key", "value"), weights, inputs, strict=True):
-        assert weight is not None
-        expected = (size, x.size(-1))
-        need(
-            tuple(weight.shape) == expected,
-            f"expecting {name} weights shape of {expected}, but got {weight.shape}",
-        )
-    biases = (None, None, None) if bias is None else bias.chunk(3)
-    q, k, v = (linear(*each) for each in zip(inputs, weights, biases, strict=True))
-    return q, k, v
+    return count == 3
 
 
 def projections(
     query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None,
     apart: tuple[Tensor | None, Tensor | None, Tensor | None] | None, bias: Tensor | None,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Queries, keys and values, by one weight for all or one for each."""
+) -> Sequence[Tensor]:  # fmt: skip
+    """Queries, keys and values, by one weight for all or one for each.
+
+    There is one product for inputs that are one tensor.
+    """
+    size, inputs = query.size(-1), (query, key, value)
+    weights: Any = apart
     if apart is not None:
         need(
             key.shape[:2] == value.shape[:2],
             f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
         )
-        return projected_apart((query, key, value), apart, bias)
-    need(
-        key.shape == value.shape, f"key shape {key.shape} does not match value shape {value.shape}"
-    )
-    if weight is None:
-        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-    return projected(query, key, value, weight, bias)
-
-
-def check_sizes(size: int, expected: int, num_heads: int) -> None:
-    """Refuse a size that is not the layer's, or that the heads do not divide."""
-    need(size == expected, f"was expecting embedding dimension of {expected}, but got {size}")
-    need(size % num_heads == 0, f"embed_dim {size} not divisible by num_heads {num_heads}")
-
-
-def with_batch(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """With a dimension of the batch; what is one tensor stays one."""
-    q = query.unsqueeze(1)
-    k = q if key is query else key.unsqueeze(1)
-    return q, k, k if value is key else value.unsqueeze(1)
+        for name, own, x in zip(("query", "key", "value"), apart, inputs, strict=True):
+            if own is None:
+                raise AssertionError(
+                    f"use_separate_proj_weight is True but {name[0]}_proj_weight is None"
+                )
+            need(
+                tuple(own.shape) == (size, x.size(-1)),
+                f"expecting {name} weights shape of {(size, x.size(-1))}, but got {own.shape}",
+            )
+    else:
+        told = f"key shape {key.shape} does not match value shape {value.shape}"
+        need(key.shape == value.shape, told)
+        if weight is None:
+            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        if query is key is value:
+            return linear(query, weight, bias).chunk(3, -1)
+        if key is value:
+            parts = [None, None] if bias is None else bias.split([size, 2 * size])
+            w_q, w_kv = weight.split([size, 2 * size])
+            return linear(query, w_q, parts[0]), *linear(key, w_kv, parts[1]).chunk(2, -1)
+        weights = weight.chunk(3)
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    return [linear(*each) for each in zip(inputs, weights, biases, strict=True)]
 
 
 # Masks: one for pairs of query and key, (1 or N H, L, S), and one for keys, (N, S)
@@ -346,18 +308,14 @@ def ready_masks(
         return (None, None), True
     mask = canonical_mask(mask, "attn_mask", None, "", query.dtype, False)
     if mask is not None:
-        mask = checked_mask(mask, batch * num_heads, queries, keys)
+        flat = mask.dim() == 2
+        shape = (queries, keys) if flat else (batch * num_heads, queries, keys)
+        if tuple(mask.shape) != shape:
+            raise RuntimeError(
+                f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {shape}."
+            )
+        mask = mask.unsqueeze(0) if flat else mask
     return (mask, padding), False
-
-
-def checked_mask(mask: Tensor, count: int, queries: int, keys: int) -> Tensor:
-    """A mask (1 or N H, L, S)."""
-    expected = (queries, keys) if mask.dim() == 2 else (count, queries, keys)
-    if tuple(mask.shape) != expected:
-        raise RuntimeError(
-            f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {expected}."
-        )
-    return mask.unsqueeze(0) if mask.dim() == 2 else mask
 
 
 def longer(masks: Masks) -> Masks:
@@ -487,13 +445,16 @@ def multi_head_attention_forward(
         AssertionError, RuntimeError: for what does not fit.
     """
     batched = check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
-    if not batched:
-        query, key, value = with_batch(query, key, value)
+    if not batched:  # what is one tensor stays one
+        single = {id(x): x.unsqueeze(1) for x in (query, key, value)}
+        query, key, value = single[id(query)], single[id(key)], single[id(value)]
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     masks, is_causal = ready_masks(
         query, key, key_padding_mask, attn_mask, is_causal, need_weights, num_heads
     )
-    check_sizes(query.size(-1), embed_dim_to_check, num_heads)
+    size, expected = query.size(-1), embed_dim_to_check
+    need(size == expected, f"was expecting embedding dimension of {expected}, but got {size}")
+    need(size % num_heads == 0, f"embed_dim {size} not divisible by num_heads {num_heads}")
     apart = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     q, k, v = projections(query, key, value, in_proj_weight, apart, in_proj_bias)
     k, v, masks = with_bias(k, v, bias_k, bias_v, masks, (static_k, static_v))
