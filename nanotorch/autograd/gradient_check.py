@@ -132,16 +132,10 @@ def gradgradcheck(
     else:
         weights = as_list(grad_outputs)
     return gradcheck(
-        gradient_of(func, len(weights)),
-        (*arguments, *weights),
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
-        check_forward_ad=check_fwd_over_rev,
-    )
+        gradient_of(func, len(weights)), (*arguments, *weights), eps=eps, atol=atol, rtol=rtol,
+        raise_exception=raise_exception, nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad, check_forward_ad=check_fwd_over_rev,
+    )  # fmt: skip
 
 
 def gradient_of(func: Callable[..., Any], count: int) -> Callable[..., tuple[Tensor, ...]]:

@@ -97,28 +97,28 @@ class Rule(Optimizer):
         differentiable: only False.
 
     Attributes:
-        options: the names of the options in the order of `defaults`.
-        later: those that states from before them do not have.
-        counters: the state that is one number per parameter.
-        capturable: what has to be on which accelerators, where steps refuse ``capturable``.
-        writes: how often `_update` writes to a parameter, as PyTorch counts it.
-        decaying: whether there is a weight decay; a group's own is not looked at otherwise.
+        _options: the names of the options in the order of `defaults`.
+        _later: those that states from before them do not have.
+        _counters: the state that is one number per parameter.
+        _capturable: what has to be on which accelerators, where steps refuse ``capturable``.
+        _writes: how often `_update` writes to a parameter, as PyTorch counts it.
+        _decaying: whether there is a weight decay; a group's own is not looked at otherwise.
 
     Raises:
         ValueError: for an option out of its range.
         NotImplementedError: if it should be ``differentiable``.
     """
 
-    options: ClassVar[str]
-    later: ClassVar[str] = "foreach maximize differentiable capturable"
-    counters: ClassVar[tuple[str, ...]] = ("step",)
-    capturable: ClassVar[tuple[str, str]] = ("params", ACCELERATORS)
-    writes: ClassVar[int] = 1
-    decaying: ClassVar[bool] = True
+    _options: ClassVar[str]
+    _later: ClassVar[str] = "foreach maximize differentiable capturable"
+    _counters: ClassVar[tuple[str, ...]] = ("step",)
+    _capturable: ClassVar[tuple[str, str]] = ("params", ACCELERATORS)
+    _writes: ClassVar[int] = 1
+    _decaying: ClassVar[bool] = True
 
     def __init__(self, params: Iterable[Any], given: dict[str, Any]) -> None:
         self._check(given)
-        super().__init__(params, {name: given[name] for name in self.options.split()})
+        super().__init__(params, {name: given[name] for name in self._options.split()})
         differentiable, fused = given["differentiable"], given.get("fused")
         if fused and differentiable:
             raise RuntimeError("`fused` does not support `differentiable`")
@@ -156,11 +156,11 @@ class Rule(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            for name in self.later.split():
+            for name in self._later.split():
                 group.setdefault(name, NOT_FALSE.get(name, False))
             for p in group["params"]:
                 held = self.state.get(p) or {}
-                for name in self.counters:
+                for name in self._counters:
                     if name in held and not isinstance(held[name], Tensor):
                         held[name] = counter(held[name])
 
@@ -175,7 +175,7 @@ class Rule(Optimizer):
         for group in self.param_groups:
             key: Any = None  # of which step and dtype the numbers are
             numbers: Numbers = ()
-            alike = self.counters == ("step",) and not group.get("capturable")
+            alike = self._counters == ("step",) and not group.get("capturable")
             flat = flat_of(self, group) if alike else None
             if flat is not None and flat.counts:
                 numbers = self._numbers(group, flat.count(), flat.array.dtype)
@@ -188,7 +188,7 @@ class Rule(Optimizer):
                 if group.get("capturable"):
                     raise AssertionError(
                         "If capturable=True, {} and state_steps must be on supported devices: "
-                        "{}.".format(*self.capturable)
+                        "{}.".format(*self._capturable)
                     )
                 count, dtype = state["step"]._array, p._array.dtype
                 t = count.item() + 1
@@ -201,7 +201,7 @@ class Rule(Optimizer):
 
     def _apply(self, p: Array, g: Array, state: State, group: Group, numbers: Numbers) -> int:
         """Change a parameter in place, with decay; how often PyTorch writes to it."""
-        decay = number(group.get("weight_decay", 0)) if self.decaying else 0
+        decay = number(group.get("weight_decay", 0)) if self._decaying else 0
         decoupled = bool(decay and group.get("decoupled_weight_decay"))
         if group["maximize"]:
             g = -g
@@ -210,7 +210,7 @@ class Rule(Optimizer):
         elif decay:
             g = g + p * scalar(decay, p.dtype)
         self._update(p, g, state, numbers)
-        return self.writes + decoupled
+        return self._writes + decoupled
 
     def _start(self, p: Tensor, group: Group) -> State:
         """The state before the first step."""
@@ -273,10 +273,8 @@ class SGD(Rule):
         deep learning, ICML 2013; the momentum here is not multiplied by the learning rate.
     """
 
-    options: ClassVar[str] = (
-        "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
-    )
-    later: ClassVar[str] = "nesterov maximize foreach differentiable"
+    _options = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
+    _later = "nesterov maximize foreach differentiable"
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-3, momentum: float = 0,
@@ -310,8 +308,10 @@ class SGD(Rule):
         loss = None if closure is None else evaluate(closure)
         writer = ("SGD.step", here())
         for group in self.param_groups:
-            lr, rate, momentum = number(group["lr"]), None, group["momentum"]
-            kind = None  # of which the rate is
+            lr, momentum = group["lr"], group["momentum"]
+            if isinstance(lr, Tensor):
+                lr = number(lr)
+            kind = rate = None  # the dtype of which the rate is
             plain = not (momentum or group["weight_decay"] or group["maximize"])
             flat = None if plain else flat_of(self, group)
             if flat is not None and (not momentum or "momentum_buffer" in flat.state):
@@ -377,13 +377,11 @@ class Adam(Rule):
         Reddi, Kale and Kumar, On the Convergence of Adam and Beyond, ICLR 2018 (amsgrad).
     """
 
-    options: ClassVar[str] = (
+    _options = (
         "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused"
         " decoupled_weight_decay"
     )
-    later: ClassVar[str] = (
-        "amsgrad maximize foreach capturable differentiable decoupled_weight_decay fused"
-    )
+    _later = "amsgrad maximize foreach capturable differentiable decoupled_weight_decay fused"
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-3,
@@ -478,8 +476,8 @@ class Adadelta(Rule):
         Zeiler, ADADELTA: An Adaptive Learning Rate Method, 2012.
     """
 
-    options: ClassVar[str] = "lr rho eps weight_decay maximize capturable foreach differentiable"
-    capturable: ClassVar[tuple[str, str]] = ("params", ACCELERATORS.replace(", 'xla'", ""))
+    _options = "lr rho eps weight_decay maximize capturable foreach differentiable"
+    _capturable = ("params", ACCELERATORS.replace(", 'xla'", ""))
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
@@ -532,11 +530,11 @@ class Adagrad(Rule):
         Optimization, JMLR 12, 2011.
     """
 
-    options: ClassVar[str] = (
+    _options = (
         "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable"
         " fused"
     )
-    later: ClassVar[str] = "foreach maximize differentiable fused"
+    _later = "foreach maximize differentiable fused"
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-2, lr_decay: float = 0,
@@ -584,7 +582,7 @@ class Adamax(Rule):
         Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015, algorithm 2.
     """
 
-    options: ClassVar[str] = "lr betas eps weight_decay foreach maximize differentiable capturable"
+    _options = "lr betas eps weight_decay foreach maximize differentiable capturable"
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 2e-3,
@@ -636,12 +634,10 @@ class ASGD(Rule):
         on Control and Optimization 30, 1992.
     """
 
-    options: ClassVar[str] = (
-        "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
-    )
-    counters: ClassVar[tuple[str, ...]] = ("step", "eta", "mu")
-    capturable: ClassVar[tuple[str, str]] = ("params, mus, etas,", ACCELERATORS)
-    writes: ClassVar[int] = 2
+    _options = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+    _counters = ("step", "eta", "mu")
+    _capturable = ("params, mus, etas,", ACCELERATORS)
+    _writes = 2
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-2, lambd: float = 1e-4,
@@ -695,14 +691,14 @@ class NAdam(Rule):
         Dozat, Incorporating Nesterov Momentum into Adam, ICLR 2016 workshop.
     """
 
-    options: ClassVar[str] = (
+    _options = (
         "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach"
         " capturable differentiable"
     )
-    later: ClassVar[str] = "maximize foreach capturable differentiable decoupled_weight_decay"
-    counters: ClassVar[tuple[str, ...]] = ("step", "mu_product")
-    capturable: ClassVar[tuple[str, str]] = ("params, mu_products", ACCELERATORS)
-    writes: ClassVar[int] = 2
+    _later = "maximize foreach capturable differentiable decoupled_weight_decay"
+    _counters = ("step", "mu_product")
+    _capturable = ("params, mu_products", ACCELERATORS)
+    _writes = 2
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 2e-3,
@@ -764,11 +760,11 @@ class RAdam(Rule):
         Beyond, ICLR 2020, algorithm 2; the threshold is 5, not 4.
     """
 
-    options: ClassVar[str] = (
+    _options = (
         "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay"
         " differentiable"
     )
-    later: ClassVar[str] = "foreach maximize differentiable decoupled_weight_decay capturable"
+    _later = "foreach maximize differentiable decoupled_weight_decay capturable"
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-3,
@@ -832,10 +828,10 @@ class RMSprop(Rule):
         Graves, Generating Sequences With Recurrent Neural Networks, 2013 (centered).
     """
 
-    options: ClassVar[str] = (
+    _options = (
         "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
     )
-    later: ClassVar[str] = "momentum centered foreach maximize differentiable capturable"
+    _later = "momentum centered foreach maximize differentiable capturable"
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-2, alpha: float = 0.99,
@@ -899,8 +895,8 @@ class Rprop(Rule):
         RPROP Algorithm, ICNN 1993.
     """
 
-    options: ClassVar[str] = "lr etas step_sizes foreach maximize differentiable capturable"
-    decaying: ClassVar[bool] = False
+    _options = "lr etas step_sizes foreach maximize differentiable capturable"
+    _decaying = False
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-2,
