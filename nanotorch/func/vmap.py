@@ -247,23 +247,46 @@ def vmap(
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
+    name = getattr(func, "__name__", None) or repr(func)  # in messages
+
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        name = name_of(func)
         leaves, spec = flatten(args)
         dims = input_dims(name, in_dims, leaves, spec)
         size = batch_size(leaves, dims)
-        mapped = Mapped(func, name, out_dims, randomness)
+
+        def at_once(leaves: list[Any], size: int) -> tuple[list[Any], Spec, list[Any]]:
+            batch = Batch(size, randomness)
+            samples = [
+                value if dim is None else batched(value.movedim(dim, 0) if dim else value, batch)
+                for value, dim in zip(leaves, dims, strict=True)
+            ]
+            with switch, running(batch):
+                results, nested = flatten(func(*unflatten(samples, spec), **kwargs))
+                places = output_dims(name, out_dims, nested)
+                pairs = zip(results, places, strict=True)
+                return [left(name, part, dim, batch) for part, dim in pairs], nested, places
+
         if chunk_size is None or chunk_size >= size:
-            return mapped.at_once(leaves, spec, dims, size, kwargs)
-        return mapped.in_chunks(leaves, spec, dims, size, kwargs, chunk_size)
+            results, nested, _ = at_once(leaves, size)
+            return unflatten(results, nested)
+        state = default_generator.get_state() if randomness == "same" else None
+        chunks = []
+        for start in range(0, size, chunk_size):
+            if state is not None:
+                default_generator.set_state(state)
+            count = min(chunk_size, size - start)
+            part = [
+                value if dim is None else value.narrow(dim, start, count)
+                for value, dim in zip(leaves, dims, strict=True)
+            ]
+            results, nested, places = at_once(part, count)
+            chunks.append(results)
+        columns = zip(zip(*chunks, strict=True), places, strict=True)
+        whole = [column[0] if dim is None else ops.cat(column, dim) for column, dim in columns]
+        return unflatten(whole, nested)
 
     return wrapped
-
-
-def name_of(func: Callable[..., Any]) -> str:
-    """How errors name the function."""
-    return getattr(func, "__name__", None) or repr(func)
 
 
 def input_dims(name: str, in_dims: Any, leaves: list[Any], spec: Spec) -> list[int | None]:
@@ -323,70 +346,21 @@ def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
     return int(sizes[0])
 
 
-class Mapped:
-    """A function, and how it is applied to batches."""
-
-    def __init__(self, func: Callable[..., Any], name: str, out_dims: Any, randomness: str) -> None:
-        self.func, self.name = func, name
-        self.out_dims, self.randomness = out_dims, randomness
-
-    def at_once(
-        self, leaves: list[Any], spec: Spec, dims: list[int | None], size: int, kwargs: Any
-    ) -> Any:
-        """The results for all samples."""
-        batch = Batch(size, self.randomness)
-        samples = [
-            value if dim is None else batched(value.movedim(dim, 0) if dim else value, batch)
-            for value, dim in zip(leaves, dims, strict=True)
-        ]
-        with switch, running(batch):
-            result = self.func(*unflatten(samples, spec), **kwargs)
-            parts, nested = flatten(result)
-            dims_out = output_dims(self.name, self.out_dims, nested)
-            pairs = zip(parts, dims_out, strict=True)
-            return unflatten([self.left(part, dim, batch) for part, dim in pairs], nested)
-
-    def left(self, part: Any, dim: Any, batch: Batch) -> Any:
-        """One result, as it is outside."""
-        sample = isinstance(part, Batched) and part._batch is batch
-        if dim is None:
-            if sample:
-                raise ValueError(
-                    f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when "
-                    "out_dim is None"
-                )
-            return part
-        if not isinstance(part, Tensor):
+def left(name: str, part: Any, dim: Any, batch: Batch) -> Any:
+    """One result, as it is outside; refuse one that is no tensor, or that ``out_dims`` denies."""
+    if dim is None:
+        if isinstance(part, Batched) and part._batch is batch:
             raise ValueError(
-                f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type "
-                f"{type(part)}. Did you mean to set out_dims= to None for output?"
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
             )
-        whole = whole_of(part, batch)
-        return whole.movedim(0, dim) if dim else whole
-
-    def in_chunks(
-        self, leaves: list[Any], spec: Spec, dims: list[int | None], size: int, kwargs: Any,
-        chunk: int,
-    ) -> Any:  # fmt: skip
-        """The results for all samples, so many at a time."""
-        state = default_generator.get_state() if self.randomness == "same" else None
-        found = []
-        for start in range(0, size, chunk):
-            if state is not None:
-                default_generator.set_state(state)
-            count = min(chunk, size - start)
-            part = [
-                value if dim is None else value.narrow(dim, start, count)
-                for value, dim in zip(leaves, dims, strict=True)
-            ]
-            found.append(self.at_once(part, spec, dims, count, kwargs))
-        chunks = [flatten(result)[0] for result in found]
-        nested = flatten(found[0])[1]
-        dims_out = output_dims(self.name, self.out_dims, nested)
-        columns = zip(zip(*chunks, strict=True), dims_out, strict=True)
-        return unflatten(
-            [column[0] if dim is None else ops.cat(column, dim) for column, dim in columns], nested
+        return part
+    if not isinstance(part, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(part)}. Did you "
+            "mean to set out_dims= to None for output?"
         )
+    whole = whole_of(part, batch)
+    return whole.movedim(0, dim) if dim else whole
 
 
 def output_dims(name: str, out_dims: Any, spec: Spec) -> list[Any]:

@@ -26,6 +26,12 @@ Closure = Callable[[], Any]
 ParamsT = Any  # of annotations: parameters, named or not, or groups of them
 
 
+UNORDERED = (
+    "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
+    "in sets will change between runs. Please use a list instead."
+)
+
+
 class _Required:
     """Stands in ``defaults`` for an option without a default."""
 
@@ -75,12 +81,7 @@ class Optimizer:
                 f"but got {typename(params)}"
             )
         if isinstance(params, set):
-            warn(
-                "optimizer parameters need to be organized in ordered collections, but the "
-                "ordering of tensors in sets will change between runs. Please use a list instead. "
-                "This will be an error in a future release.",
-                FutureWarning,
-            )
+            warn(f"{UNORDERED} This will be an error in a future release.", FutureWarning)
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[Group] = []
         groups = list(params)
@@ -133,21 +134,17 @@ class Optimizer:
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         given = param_group["params"]
         if isinstance(given, set):
-            raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the "
-                "ordering of tensors in sets will change between runs. Please use a list instead."
-            )
+            raise TypeError(UNORDERED)
         entries = [given] if isinstance(given, Tensor) else list(given)
         names = [entry[0] for entry in entries if isinstance(entry, tuple)]
         if names and len(names) != len(entries):
             raise ValueError(
                 "all optimizer params should be with/without names. Some param names are missing"
             )
-        params = [entry[1] for entry in entries] if names else entries
-        param_group["params"] = params
+        param_group["params"] = [entry[1] for entry in entries] if names else entries
         if names:
             param_group["param_names"] = names
-        for param in params:
+        for param in param_group["params"]:
             check_parameter(param)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
@@ -262,10 +259,8 @@ class Optimizer:
         by_number = dict(zip(numbers, params, strict=True))
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
-            if key in by_number:
-                state[by_number[key]] = fitted(by_number[key], value)
-            else:
-                state[key] = value
+            p = by_number.get(key)
+            state[key if p is None else p] = value if p is None else fitted(p, value)
         for group, new in zip(groups, saved, strict=True):
             new["params"] = group["params"]
             if "param_names" in group:
