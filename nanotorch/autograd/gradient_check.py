@@ -87,7 +87,14 @@ def gradcheck(
     if check_forward_ad or check_batched_forward_grad:
         raise NotImplementedError("gradcheck: nanotorch has no forward-mode differentiation")
     arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(as_list(inputs))
-    check_inputs(arguments)
+    if not moved_inputs(arguments):
+        raise ValueError(NO_INPUT)
+    for position, a in enumerate(arguments):
+        if isinstance(a, Tensor) and a.requires_grad:
+            if a._array.dtype != np.float64:
+                warn(IMPRECISE.format(position))
+            if any(s == 0 and n > 1 for s, n in zip(a.stride(), a.shape, strict=True)):
+                raise RuntimeError(OVERLAPS.format(position))
     try:
         check_backward(func, arguments, eps, atol, rtol, nondet_tol)
         if check_undefined_grad:
@@ -128,35 +135,25 @@ def gradgradcheck(
     arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(as_list(inputs))
     if grad_outputs is None:
         outputs = differentiable(func(*arguments))
-        weights = [random_weights(out, gen_non_contig_grad_outputs) for out in outputs]
+        weights = [ops.randn_like(out.detach()) for out in outputs]
+        if gen_non_contig_grad_outputs:
+            weights = [ops.stack([w, w], -1)[..., 0] if w.ndim else w for w in weights]
+        weights = [w.detach().requires_grad_() for w in weights]
     else:
         weights = as_list(grad_outputs)
-    return gradcheck(
-        gradient_of(func, len(weights)), (*arguments, *weights), eps=eps, atol=atol, rtol=rtol,
-        raise_exception=raise_exception, nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad, check_forward_ad=check_fwd_over_rev,
-    )  # fmt: skip
-
-
-def gradient_of(func: Callable[..., Any], count: int) -> Callable[..., tuple[Tensor, ...]]:
-    """The gradients of ``func`` as a function of its arguments and the ``count`` weights."""
 
     def gradient(*args: Any) -> tuple[Tensor, ...]:
-        points, weights = args[: len(args) - count], args[len(args) - count :]
+        points, weights = args[: len(arguments)], args[len(arguments) :]
         with enable_grad():
             outputs = differentiable(func(*points))
         grads = grad(outputs, moved_inputs(points), weights, create_graph=True, allow_unused=True)
         return tuple(g for g in grads if g is not None)
 
-    return gradient
-
-
-def random_weights(out: Tensor, scattered: bool) -> Tensor:
-    """Random numbers of the shape of an output, to be differentiated by."""
-    weights: Tensor = ops.randn_like(out.detach())
-    if scattered and weights.ndim:
-        weights = ops.stack([weights, weights], -1)[..., 0]
-    return weights.detach().requires_grad_()
+    return gradcheck(
+        gradient, (*arguments, *weights), eps=eps, atol=atol, rtol=rtol,
+        raise_exception=raise_exception, nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad, check_forward_ad=check_fwd_over_rev,
+    )  # fmt: skip
 
 
 def as_list(value: Any) -> list[Any]:
@@ -173,19 +170,6 @@ def differentiable(outputs: Any) -> list[Tensor]:
 def moved_inputs(arguments: Sequence[Any]) -> list[Tensor]:
     """Those of the arguments with respect to which gradients are checked."""
     return [a for a in arguments if isinstance(a, Tensor) and a.requires_grad]
-
-
-def check_inputs(arguments: Sequence[Any]) -> None:
-    """Refuse inputs whose differences would say nothing, warn of those that say little."""
-    if not moved_inputs(arguments):
-        raise ValueError(NO_INPUT)
-    for position, a in enumerate(arguments):
-        if not isinstance(a, Tensor) or not a.requires_grad:
-            continue
-        if a._array.dtype != np.float64:
-            warn(IMPRECISE.format(position))
-        if any(s == 0 and n > 1 for s, n in zip(a.stride(), a.shape, strict=True)):
-            raise RuntimeError(OVERLAPS.format(position))
 
 
 def check_backward(

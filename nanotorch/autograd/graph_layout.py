@@ -319,7 +319,6 @@ class Blocks:
     """Items joined by straight segments; each block has one place, each item a fixed offset."""
 
     def __init__(self, rows: Rows, joined: Sequence[Segment]) -> None:
-        self.rows = rows
         size = len(rows.rank)
         self.block, self.offset = [-1] * size, [0.0] * size
         joint = {s.below: s for s in joined}
@@ -333,16 +332,12 @@ class Blocks:
                 else:
                     self.block[item] = self.block[s.above]
                     self.offset[item] = self.offset[s.above] + s.port_above - s.port_below
-        self._order_blocks()
-        self._link_blocks()
-
-    def _order_blocks(self) -> None:
-        """Collect which block must stand right of which, and how far, and sort them by that."""
+        # Which block must stand right of which, and how far.
         gaps: dict[tuple[int, int], float] = {}
-        for row in self.rows.rows:
+        for row in rows.rows:
             for a, b in pairwise(row):
                 pair = (self.block[a], self.block[b])
-                gap = distance(self.rows, a, b) + self.offset[a] - self.offset[b]
+                gap = distance(rows, a, b) + self.offset[a] - self.offset[b]
                 gaps[pair] = max(gap, gaps.get(pair, gap))
         self.rights: list[list[tuple[int, float]]] = [[] for _ in range(self.count)]
         self.lefts: list[list[tuple[int, float]]] = [[] for _ in range(self.count)]
@@ -350,19 +345,14 @@ class Blocks:
             self.rights[a].append((b, gap))
             self.lefts[b].append((a, gap))
         self.order = from_above(self.count, gaps)
-
-    def _link_blocks(self) -> None:
-        """Collect the links that leave each block.
-
-        With each go how far right of the block the other would stand for the link to be straight,
-        and the weight of that.
-        """
+        # The links that leave each block: with each go how far right of the block the other would
+        # stand for the link to be straight, and the weight of that.
         self.links: list[list[tuple[int, float, float]]] = [[] for _ in range(self.count)]
-        for s in self.rows.segments:
+        for s in rows.segments:
             a, b = self.block[s.above], self.block[s.below]
             if a != b:
                 apart = self.offset[s.above] + s.port_above - self.offset[s.below] - s.port_below
-                weight = pull(self.rows, s)
+                weight = pull(rows, s)
                 self.links[a].append((b, apart, weight))
                 self.links[b].append((a, -apart, weight))
 

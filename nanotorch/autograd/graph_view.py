@@ -782,7 +782,13 @@ class GraphView:
             ValueError: for another suffix.
         """
         target = Path(path)
-        text = self._in_format(target.suffix.removeprefix("."))
+        name = target.suffix.removeprefix(".")
+        if name not in FORMATS:
+            raise ValueError(
+                f"cannot write a graph as '{name}', only as svg, dot or gv; for other formats save "
+                "it as dot and convert that by Graphviz's own program"
+            )
+        text = self.svg if name == "svg" else self.source
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, "utf-8")
         return str(target)
@@ -812,16 +818,6 @@ class GraphView:
 
             webbrowser.open(target.resolve().as_uri())
         return written
-
-    def _in_format(self, name: str) -> str:
-        if name == "svg":
-            return self.svg
-        if name in FORMATS:
-            return self.source
-        raise ValueError(
-            f"cannot write a graph as '{name}', only as svg, dot or gv; for other formats save it "
-            "as dot and convert that by Graphviz's own program"
-        )
 
 
 def make_dot(

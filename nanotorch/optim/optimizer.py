@@ -145,7 +145,13 @@ class Optimizer:
         if names:
             param_group["param_names"] = names
         for param in param_group["params"]:
-            check_parameter(param)
+            if not isinstance(param, Tensor):
+                kind = typename(param)
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {kind}"
+                )
+            if not (param.is_leaf or param.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(
@@ -369,16 +375,6 @@ def evaluate(closure: Closure | None) -> Any:
         return None
     with enable_grad():
         return closure()
-
-
-def check_parameter(param: Any) -> None:
-    """Refuse what cannot be optimized."""
-    if not isinstance(param, Tensor):
-        raise TypeError(
-            f"optimizer can only optimize Tensors, but one of the params is {typename(param)}"
-        )
-    if not (param.is_leaf or param.retains_grad):
-        raise ValueError("can't optimize a non-leaf Tensor")
 
 
 def fitted(param: Tensor, value: Any, key: Any = None) -> Any:
