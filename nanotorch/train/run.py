@@ -27,7 +27,7 @@ from nanotorch.serialization import save
 from nanotorch.serialization.files import contents, opened, remove_unfinished, write_atomically
 
 from .commands import as_options, imported
-from .config import ConfigError, Place, Problem, quoted
+from .config import ConfigError, Place, Problem, quoted, raise_all
 from .experiment import Experiment, Recorder, Report
 from .load import LoadedConfig, dump_config, load_config
 from .loop import (
@@ -58,12 +58,12 @@ from .run_directory import (
     own_state,
     read_json,
     rewrite_json,
+    unreadable,
     versions,
     write_json,
 )
 from .schema import (
     Config,
-    Function,
     MinimizationConfig,
     SupervisedConfig,
     TextConfig,
@@ -91,7 +91,7 @@ class Memory(Callback):
         self._remember(loop.step, loop.position)
 
     def on_step(self, loop: Loop) -> None:
-        self._rates.append(rates(self._task.optimizer))
+        self._rates.append([group["lr"] for group in self._task.optimizer.param_groups])
 
     def on_settled(self, loop: Loop) -> None:
         if loop.step - self._step >= EVERY and loop.stop_reason is None:
@@ -121,8 +121,8 @@ class Memory(Callback):
             except RuntimeError as error:  # a backward pass that anomaly mode has ended
                 if first_nonfinite() is None:
                     return f"step {number}: {error}"
-            if (found := first_nonfinite()) is not None:
-                return f"step {number}: {found}"
+            if (operation := first_nonfinite()) is not None:
+                return f"step {number}: {operation}"
             spoilt = [name for name, tensor in self._task.state().items()
                       if not np.isfinite(tensor.detach().numpy()).all()]  # fmt: skip
             if spoilt:
@@ -140,11 +140,6 @@ class Memory(Callback):
         self._step, self._position = step, position
         self._state = copy.deepcopy(self._task.training_state())
         self._rates.clear()
-
-
-def rates(optimizer: optim.Optimizer) -> list[Any]:
-    """Return the learning rate of each group of parameters."""
-    return [group["lr"] for group in optimizer.param_groups]
 
 
 # `run.json`: what ran, on what, and how it ended.
@@ -351,32 +346,21 @@ def remove_empty(directory: Path) -> None:
         directory.rmdir()
 
 
-def has_diverged(first: float, last: float) -> bool:
-    """Return whether a loss has become nothing that training could have been meant to reach."""
-    return not math.isfinite(last) or last - first > LARGEST_RISE * max(abs(first), 1.0)
-
-
+@dataclass
 class Run:
     """One run in its directory, from its beginning or from where a checkpoint was written."""
 
-    def __init__(
-        self,
-        loaded: LoadedConfig,
-        experiment: Experiment,
-        directory: Path,
-        record: Record,
-        program: str,
-        saved: Saved | None = None,
-    ) -> None:
-        self._config = loaded.config
-        self._loaded = loaded
-        self._experiment = experiment
-        self._directory = directory
-        self._record = record
-        self._program = program
-        self._saved = saved
+    loaded: LoadedConfig
+    experiment: Experiment
+    directory: Path
+    record: Record
+    program: str
+    saved: Saved | None = None
+
+    def __post_init__(self) -> None:
+        self._config = self.loaded.config
         self._signals = StopOnSignal()
-        self._memory = Memory(experiment)
+        self._memory = Memory(self.experiment)
 
     def run(self) -> RunResult:
         """Take the steps, measure the result and keep everything."""
@@ -390,15 +374,15 @@ class Run:
             raise
 
     def _run(self) -> RunResult:
-        experiment = self._experiment
+        experiment = self.experiment
         print(experiment.describe(), flush=True)
-        print(f"run directory: {self._directory}\n", flush=True)
+        print(f"run directory: {self.directory}\n", flush=True)
         if self._config.log.plots and not available():
             print(NO_PLOTS, flush=True)
         resumed = None
-        if self._saved is not None:
-            resumed = self._saved.state["recorder"], self._saved.state["loop"]["step"]
-        recorder = Recorder(self._directory, self._config.log.tensorboard, resumed)
+        if self.saved is not None:
+            resumed = self.saved.state["recorder"], self.saved.state["loop"]["step"]
+        recorder = Recorder(self.directory, self._config.log.tensorboard, resumed)
         loop = self.make_loop(recorder)
         with ExitStack() as stack:
             self._signals.on_start(loop)  # signals wait: half a run cannot be resumed
@@ -406,7 +390,7 @@ class Run:
             recorder.begin()
             stack.callback(recorder.close)
             if recorder.events is not None and loop.step == 0:
-                recorder.events.describe(dump_config(self._loaded), experiment.graph())
+                recorder.events.describe(dump_config(self.loaded), experiment.graph())
             with readable_warnings():
                 loop.run()
             if loop.complete:
@@ -418,60 +402,61 @@ class Run:
 
         The record and the configuration come first: `--resume` needs both.
         """
-        if self._saved is not None:
-            remove_unfinished(self._directory)
-        self._record.begin()
-        if self._saved is None or self._saved.fresh:
-            write_atomically(self._directory / "config.yaml", dump_config(self._loaded).encode())
-        note_latest(Path(self._config.log.dir), self._directory)
-        preprocessing = self._experiment.preprocessing()
+        if self.saved is not None:
+            remove_unfinished(self.directory)
+        self.record.begin()
+        if self.saved is None or self.saved.fresh:
+            write_atomically(self.directory / "config.yaml", dump_config(self.loaded).encode())
+        note_latest(Path(self._config.log.dir), self.directory)
+        preprocessing = self.experiment.preprocessing()
         if preprocessing is not None:
-            write_json(self._directory / "preprocessing.json", preprocessing)
+            write_json(self.directory / "preprocessing.json", preprocessing)
 
     def make_loop(self, recorder: Recorder) -> Loop:
         """Return the loop with everything that listens to it."""
 
         def gather(loop: Loop) -> dict[str, Any]:
             return {
-                "run": self._record.values["id"],
+                "run": self.record.values["id"],
                 "loop": loop.state(),
-                "task": self._experiment.training_state(),
+                "task": self.experiment.training_state(),
                 "recorder": recorder.position(),
-                "seconds": self._record.seconds,
+                "seconds": self.record.seconds,
             }
 
         keeping = Checkpoints(
-            self._directory, self._config.checkpoint, gather, self._experiment.state
+            self.directory, self._config.checkpoint, gather, self.experiment.state
         )
         first = [StopWhenNotFinite(), self._signals]
-        callbacks = [*first, *self._experiment.callbacks(recorder), self._memory, keeping]
-        loop = Loop(self._experiment, self._experiment.steps, callbacks)
-        if self._saved is not None and "task" in self._saved.state:
+        callbacks = [*first, *self.experiment.callbacks(recorder), self._memory, keeping]
+        loop = Loop(self.experiment, self.experiment.steps, callbacks)
+        if self.saved is not None and "task" in self.saved.state:
             try:
-                loop.load_state(self._saved.state["loop"])
+                loop.load_state(self.saved.state["loop"])
             except UNFIT as error:
                 problem = f"its checkpoint does not fit this configuration: {error}"
-                raise CheckpointError(self._directory, problem) from None
-            if self._saved.fresh:
+                raise CheckpointError(self.directory, problem) from None
+            if self.saved.fresh:
                 loop.stop_reason = None
-            if self._saved.finished and loop.complete:
+            if self.saved.finished and loop.complete:
                 message = f"has taken all of its {loop.step} steps, so that nothing can change"
-                raise CheckpointError(self._directory, f"{message}; {MORE}")
+                raise CheckpointError(self.directory, f"{message}; {MORE}")
         return loop
 
     def _finish(self, loop: Loop, recorder: Recorder) -> RunResult:
-        experiment = self._experiment
+        experiment = self.experiment
         cause = self._memory.explain() if loop.stop_reason == DIVERGED else ""
         experiment.finish()
         report = experiment.report()
         status = DIVERGED if loop.stop_reason == DIVERGED else FINISHED
-        if has_diverged(loop.first_loss, report.loss):
+        first, last = loop.first_loss, report.loss
+        if not math.isfinite(last) or last - first > LARGEST_RISE * max(abs(first), 1.0):
             status = DIVERGED
         final = {f"final/{name}": value for name, value in report.results.items()}
         recorder.write(loop.step, loop.epoch, final)
-        save(experiment.state(), self._directory / WEIGHTS)
+        save(experiment.state(), self.directory / WEIGHTS)
         if self._config.log.plots and available():
-            draw(self._directory, experiment, recorder.events, loop.step)
+            draw(self.directory, experiment, recorder.events, loop.step)
         if recorder.events is not None:
             experiment.notes(recorder.events, loop.step)
             recorder.events.outcome(self._config, report.results, loop.step)
@@ -488,46 +473,46 @@ class Run:
         self._say_how_it_ended(loop, status, early)
         if status == DIVERGED:
             last = report.loss if math.isfinite(loop.loss) else loop.loss
-            rise = f"the loss, at first {loop.first_loss:.6g}, became {last:.6g}"
-            print(f"{rise}; a smaller optimizer.lr may help", flush=True)
+            said = f"the loss, at first {loop.first_loss:.6g}, became {last:.6g}"
+            print(f"{said}; a smaller optimizer.lr may help", flush=True)
             if cause:
                 print(f"the first number that was not finite:\n{cause}", flush=True)
         code = 0 if status == FINISHED else 1
-        return RunResult(self._directory, status, dict(report.results), code)
+        return RunResult(self.directory, status, dict(report.results), code)
 
     def _pause(self, loop: Loop) -> RunResult:
         """End for now; the checkpoint has been written."""
         status = loop.pause_reason or INTERRUPTED
-        save(self._experiment.state(), self._directory / WEIGHTS)
+        save(self.experiment.state(), self.directory / WEIGHTS)
         self._note(loop, status, Report(""))
         self._say_how_it_ended(loop, status, "")
         self._say_how_to_go_on()
         code = 0 if status == OUT_OF_TIME else self._code_of_signal()
-        return RunResult(self._directory, status, {}, code)
+        return RunResult(self.directory, status, {}, code)
 
     def _end_at_once(self) -> RunResult:
         """End without another step or checkpoint."""
-        self._record.values["status"] = INTERRUPTED
+        self.record.values["status"] = INTERRUPTED
         print(f"\n{INTERRUPTED}", flush=True)
         self._say_how_to_go_on()
-        return RunResult(self._directory, INTERRUPTED, {}, self._code_of_signal())
+        return RunResult(self.directory, INTERRUPTED, {}, self._code_of_signal())
 
     def _code_of_signal(self) -> int:
         return 128 + (self._signals.received or signal.SIGINT)
 
     def _say_how_to_go_on(self, condition: str = "") -> None:
-        written = (self._directory / "config.yaml").exists()
+        written = (self.directory / "config.yaml").exists()
         if written and not is_rehearsal(self._config):
-            run = shlex.quote(str(self._directory))
-            print(f"to go on{condition}: {self._program} --resume {run}", flush=True)
+            run = shlex.quote(str(self.directory))
+            print(f"to go on{condition}: {self.program} --resume {run}", flush=True)
 
     def _note(self, loop: Loop, status: str, report: Report) -> None:
-        step = self._experiment.training_step.record()
-        self._record.values |= {"status": status, "steps": loop.step, "step": step}
-        self._record.values["results"] = dict(report.results)
+        step = self.experiment.training_step.record()
+        self.record.values |= {"status": status, "steps": loop.step, "step": step}
+        self.record.values["results"] = dict(report.results)
 
     def _say_how_it_ended(self, loop: Loop, status: str, more: str) -> None:
-        spent = duration(self._record.seconds)
+        spent = duration(self.record.seconds)
         print(f"{status} after {loop.step} steps, {spent}{more}", flush=True)
 
 
@@ -581,16 +566,21 @@ def resume(
     with locked(directory):
         check_files(directory)
         experiment = build_experiment(loaded)
-        check_data(values["data"], checksums(experiment))
-        state = own_state(chosen, values["id"]) if chosen else newest(directory, values["id"])
+        for name, checksum in checksums(experiment).items():
+            if values["data"].get(name) != checksum:
+                raise CheckpointError(Path(name), "is not what it was when the run began")
+        if chosen:
+            state = own_state(chosen, values["id"])
+        else:
+            state, problems = newest_state(directory, values["id"])
+            for problem in problems:
+                print(f"warning: {problem}; going on from the one before", file=sys.stderr)
+            state = state or FROM_THE_BEGINNING
         if "task" in state:
             load(experiment, state["task"], state["loop"], chosen or directory)
         if (taken := state["loop"]["step"]) > experiment.steps:
-            raise CheckpointError(
-                directory,
-                f"has taken {taken} steps; now it is to take {experiment.steps}: ask for more of "
-                "them, or train anew",
-            )
+            wanted = f"now it is to take {experiment.steps}: ask for more of them, or train anew"
+            raise CheckpointError(directory, f"has taken {taken} steps; {wanted}")
         again = {"at": now(), "step": taken, "command": list(command)}
         values["resumed"] = [*values.get("resumed", ()), again]
         record = Record(directory, {**values, "status": "running"}, state["seconds"])
@@ -609,20 +599,16 @@ def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedCon
     try:
         return load_config(directory / "config.yaml", overrides)
     except ConfigError as error:
-        missing = [name for name in recorded_imports(directory) if name not in imported]
+        try:
+            imports = read_record(directory).get("imports", ())
+        except CheckpointError:
+            imports = ()
+        missing = [name for name in imports if name not in imported]
         if not missing:
             raise
         message = f"the run was made with {' '.join(as_options(missing))}; give this again"
         record = Problem(Place(source=str(directory / NAME)), "", message)
         raise ConfigError([*error.problems, record]) from None
-
-
-def recorded_imports(directory: Path) -> list[str]:
-    """Return the modules that a run imported, as far as its record tells."""
-    try:
-        return list(read_record(directory).get("imports", ()))
-    except CheckpointError:
-        return []
 
 
 def find(target: str | Path) -> tuple[Path, Path | None]:
@@ -631,39 +617,32 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
     Raises:
         CheckpointError: if there is no such run.
     """
+    path = Path(target)
     try:
-        return found(Path(target))
+        if path.name == NEWEST and not path.exists():
+            path = latest(path.parent if path.parent.name else Path("runs"))
+        chosen = path if path.is_file() else None
+        directory = path.parent if chosen else path
+        if directory.name == DIRECTORY:
+            directory = directory.parent
+        if not path.exists():
+            raise CheckpointError(path, "there is no such run")
+        if not (directory / "config.yaml").is_file():
+            message = "is not the directory of a run: it has no config.yaml"
+            raise CheckpointError(directory, message)
     except OSError as error:  # a name may be too long, for one
-        raise CheckpointError(Path(target), f"cannot be read: {error.strerror or error}") from None
-
-
-def found(path: Path) -> tuple[Path, Path | None]:
-    """As `find`, which also tells what the operating system refuses."""
-    if path.name == NEWEST and not path.exists():
-        note = (path.parent if path.parent.name else Path("runs")) / LATEST
-        try:
-            path = note.parent / contents(note, LARGEST_NOTE).decode().strip()
-        except OSError as error:
-            raise CheckpointError(note, f"cannot be read: {error.strerror or error}") from None
-        except UnicodeDecodeError:
-            raise CheckpointError(note, "is not text in UTF-8") from None
-    chosen = path if path.is_file() else None
-    directory = path.parent if chosen else path
-    if directory.name == DIRECTORY:
-        directory = directory.parent
-    if not path.exists():
-        raise CheckpointError(path, "there is no such run")
-    if not (directory / "config.yaml").is_file():
-        raise CheckpointError(directory, "is not the directory of a run: it has no config.yaml")
+        raise unreadable(Path(target), error) from None
     return directory, chosen
 
 
-def newest(directory: Path, identity: str) -> Any:
-    """Return the state to go on from; tell of newer checkpoints that cannot be used."""
-    state, problems = newest_state(directory, identity)
-    for problem in problems:
-        print(f"warning: {problem}; going on from the one before", file=sys.stderr)
-    return FROM_THE_BEGINNING if state is None else state
+def latest(root: Path) -> Path:
+    """Return the run that is the newest below a directory."""
+    try:
+        return root / contents(root / LATEST, LARGEST_NOTE).decode().strip()
+    except OSError as error:
+        raise unreadable(root / LATEST, error) from None
+    except UnicodeDecodeError:
+        raise CheckpointError(root / LATEST, "is not text in UTF-8") from None
 
 
 def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
@@ -675,7 +654,8 @@ def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
     place = Place(source=f"command line: {' '.join(overrides)}")
     parts = [(key, getattr(before, key, None), getattr(now, key, None)) for key in FIXED]
     if isinstance(before, MinimizationConfig) and isinstance(now, MinimizationConfig):
-        parts += [("function", what(before.function), what(now.function))]
+        old, new = ((c.function.formula, c.function.points) for c in (before, now))
+        parts.append(("function", old, new))
     problems = [
         Problem(place, key, "cannot change in a run that is gone on with; begin a new one")
         for key, old, new in parts
@@ -688,24 +668,7 @@ def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
             for key in LENGTHS
             if now.train.epochs and getattr(before.train, key) != getattr(now.train, key)
         ]
-    if problems:
-        raise ConfigError(problems)
-
-
-def what(function: Function) -> tuple[str, Any]:
-    """Return which function is minimized, from where."""
-    return function.formula, function.points
-
-
-def check_data(before: dict[str, str], present: dict[str, str]) -> None:
-    """Refuse to go on with other data.
-
-    Raises:
-        CheckpointError: naming the first file that has changed.
-    """
-    for name, checksum in present.items():
-        if before.get(name) != checksum:
-            raise CheckpointError(Path(name), "is not what it was when the run began")
+    raise_all(problems)
 
 
 @np.errstate(all="ignore")
@@ -726,10 +689,9 @@ def load(experiment: Experiment, state: Any, loop: LoopState, source: Path) -> N
         if loop["step"]:
             check_kept(state["optimizer"], experiment)
         experiment.load_training_state(state)
-    except KeyError as error:
-        raise CheckpointError(source, f"does not fit this configuration: no {error}") from None
     except UNFIT as error:
-        raise CheckpointError(source, f"does not fit this configuration: {error}") from None
+        text = f"no {error}" if isinstance(error, KeyError) else error
+        raise CheckpointError(source, f"does not fit this configuration: {text}") from None
 
 
 def check_kept(state: Any, experiment: Experiment) -> None:

@@ -44,6 +44,11 @@ class CheckpointError(Exception):
         super().__init__(f"{named(str(path))}: {problem}")
 
 
+def unreadable(path: Path, error: OSError) -> CheckpointError:
+    """Return the error about what the operating system does not let one read."""
+    return CheckpointError(path, f"cannot be read: {error.strerror or error}")
+
+
 def save_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
     """Write a state; the file gets its name only after it has been read back and found right."""
     data = packed({"kind": KIND, "version": VERSION, "state": dict(state)})
@@ -74,22 +79,13 @@ def load_checkpoint(path: Path) -> Any:
 
 def alike(value: Any, own: Any) -> bool:
     """Return whether a value has the members of another one, and these are of the same kinds."""
-    if isinstance(own, dict):
-        return (
-            isinstance(value, dict)
-            and value.keys() == own.keys()
-            and all(alike(value[key], own[key]) for key in own)
-        )
-    if isinstance(own, list | tuple):
-        return (
-            isinstance(value, list | tuple)
-            and len(value) == len(own)
-            and all(map(alike, value, own))
-        )
+    if isinstance(own, dict) and isinstance(value, dict):
+        return value.keys() == own.keys() and all(alike(value[key], own[key]) for key in own)
+    if isinstance(own, list | tuple) and isinstance(value, list | tuple):
+        return len(value) == len(own) and all(map(alike, value, own))
     if isinstance(own, str):  # one of a few words
         return bool(value == own)
-    numbers = (int, float)
-    return type(value) is type(own) or (type(value) in numbers and type(own) in numbers)
+    return type(value) is type(own) or {type(value), type(own)} <= {int, float}
 
 
 # A run directory belongs to one process at a time.
@@ -199,7 +195,7 @@ def read_json(path: Path, hint: Any) -> Any:
         value = json.loads(contents(path, LARGEST_JSON))
         problem = "is nested too deeply" if is_deep(value) else misfit(value, hint)
     except OSError as error:
-        problem = f"cannot be read: {error.strerror or error}"
+        raise unreadable(path, error) from None
     except RecursionError:
         problem = "is nested too deeply"
     except ValueError as error:
@@ -217,14 +213,12 @@ def read_metrics(directory: Path) -> list[Mapping[str, Any]]:
     except OSError:
         return []
     for line in lines:
-        try:
+        with contextlib.suppress(ValueError, RecursionError):
             values = json.loads(line, parse_int=float)
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(values, dict) or not {"step", "epoch"} <= values.keys():
-            continue
-        if all(value is None or isinstance(value, float) for value in values.values()):
-            found.append(values)
+            if not isinstance(values, dict) or not {"step", "epoch"} <= values.keys():
+                continue
+            if all(value is None or isinstance(value, float) for value in values.values()):
+                found.append(values)
     return found
 
 
@@ -538,11 +532,6 @@ def own_state(path: Path, identity: str) -> Any:
             path, f"is of another run, {quoted(state['run'])}, not {quoted(identity)}"
         )
     return state
-
-
-def unreadable(path: Path, error: OSError) -> CheckpointError:
-    """Return the error about what the operating system does not let one read."""
-    return CheckpointError(path, f"cannot be read: {error.strerror or error}")
 
 
 # An optimizer's state in a checkpoint, and what a changed configuration makes of it.
