@@ -4,12 +4,9 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-import nanotorch as torch
 from nanotorch import optim
 
 from .catalogue import catalogue, schema_text, unknown
@@ -36,7 +33,7 @@ from .supervised import Supervised
 
 
 @np.errstate(all="ignore")  # what is not finite is told
-def rehearse(experiment: Any, origins: Origins) -> str:
+def rehearse(experiment: Experiment, origins: Origins) -> str:
     """Return what became of one forward and backward pass; nothing is written.
 
     Raises:
@@ -44,25 +41,24 @@ def rehearse(experiment: Any, origins: Origins) -> str:
     """
     if isinstance(experiment, Minimization):
         value = evaluated(experiment.function, experiment.x)
-        (value.sum() if value.dim() else value).backward()
-        gradients = {"x": experiment.x.grad}
-        said, loss = "at the start", float(value.detach().numpy().min())
-        blamed = "function", "function"
+        loss, said, blamed = float(value.detach().numpy().min()), "at the start", "function"
+        value.sum().backward()
+        parameters = {"x": experiment.x}
     else:
         assert isinstance(experiment, Supervised)
         x, y = next(experiment.batches(0))[:2]
-        output: torch.Tensor = experiment.loss(experiment.model(x), y)
-        output.backward()
+        value = experiment.loss(experiment.model(x), y)
+        loss, said, blamed = value.item(), f"a batch of {len(x)} samples", "model"
+        value.backward()
         named = experiment.model.named_parameters()
-        gradients = {name: p.grad for name, p in named if p.requires_grad}
-        said, loss = f"a batch of {len(x)} samples", output.item()
-        blamed = "loss", "model"
+        parameters = {name: p for name, p in named if p.requires_grad}
     if not np.isfinite(loss):
-        raise origins.error(blamed[0], f"{said}: the loss is {loss}")
-    for name, gradient in gradients.items():
-        if gradient is not None and not np.isfinite(gradient.numpy()).all():
-            raise origins.error(blamed[1], f"{said}: the gradient of {name} is not finite")
-    unused = [name for name, gradient in gradients.items() if gradient is None]
+        path = "loss" if blamed == "model" else blamed
+        raise origins.error(path, f"{said}: the loss is {loss}")
+    for name, p in parameters.items():
+        if p.grad is not None and not np.isfinite(p.grad.numpy()).all():
+            raise origins.error(blamed, f"{said}: the gradient of {name} is not finite")
+    unused = [name for name, p in parameters.items() if p.grad is None]
     text = f"{said}: loss {loss:.6g}, all gradients are finite"
     return f"{text}; without gradient: {', '.join(unused)}" if unused else text
 
@@ -78,17 +74,6 @@ TOO_LARGE = 4.0
 ROWS, WIDTH = 20, 40
 FIRST = 10
 """Steps before the mean is worth anything."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a rising rate has shown."""
-
-    rates: list[float]
-    losses: list[float]
-    """The smoothed loss before the step at each rate."""
-    suggestion: float | None
-    """Where the loss fell fastest; None if it never fell."""
 
 
 class RateSweep(Callback):
@@ -122,7 +107,7 @@ class RateSweep(Callback):
             group["lr"] = rate
 
 
-def find_rate(experiment: Experiment, steps: int = STEPS) -> Found:
+def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
     """Return how the loss of an experiment, which is changed by this, depends on the rate.
 
     Reference:
@@ -131,7 +116,7 @@ def find_rate(experiment: Experiment, steps: int = STEPS) -> Found:
     sweep = RateSweep(experiment.optimizer, steps)
     with np.errstate(all="ignore"):
         Loop(experiment, steps, [sweep]).run()
-    return Found(sweep.rates, sweep.losses, steepest(sweep.rates, sweep.losses))
+    return rate_text(sweep.rates, sweep.losses)
 
 
 def steepest(rates: list[float], losses: list[float]) -> float | None:
@@ -144,27 +129,23 @@ def steepest(rates: list[float], losses: list[float]) -> float | None:
     return rates[FIRST + best] if slopes[best] < 0 else None
 
 
-def rate_text(found: Found) -> str:
-    """Return the losses over the rates as a table, and the suggestion."""
-    if not found.losses:
+def rate_text(rates: list[float], losses: list[float]) -> str:
+    """Return the smoothed loss before the step at each rate as a table, and a suggestion."""
+    if not losses:
         return "the loss is not finite from the beginning"
-    low = min(found.losses)
-    high = min(max(found.losses), low + 2 * (found.losses[0] - low))
-    chosen = np.unique(np.linspace(0, len(found.rates) - 1, ROWS).astype(int))
-    rows = [["learning rate", "loss", ""]]
-    for index in chosen:
-        loss = found.losses[index]
-        length = round(WIDTH * min((loss - low) / (high - low), 1)) if high > low else 0
-        rows.append([f"{found.rates[index]:.2e}", f"{loss:.5g}", "#" * length])
-    table = "\n".join(
-        f"{line}  {bar}".rstrip()
-        for line, bar in zip(aligned([r[:2] for r in rows]).splitlines(),
-                             [r[2] for r in rows], strict=True)
-    )  # fmt: skip
-    if found.suggestion is None:
+    low = min(losses)
+    high = min(max(losses), low + 2 * (losses[0] - low))
+    rows, bars = [["learning rate", "loss"]], [""]
+    for index in np.unique(np.linspace(0, len(rates) - 1, ROWS).astype(int)):
+        share = min((losses[index] - low) / (high - low), 1) if high > low else 0
+        rows.append([f"{rates[index]:.2e}", f"{losses[index]:.5g}"])
+        bars.append("#" * round(WIDTH * share))
+    lines = zip(aligned(rows).splitlines(), bars, strict=True)
+    table = "\n".join(f"{line}  {bar}".rstrip() for line, bar in lines)
+    if (rate := steepest(rates, losses)) is None:
         return f"{table}\nthe loss falls nowhere: no rate can be suggested"
-    text = f"the loss falls fastest near {found.suggestion:.1e}; a rate up to there is a good start"
-    return f"{table}\n{text}: optimizer.lr={found.suggestion:.1e}"
+    text = f"the loss falls fastest near {rate:.1e}; a rate up to there is a good start"
+    return f"{table}\n{text}: optimizer.lr={rate:.1e}"
 
 
 EXAMPLES = """\
@@ -191,49 +172,24 @@ def parser(program: str) -> argparse.ArgumentParser:
     parser = Parser(program, "Train what a YAML file describes.", EXAMPLES)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--config", metavar="FILE", help="the YAML file")
-    source.add_argument(
-        "--resume",
-        metavar="RUN",
-        help="go on with a run: its directory, one of its checkpoints, or 'latest'",
-    )
-    source.add_argument(
-        "--list",
-        nargs="?",
-        const="",
-        metavar="WORD",
-        help="what a configuration may say: everything, one kind (layers) or one name (Linear)",
-    )
-    source.add_argument(
-        "--schema", action="store_true", help="print the JSON schema of configurations, for editors"
-    )
-    parser.add_argument(
-        "overrides",
-        nargs="*",
-        metavar="key=value",
-        help="a value that replaces the file's; the key is its path, the value is YAML",
-    )
-    parser.add_argument(
-        "--end-with-input",
-        action="store_true",
-        help="pause as by SIGTERM when standard input ends: when what holds it is gone",
-    )
+    text = "resume a run: its directory, one of its checkpoints, or 'latest'"
+    source.add_argument("--resume", metavar="RUN", help=text)
+    text = "what a configuration may say: everything, one kind (layers) or one name (Linear)"
+    source.add_argument("--list", nargs="?", const="", metavar="WORD", help=text)
+    text = "print the JSON schema of configurations, for editors"
+    source.add_argument("--schema", action="store_true", help=text)
+    text = "a value that replaces the file's; the key is its path, the value is YAML"
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help=text)
+    text = "pause as by SIGTERM when standard input ends: when what holds it is gone"
+    parser.add_argument("--end-with-input", action="store_true", help=text)
     add_option(parser)
     action = parser.add_mutually_exclusive_group()
-    action.add_argument(
-        "--check",
-        action="store_true",
-        help="check the configuration, the data and one forward and backward pass, write nothing",
-    )
-    action.add_argument(
-        "--find-lr",
-        action="store_true",
-        help="show the loss while the learning rate rises, and suggest one; write nothing",
-    )
-    action.add_argument(
-        "--print-config",
-        action="store_true",
-        help="print every value with where it came from, run nothing",
-    )
+    text = "check the configuration, the data and one forward and backward pass, write nothing"
+    action.add_argument("--check", action="store_true", help=text)
+    text = "show the loss while the learning rate rises, and suggest one; write nothing"
+    action.add_argument("--find-lr", action="store_true", help=text)
+    text = "print every value with where it came from, run nothing"
+    action.add_argument("--print-config", action="store_true", help=text)
     return parser
 
 
@@ -281,6 +237,6 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
         print(f"{experiment.describe()}\n{rehearse(experiment, loaded.origins)}")
         return 0
     if options.find_lr:
-        print(rate_text(find_rate(build_experiment(loaded))))
+        print(find_rate(build_experiment(loaded)))
         return 0
     return train(loaded, command, program).exit_code

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from nanotorch.serialization.files import contents
 
@@ -319,13 +319,6 @@ def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> T
 # every value keeps its line and column.
 
 
-if TYPE_CHECKING:
-    import yaml
-    from yaml._yaml import Mark as CMark
-    from yaml.error import Mark as PythonMark
-
-    Mark = PythonMark | CMark
-
 DEEPEST = 40
 LARGEST_FILE = 100_000
 MOST_VALUES = 100_000
@@ -381,14 +374,14 @@ def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> T
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             builder.add(event)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
         what = ", ".join(part for part in (error.problem, error.context) if part)
-        raise ConfigError([builder.problem(mark, f"not valid YAML: {what}")]) from None
+        place = builder.place(error.problem_mark or error.context_mark)
+        raise ConfigError([Problem(place, "", f"not valid YAML: {what}")]) from None
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        column = error.position - text.rfind("\n", 0, error.position)
-        place = builder.place(line, column)
         message = f"not valid YAML: the character {chr(error.character)!r} is not allowed"
+        line = text.count("\n", 0, error.position)
+        column = error.position - text.rfind("\n", 0, error.position) - 1
+        place = builder.place(yaml.Mark("", 0, line, column, None, 0))
         raise ConfigError([Problem(place, "", message)]) from None
     tree = builder.result()
     if noted is None:
@@ -435,71 +428,57 @@ class TreeBuilder:
             raise ConfigError([Problem(self._start, "", what)])
         return self._root
 
-    def place(self, line: int, column: int) -> Place:
-        """Return the place of a line and column, both counted from 1."""
-        return replace(self._start, line=line, column=column) if self._start.line else self._start
+    def place(self, mark: Any) -> Place:
+        """Return the place of a mark of the parser, whose lines and columns count from 0."""
+        if mark is None or not self._start.line:
+            return self._start
+        return replace(self._start, line=mark.line + 1, column=mark.column + 1)
 
-    def problem(self, mark: "Mark | None", message: str) -> Problem:
-        """Return a problem at the parser's position."""
-        return Problem(self._place(mark), "", message)
-
-    def add(self, event: "yaml.Event") -> None:
+    def add(self, event: Any) -> None:
         """Take the next event."""
         import yaml
 
+        place = self.place(event.start_mark)
         if isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
-                raise self._error(event, "a second document begins; a configuration is one")
-        elif isinstance(event, yaml.NodeEvent):
-            self._add_node(event)
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            self._close(event)
-
-    def _add_node(self, event: "yaml.NodeEvent") -> None:
-        import yaml
-
-        place = self._place(event.start_mark)
-        if isinstance(event, yaml.AliasEvent):
-            self._attach(*self._aliased(event), event)
-            return
-        if (tag := getattr(event, "tag", None)) is not None:
-            raise self._error(event, f"the tag {quoted(tag)} is not allowed; remove it")
-        if isinstance(event, yaml.ScalarEvent):
+                raise self._error(place, "a second document begins; a configuration is one")
+        elif isinstance(event, yaml.AliasEvent):
+            self._attach(*self._aliased(event.anchor, place), place)
+        elif (tag := getattr(event, "tag", None)) is not None:
+            raise self._error(place, f"the tag {quoted(tag)} is not allowed; remove it")
+        elif isinstance(event, yaml.ScalarEvent):
             value = plain_scalar(event.value) if event.implicit[0] else event.value
-            self._finish(Scalar(value, place), 1, event, event.anchor, event.value)
-            return
-        if len(self._stack) >= DEEPEST:
-            raise self._error(event, f"nested more than {DEEPEST} deep")
-        if self._stack and self._stack[-1].items is None and self._stack[-1].key is None:
-            raise self._error(event, "a key must be plain text")
-        items: list[Tree] | None = [] if isinstance(event, yaml.SequenceStartEvent) else None
-        self._stack.append(OpenNode(place, event.anchor, self._steps(), items))
-
-    def _close(self, event: "yaml.Event") -> None:
-        node = self._stack.pop()
-        if node.items is not None:
-            self._finish(Items(tuple(node.items), node.place), node.size, event, node.anchor)
-            return
-        inherited: dict[str, Entry] = {}
-        for table in reversed(node.merged):  # the first one wins
-            inherited.update(table.entries)
-        table = Table({**inherited, **node.entries}, node.place)
-        self._finish(table, node.size, event, node.anchor)
+            self._finish(Scalar(value, place), 1, place, event.anchor, event.value)
+        elif isinstance(event, yaml.NodeEvent):
+            if len(self._stack) >= DEEPEST:
+                raise self._error(place, f"nested more than {DEEPEST} deep")
+            steps: list[Step] = []
+            if self._stack:
+                outer = self._stack[-1]
+                if outer.items is None and outer.key is None:
+                    raise self._error(place, "a key must be plain text")
+                steps = [*outer.steps, outer.key[0] if outer.key else len(outer.items or ())]
+            items: list[Tree] | None = [] if isinstance(event, yaml.SequenceStartEvent) else None
+            self._stack.append(OpenNode(place, event.anchor, steps, items))
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            node = self._stack.pop()
+            tree: Tree = Items(tuple(node.items or ()), node.place)
+            if node.items is None:
+                entries: dict[str, Entry] = {}
+                for table in reversed(node.merged):  # the first one wins
+                    entries.update(table.entries)
+                tree = Table({**entries, **node.entries}, node.place)
+            self._finish(tree, node.size, place, node.anchor)
 
     def _finish(
-        self,
-        tree: Tree,
-        size: int,
-        event: "yaml.Event",
-        anchor: str | None,
-        text: str | None = None,
+        self, tree: Tree, size: int, place: Place, anchor: str | None, text: str | None = None
     ) -> None:
         if anchor is not None:
             self._anchors[anchor] = tree, size
-        self._attach(tree, size, event, text)
+        self._attach(tree, size, place, text)
 
-    def _attach(self, tree: Tree, size: int, event: "yaml.Event", text: str | None = None) -> None:
+    def _attach(self, tree: Tree, size: int, place: Place, text: str | None = None) -> None:
         """Put a complete node into the one that is open; `text` is what a scalar looked like."""
         if not self._stack:
             self._root = tree
@@ -507,60 +486,38 @@ class TreeBuilder:
         parent = self._stack[-1]
         parent.size += size
         if parent.size > MOST_VALUES:
-            raise self._error(event, f"with what aliases repeat, more than {MOST_VALUES:,} values")
+            raise self._error(place, f"with what aliases repeat, more than {MOST_VALUES:,} values")
         if parent.items is not None:
             parent.items.append(tree)
         elif parent.key is None:
             if text is None:
-                raise self._error(event, "a key must be plain text")
-            self._add_key(parent, text, tree.place)
+                raise self._error(place, "a key must be plain text")
+            if text in parent.entries:
+                line = parent.entries[text].key_place.line
+                message = "duplicate key" + (f"; it stands on line {line} already" if line else "")
+                path = path_text([*parent.steps, text])
+                self.problems.append(Problem(tree.place, path, message))
+            parent.key = (text, tree.place)
         else:
             key, key_place = parent.key
             parent.key = None
             if key == "<<":
-                parent.merged += self._merged(tree, event)
+                for table in tree.items if isinstance(tree, Items) else [tree]:
+                    if not isinstance(table, Table):
+                        raise self._error(place, "'<<' merges mappings only")
+                    parent.merged.append(table)
             elif key not in parent.entries:
                 parent.entries[key] = Entry(key_place, tree)
 
-    def _add_key(self, parent: OpenNode, key: str, place: Place) -> None:
-        if key in parent.entries:
-            path = path_text([*parent.steps, key])
-            first = parent.entries[key].key_place.line
-            message = (
-                f"duplicate key; it stands on line {first} already" if first else "duplicate key"
-            )
-            self.problems.append(Problem(place, path, message))
-        parent.key = (key, place)
-
-    def _merged(self, tree: Tree, event: "yaml.Event") -> list[Table]:
-        tables = list(tree.items) if isinstance(tree, Items) else [tree]
-        found = [table for table in tables if isinstance(table, Table)]
-        if len(found) < len(tables):
-            raise self._error(event, "'<<' merges mappings only")
-        return found
-
-    def _aliased(self, event: "yaml.AliasEvent") -> tuple[Tree, int]:
-        name = event.anchor
+    def _aliased(self, name: str | None, place: Place) -> tuple[Tree, int]:
         if any(node.anchor == name for node in self._stack):
-            raise self._error(event, f"the alias *{name} stands inside its own anchor")
+            raise self._error(place, f"the alias *{name} stands inside its own anchor")
         if name not in self._anchors:
-            raise self._error(event, f"the alias *{name} has no anchor before it")
-        return self._anchors[name]
+            raise self._error(place, f"the alias *{name} has no anchor before it")
+        return self._anchors[str(name)]
 
-    def _steps(self) -> list[Step]:
-        """Return the path of the node that is about to open."""
-        if not self._stack:
-            return []
-        parent = self._stack[-1]
-        if parent.items is not None:
-            return [*parent.steps, len(parent.items)]
-        return [*parent.steps, parent.key[0] if parent.key else ""]
-
-    def _place(self, mark: "Mark | None") -> Place:
-        return self.place(mark.line + 1, mark.column + 1) if mark else self._start
-
-    def _error(self, event: "yaml.Event", message: str) -> ConfigError:
-        return ConfigError([*self.problems, self.problem(event.start_mark, message)])
+    def _error(self, place: Place, message: str) -> ConfigError:
+        return ConfigError([*self.problems, Problem(place, "", message)])
 
 
 def with_overrides(

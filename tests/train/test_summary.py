@@ -8,7 +8,7 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train import load_config, train
-from nanotorch.train.cli import Found, main, rate_text, steepest
+from nanotorch.train.cli import main, rate_text, steepest
 from nanotorch.train.profiling import Cost, Typical, operations, size_text, summary
 from tests.train.examples import CLASSIFICATION, write_example
 
@@ -133,8 +133,8 @@ def test_the_steepest_place() -> None:
     assert steepest(rates, losses) in rates[20:23]
     assert steepest(rates, [1.0] * 30) is None
     assert steepest(rates[:5], losses[:5]) is None
-    assert rate_text(Found([], [], None)) == "the loss is not finite from the beginning"
-    assert rate_text(Found(rates, [1.0] * 30, None)).endswith("no rate can be suggested")
+    assert rate_text([], []) == "the loss is not finite from the beginning"
+    assert rate_text(rates, [1.0] * 30).endswith("no rate can be suggested")
 
 
 def test_one_step_that_was_interrupted_says_nothing() -> None:
