@@ -5,8 +5,9 @@ first by running the part again. The other way runs the part outside the graph a
 function's backward, inside a graph of its own.
 """
 
+import functools
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -157,25 +158,15 @@ def checkpoint_sequential(
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = len(chain) // segments
     for start in range(0, size * (segments - 1), size):
-        input = checkpoint(
-            Chain(chain[start : start + size]),
-            input,
-            use_reentrant=use_reentrant,
-            preserve_rng_state=preserve_rng_state,
-        )
-    return Chain(chain[size * (segments - 1) :])(input)
+        part = in_turn(chain[start : start + size])
+        reentry: Any = {"use_reentrant": use_reentrant, "preserve_rng_state": preserve_rng_state}
+        input = checkpoint(part, input, **reentry)
+    return in_turn(chain[size * (segments - 1) :])(input)
 
 
-class Chain:
-    """Functions of one argument, one after the other."""
-
-    def __init__(self, functions: Iterable[Callable[[Any], Any]]) -> None:
-        self.functions = list(functions)
-
-    def __call__(self, input: Any) -> Any:
-        for function in self.functions:
-            input = function(input)
-        return input
+def in_turn(functions: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """Functions of one argument, one after the other, as one."""
+    return lambda input: functools.reduce(lambda value, function: function(value), functions, input)
 
 
 # Without reentry

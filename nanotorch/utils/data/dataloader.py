@@ -79,26 +79,6 @@ def checked_context(context: Any, num_workers: int) -> Any:
     return context
 
 
-def warn_of_many(num_workers: int) -> None:
-    """Warn if there are to be more workers than processors for them."""
-    bound = hasattr(os, "sched_getaffinity")
-    processors = len(os.sched_getaffinity(0)) if bound else os.cpu_count()
-    if processors is not None and num_workers <= processors:
-        return
-    advice = (
-        "DataLoader is not able to compute a suggested max number of worker in current system."
-        if processors is None
-        else f"Our suggested max number of worker in current system is {processors}"
-        f"{'' if bound else ' (`cpuset` is not taken into account)'}, which is smaller than what "
-        "this DataLoader is going to create."
-    )
-    warn(
-        f"This DataLoader will create {num_workers} worker processes in total. {advice} Please be "
-        "aware that excessive worker creation might get DataLoader running slow or even freeze, "
-        "lower the worker number to avoid potential slowness/freeze if necessary.",
-    )
-
-
 def check_order(
     streams: bool,
     batch_size: int | None,
@@ -228,8 +208,12 @@ class DataLoader:
         self.in_order, self.generator = in_order, generator
         streams = isinstance(dataset, IterableDataset)
         check_order(streams, batch_size, shuffle, sampler, batch_sampler, drop_last)
-        if sampler is None:
-            sampler = self._usual_sampler(streams, bool(shuffle))
+        if sampler is None and streams:
+            sampler = _Endless()
+        elif sampler is None and shuffle:
+            sampler = RandomSampler(dataset, generator=generator)
+        elif sampler is None:
+            sampler = SequentialSampler(dataset)
         if batch_sampler is not None:
             batch_size = None
         elif batch_size is not None:
@@ -245,13 +229,6 @@ class DataLoader:
         self.persistent_workers = persistent_workers
         self.check_worker_number_rationality()
 
-    def _usual_sampler(self, streams: bool, shuffle: bool) -> Sampler[Any]:
-        if streams:
-            return _Endless()
-        if shuffle:
-            return RandomSampler(self.dataset, generator=self.generator)
-        return SequentialSampler(self.dataset)
-
     @property
     def multiprocessing_context(self) -> Any:
         """What starts the workers; None for Python's default."""
@@ -263,8 +240,23 @@ class DataLoader:
 
     def check_worker_number_rationality(self) -> None:
         """Warn if there are to be more workers than processors for them."""
-        if self.num_workers:
-            warn_of_many(self.num_workers)
+        bound = hasattr(os, "sched_getaffinity")
+        processors = len(os.sched_getaffinity(0)) if bound else os.cpu_count()
+        if not self.num_workers or (processors is not None and self.num_workers <= processors):
+            return
+        computed = "compute a suggested max number of worker in current system"
+        advice = f"DataLoader is not able to {computed}."
+        if processors is not None:
+            unsure = "" if bound else " (`cpuset` is not taken into account)"
+            advice = (
+                f"Our suggested max number of worker in current system is {processors}{unsure}, "
+                "which is smaller than what this DataLoader is going to create."
+            )
+        warn(
+            f"This DataLoader will create {self.num_workers} worker processes in total. {advice} "
+            "Please be aware that excessive worker creation might get DataLoader running slow or "
+            "even freeze, lower the worker number to avoid potential slowness/freeze if necessary."
+        )
 
     def __setattr__(self, name: str, value: Any) -> None:
         # `persistent_workers` is the last that the constructor sets.

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import importlib
 import itertools
 import os
 import re
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,24 +41,9 @@ MASK = 0xA282EAD8
 """Added to a checksum that is stored beside what it is of."""
 
 
-class RecordFile:
-    """Writes records to a new file: length, checksum of the length, data, checksum of the data."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb")
-
-    def write(self, data: bytes) -> None:
-        """Append a record."""
-        self._file.write(b"".join((_head(len(data)), data, _checksum(data))))
-
-    def flush(self) -> None:
-        """Return when everything is on the disk."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+def record(data: bytes) -> bytes:
+    """Return a record: the length, a checksum of the length, the data, a checksum of the data."""
+    return b"".join((_head(len(data)), data, _checksum(data)))
 
 
 @functools.lru_cache(1000)
@@ -172,47 +158,22 @@ def varint(value: int) -> bytes:
 # The one place that imports tensorboardX, and only when something is written.
 
 
+MESSAGES = (
+    *("api", "attr_value", "event", "graph", "node_def", "plugin_hparams"),
+    *("summary", "tensor", "tensor_shape", "types", "versions"),
+)
+
+
 @functools.cache
 def protos() -> SimpleNamespace:
-    """Return the messages and builders of tensorboardX that this package uses."""
+    """Return the messages and builders of tensorboardX."""
     with _without_torch():
         from tensorboardX import summary
-        from tensorboardX.proto import (
-            api_pb2,
-            attr_value_pb2,
-            event_pb2,
-            graph_pb2,
-            node_def_pb2,
-            plugin_hparams_pb2,
-            summary_pb2,
-            tensor_pb2,
-            tensor_shape_pb2,
-            types_pb2,
-            versions_pb2,
-        )
-    return SimpleNamespace(
-        AttrValue=attr_value_pb2.AttrValue,
-        DataType=types_pb2.DataType,
-        Event=event_pb2.Event,
-        Experiment=api_pb2.Experiment,
-        GraphDef=graph_pb2.GraphDef,
-        HParamInfo=api_pb2.HParamInfo,
-        HParamType=api_pb2.DataType,
-        HParamsPluginData=plugin_hparams_pb2.HParamsPluginData,
-        MetricInfo=api_pb2.MetricInfo,
-        MetricName=api_pb2.MetricName,
-        NodeDef=node_def_pb2.NodeDef,
-        SessionEndInfo=plugin_hparams_pb2.SessionEndInfo,
-        SessionStartInfo=plugin_hparams_pb2.SessionStartInfo,
-        SessionStatus=api_pb2.Status,
-        SessionLog=event_pb2.SessionLog,
-        Summary=summary_pb2.Summary,
-        SummaryMetadata=summary_pb2.SummaryMetadata,
-        TensorProto=tensor_pb2.TensorProto,
-        TensorShapeProto=tensor_shape_pb2.TensorShapeProto,
-        VersionDef=versions_pb2.VersionDef,
-        summary=summary,
-    )
+    modules = {name: importlib.import_module(f"tensorboardX.proto.{name}_pb2") for name in MESSAGES}
+    found = {name: value for module in modules.values() for name, value in vars(module).items()}
+    # Both have types of data: of hyperparameters, and of tensors, which keep the name.
+    more = {"HParamType": modules["api"].DataType, "SessionStatus": modules["api"].Status}
+    return SimpleNamespace(**{**found, **more, "summary": summary})
 
 
 @contextmanager
@@ -253,9 +214,9 @@ class EventFile:
         directory.mkdir(parents=True, exist_ok=True)
         self.log_dir = log_dir
         self._flush_secs = flush_secs
-        self._record = RecordFile(directory / _new_name(directory, suffix))
+        self._file = (directory / _new_name(directory, suffix)).open("wb")
         # Unlike atexit, this lets go of a writer that is dropped before the program ends.
-        self._close = weakref.finalize(self, _close, self._record)
+        self._close = weakref.finalize(self, _close, self._file)
         self.add(protos().Event(file_version="brain.Event:2"))
         self.flush()
 
@@ -264,7 +225,7 @@ class EventFile:
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
             event.step = int(step)
-        self._record.write(event.SerializeToString())
+        self._file.write(record(event.SerializeToString()))
         if time.monotonic() > self._flush_due:
             self.flush()
 
@@ -273,7 +234,8 @@ class EventFile:
     def flush(self) -> None:
         """Return when all events are on the disk."""
         if self._close.alive:
-            self._record.flush()
+            self._file.flush()
+            os.fsync(self._file.fileno())
             self._flush_due = time.monotonic() + self._flush_secs
 
     def close(self) -> None:
@@ -288,10 +250,10 @@ class EventFile:
             self._close()
 
 
-def _close(record: RecordFile) -> None:
+def _close(file: BinaryIO) -> None:
     """Close a file that has been flushed, or whose owner is gone and can be told nothing."""
     with contextlib.suppress(OSError):
-        record.close()
+        file.close()
 
 
 def _new_name(directory: Path, suffix: str) -> str:

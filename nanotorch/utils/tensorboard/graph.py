@@ -23,7 +23,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import edge_of
 from nanotorch.autograd.backward import grad
 from nanotorch.nn.module import Module
-from nanotorch.utils.tensorboard.files import OpStats, protos, run_metadata
+from nanotorch.utils.tensorboard.files import OpStats, protos, run_metadata, shape_proto
 
 # How long operations take, forward and backward, and which lines called them.
 #
@@ -318,7 +318,7 @@ class Nodes:
             numbers.append(numbers[-1] + 1 if numbers else 1)
             unique = f"{name}_{numbers[-1]}"
         self._taken.add(unique)
-        shapes = [p.TensorShapeProto(dim=[_dim(size) for size in shape]) for shape, _ in outputs]
+        shapes = [shape_proto(shape) for shape, _ in outputs]
         attr = {"_output_shapes": p.AttrValue(list=p.AttrValue.ListValue(shape=shapes))}
         if outputs:
             attr["T"] = p.AttrValue(type=data_type(outputs[0][1]))
@@ -345,10 +345,6 @@ def visible(op: str) -> str:
 def label(op: str) -> str:
     """`LogSoftmax` -> `log_softmax`, `MaxPool2DWithIndices` -> `max_pool2d_with_indices`."""
     return safe(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", op).lower())
-
-
-def _dim(size: int) -> Any:
-    return protos().TensorShapeProto.Dim(size=int(size))
 
 
 def data_type(dtype: Any) -> int:
