@@ -628,8 +628,7 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
         if not path.exists():
             raise CheckpointError(path, "there is no such run")
         if not (directory / "config.yaml").is_file():
-            message = "is not the directory of a run: it has no config.yaml"
-            raise CheckpointError(directory, message)
+            raise CheckpointError(path, "is not the directory of a run: it has no config.yaml")
     except OSError as error:  # a name may be too long, for one
         raise unreadable(Path(target), error) from None
     return directory, chosen

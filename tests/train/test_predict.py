@@ -120,6 +120,7 @@ def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str]) -> None:
     directory = trained(REGRESSION, "a,y\n" + "1,2\n2,3\n" * 9)
     for arguments, message in (
         (["nowhere", "table.csv"], "error: nowhere: there is no such run"),
+        (["table.csv"], "error: table.csv: is not the directory of a run: it has no config.yaml"),
         ([str(directory)], "command line: needs a file of samples beside the run"),
         ([str(directory), "none.csv"], "No such file"),
         ([str(directory), "x.yaml"], "x.yaml:"),

@@ -10,9 +10,6 @@ from nanotorch.nn.functional.linear import *
 from nanotorch.nn.functional.loss import *
 from nanotorch.nn.functional.normalization import *
 from nanotorch.nn.functional.spatial import *
-from nanotorch.ops.products import cosine_similarity as cosine_similarity
-from nanotorch.ops.products import pairwise_distance as pairwise_distance
-from nanotorch.ops.products import pdist as pdist
 from nanotorch.ops.matrix import linear as linear
 from nanotorch.ops.products import cosine_similarity as cosine_similarity
 from nanotorch.ops.products import pairwise_distance as pairwise_distance
