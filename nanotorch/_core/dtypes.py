@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import as_int, combination, refused
+from nanotorch._core.arguments import as_int, combination, place_of, refused
 
 # Classes that print as PyTorch's, as scripts that print ``type(x)`` expect.
 
@@ -20,6 +20,17 @@ class Shown(type):
 
     def __dir__(cls) -> list[str]:
         return [name for name in super().__dir__() if hasattr(cls, name)]  # what is in scope
+
+
+class OfC(Shown):
+    """The same for classes that PyTorch has in C: Python's own errors show them so, too."""
+
+    def __new__(cls, name: str, bases: Any, namespace: Any) -> Any:
+        return super().__new__(cls, namespace.get("_shown", name), bases, namespace)
+
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        return cls.__qualname__.rpartition(".")[2]
 
 
 def whole(kind: Any) -> Any:
@@ -39,7 +50,7 @@ def whole(kind: Any) -> Any:
 Number = bool | int | float
 
 
-class dtype(metaclass=Shown):  # noqa: N801 - PyTorch's name
+class dtype(metaclass=OfC):  # noqa: N801 - PyTorch's name
     """The type of a tensor's elements, for example ``float32``; one instance each."""
 
     __slots__ = ("_numpy", "category", "char", "is_floating_point", "itemsize", "name")
@@ -103,7 +114,7 @@ def as_dtype(value: Any) -> dtype:
     for kind, meant in ((float, float64), (int, int64), (bool, bool_)):
         if value is kind:
             return meant
-    raise refused(value, "torch.dtype")
+    raise refused(value, "torch.dtype", place_of(value, "dtype"))
 
 
 def of_array(array: Any) -> dtype:
@@ -166,7 +177,7 @@ def set_default_dtype(d: dtype) -> None:
     default.dtype = d
 
 
-class Size(tuple[int, ...], metaclass=Shown):
+class Size(tuple[int, ...], metaclass=OfC):
     """The shape of a tensor: a tuple of its sizes."""
 
     __slots__ = ()
@@ -198,16 +209,21 @@ class Size(tuple[int, ...], metaclass=Shown):
     __rmul__ = __mul__
 
 
-def promote_types(a: dtype, b: dtype) -> dtype:
+def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both: of the higher category, or NumPy's within one.
 
     Unlike NumPy's rule, an integer never widens a float: int64 with float32 is float32.
     """
-    if a is b:
-        return a
-    if a.category != b.category:
-        return a if a.category > b.category else b
-    return OF_NUMPY[np.promote_types(a._numpy, b._numpy)]
+    if type1 is type2:
+        return type1
+    try:
+        if type1.category != type2.category:
+            return type1 if type1.category > type2.category else type2
+    except AttributeError:
+        position = 1 + isinstance(type1, dtype)
+        place = "promote_types", f"type{position}", position
+        raise refused((type1, type2)[position - 1], "torch.dtype", place) from None
+    return OF_NUMPY[np.promote_types(type1._numpy, type2._numpy)]
 
 
 def of_number(value: Number | np.generic) -> dtype:
@@ -395,7 +411,7 @@ ABSENT: dict[str, tuple[type[Exception], str]] = {
 }
 
 
-class device(metaclass=Shown):  # noqa: N801 - PyTorch's name
+class device(metaclass=OfC):  # noqa: N801 - PyTorch's name
     """Where a tensor lives: ``device("cuda:1")``, ``device("cuda", 1)``, ``device(1)``.
 
     Args:

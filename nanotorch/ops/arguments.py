@@ -88,8 +88,11 @@ def number_in(value: Number, kind: np.dtype) -> Any:
     Raises:
         RuntimeError: for a number beyond the limits of the type.
         OverflowError: for an integer that no type holds.
+        TypeError: for what is no number.
     """
     refuse_beyond(value)
+    if not hasattr(value, "__abs__"):
+        raise refused(value, "Number")
     if kind.kind == "f":
         fits = abs(value) <= LARGEST[kind] or not math.isfinite(value)
     elif kind.kind == "b":

@@ -75,6 +75,27 @@ def neither_tensors_nor_numbers(torch: Any) -> Any:
     ]  # fmt: skip
 
 
+def factors_that_are_no_numbers(torch: Any) -> Any:
+    x, m = torch.ones(2), torch.ones(2, 2)
+    return [
+        raised(torch.add, m, m, alpha="a"), raised(torch.addmv, x, m, x, beta="a"),
+        raised(torch.addr, m, x, x, alpha=None), raised(m.addr_, x, x, beta=[1]),
+        raised(m.addmm_, m, m, alpha="a"), raised(torch.addbmm, m, m[None], m[None], beta=None),
+    ]  # fmt: skip
+
+
+def dtypes_as_what_they_are_not(torch: Any) -> Any:
+    kind, size, device = torch.float32, torch.ones(2).shape, torch.device("cpu")
+    return [
+        raised(lambda: kind()), raised(lambda: kind + 1), raised(lambda: torch.ones(2) + kind),
+        raised(lambda: kind < kind), raised(lambda: kind.nope), raised(lambda: size.nope),
+        raised(lambda: device[0]), raised(torch.promote_types, kind, "x"),
+        raised(torch.promote_types, 1, kind), torch.promote_types(type1=kind, type2=torch.int64),
+        raised(torch.tensor, [1], dtype=1), raised(torch.full, (2,), 1, dtype=1),
+        [torch.Size.__name__, torch.dtype.__qualname__, type(device).__name__],
+    ]  # fmt: skip
+
+
 def grids_of_what_is_no_axis(torch: Any) -> Any:
     x = torch.tensor([1.0, 2.0])
     return [
