@@ -34,6 +34,9 @@ from nanotorch.ops.generator import default_generator
 META = ("_requires_grad", "_edge", "_view", "_retains_grad", "_leaf_hooks", "_past")
 
 
+HAS_GRAPH = "it returns a tensor whose graph can still be used"
+
+
 class Refused(Exception):  # noqa: N818 - not an error: the step then runs as it is
     """A step cannot be captured."""
 
@@ -313,10 +316,9 @@ class Capture:
             raise Refused("it returns a tensor that shares memory with a gradient")
         edge = None
         if out.requires_grad:
-            node = out.grad_fn
-            if node is None or not is_used_up(node):
-                raise Refused("it returns a tensor whose graph can still be used")
-            edge = (node, out.output_nr)
+            if out.grad_fn is None or has_graph(out):
+                raise Refused(HAS_GRAPH)
+            edge = (out.grad_fn, out.output_nr)
         self.returned[id(out)] = Result(
             Ref(storage, out._array), edge, InferenceCell if out.is_inference() else list
         )
@@ -330,6 +332,11 @@ class Same:
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
+
+
+def has_graph(out: Tensor) -> bool:
+    """Whether somebody may go backward from a tensor."""
+    return out.grad_fn is not None and not is_used_up(out.grad_fn)
 
 
 def place_of(function: Any) -> str:

@@ -1,23 +1,34 @@
 """One compiled function: its plans, and what becomes of a call."""
 
+import functools
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
+from nanotorch._core import dtypes
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import mode as grad_mode
 from nanotorch._core.op import observers
-from nanotorch.compile.capture import Capture, place_of, surroundings, survey_of
-from nanotorch.compile.plan import GUARD, MISS, Plan, Report, verified
+from nanotorch.compile.capture import (
+    HAS_GRAPH,
+    Capture,
+    has_graph,
+    place_of,
+    surroundings,
+    survey_of,
+)
+from nanotorch.compile.plan import GUARD, MISS, Plan, Report, arguments_of, verified
 from nanotorch.compile.proxy import watch_library
 from nanotorch.compile.reach import Arguments, Unguardable, overlap
+from nanotorch.compile.tape import holders
 from nanotorch.compile.tracing import KNOWN_OPTIMIZERS, Watcher, cannot_watch, tracing
 from nanotorch.nn.module import Module
 from nanotorch.optim.flat_buffer import settle
 
 LIMIT = 8  # of plans of one function
+OVERLAPS = 2  # of arguments and what is in reach: from then on they are looked for first
 FALLBACK = "nanotorch.compile runs `{name}` as it is, uncompiled. {problem}"
 NOT_AGAIN = "it would have to be compiled anew at almost every call: {what}"
 
@@ -28,13 +39,14 @@ COMPILERS: "weakref.WeakSet[Compiler]" = weakref.WeakSet()
 @contextmanager
 def nothing_replayed() -> Iterator[None]:
     """Let compiled functions that a step calls run as they are, so that they are captured too."""
+    replays = [(compiler.replay, compiler.replay[0]) for compiler in COMPILERS]
     try:
-        for compiler in COMPILERS:
-            compiler.replay[0] = no_plan
+        for replay, _ in replays:
+            replay[0] = no_plan
         yield
     finally:
-        for compiler in COMPILERS:
-            compiler.plan = compiler.plan  # its replay again
+        for replay, call in replays:
+            replay[0] = call
 
 
 def no_plan(args: Any, kwargs: Any) -> Any:
@@ -52,49 +64,49 @@ class Compiler:
     Attributes:
         plan: the one of the last call.
         replay: its function, for a quick look.
-        miss: what that returns if it is not the right one.
-        problem: why the function runs as it is; None as long as it does not.
+        problems: for each grad mode and default dtype in which the function runs as it is, why.
+        uncompiled: what is called there in place of a plan.
+        overlapping: what holds memory that arguments were seen to lie in, though others hold it.
     """
-
-    miss = MISS
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool, limit: int = LIMIT) -> None:
         watch_library()
         self.function, self.fullgraph, self.limit = function, fullgraph, limit
         self.name = getattr(function, "__name__", type(function).__name__)
         self.plans: list[Plan] = []
+        self.plan: Plan | None = None
         self.replay: list[Callable[..., Any]] = [no_plan]
-        self.plan = None
         self.codes: set[CodeType] = set()
         self.library: dict[CodeType, dict[str, Any]] = {}  # with the globals it saw
-        self.problem: str | None = None
-        self.watched = False
+        self.problems: dict[Any, str] = {}
+        self.uncompiled: dict[Any, Callable[..., Any]] = {}
+        self.watched: set[Any] = set()
+        self.overlaps = 0
+        self.overlapping: frozenset[int] = frozenset()
         self.attempts = 0
-        COMPILERS.add(self)
         self.missed = 0  # how many plans were not those of the next call
+        COMPILERS.add(self)
 
-    @property
-    def plan(self) -> Plan | None:
-        """See the class."""
-        return self._plan
-
-    @plan.setter
-    def plan(self, plan: Plan | None) -> None:
-        self._plan = plan
-        self.replay[0] = no_plan if plan is None else plan.call
+    def use(self, plan: Plan) -> None:
+        """Look first whether a plan is that of the next call, too."""
+        self.plan, self.replay[0] = plan, plan.call
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call for which the plan at hand is not the right one.
 
         Where operations are observed, as in anomaly mode, the function runs as it is.
         """
-        if self.problem is not None or observers or cannot_watch():
+        uncompiled = self.uncompiled.get(surroundings())
+        if uncompiled is not None:
+            self.plan, self.replay[0] = None, uncompiled
+            return uncompiled(args, kwargs)
+        if observers or cannot_watch() or (self.overlapping and self.overlap(args, kwargs)):
             return self.function(*args, **kwargs)
         for plan in self.plans if not tracing else ():
             if plan.verified and plan is not self.plan:
                 result = plan.call(args, kwargs)
                 if result is not MISS:
-                    self.plan = plan
+                    self.use(plan)
                     return result
         try:
             if tracing.setdefault(0, kwargs) is kwargs:
@@ -107,24 +119,32 @@ class Compiler:
                 pass
         return self.function(*args, **kwargs)
 
+    def overlap(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether an argument lies where others have lain that were in reach, too."""
+        arrays = [tensor._array for tensor in arguments_of(args, kwargs)]
+        return any(id(a if a.base is None else a.base) in self.overlapping for a in arrays)
+
     def step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Watch the first call, trace the second, verify the third, replay the others."""
-        if not self.watched:
+        if surroundings() not in self.watched:
             return self.watch(args, kwargs)
         try:
             arguments = Arguments(args, kwargs)
             survey = survey_of(self.function, arguments, self.codes, self.library)
         except Unguardable as reason:
-            return self.fall_back(f"{place_of(self.function)}: {reason}", args, kwargs)
+            return self.fall_back(str(reason), args, kwargs)
         if overlap(arguments, survey):  # only this call: others need not
+            self.overlaps += 1
+            if self.overlaps >= OVERLAPS:
+                self.overlapping |= holders(t._array for t in survey.tensors.values())
             return self.function(*args, **kwargs)
         key = (surroundings(), arguments.key, survey.grads, survey.signature)
         for plan in self.plans:
-            if plan.key != key or plan.turn or not plan.renew(survey, arguments):
+            if plan.key != key or plan.turn or not plan.applies():
                 continue
             if not plan.verified:
                 return self.verify(plan, args, kwargs)
-            self.plan = plan
+            self.use(plan)
             result = plan.call(args, kwargs)
             if result is not MISS:
                 return result
@@ -138,26 +158,28 @@ class Compiler:
 
     def watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function as it is, and see which code it calls."""
-        watcher = Watcher()
+        watcher, where = Watcher(), surroundings()
         with nothing_replayed(), watcher.watching():
             result = self.function(*args, **kwargs)
-        self.watched = True
+        self.watched.add(where)
         self.codes |= watcher.codes
         self.library |= watcher.library
-        if watcher.problem is not None:
-            self.give_up(watcher.problem)
+        problem = watcher.problem
+        if problem is None and any(map(has_graph, arguments_of(result))):
+            problem = f"{place_of(self.function)}: {HAS_GRAPH}"
+        if problem is not None:
+            self.give_up(problem)
         return result
 
     def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function under trace, and make a plan of it."""
         if len(self.plans) >= self.limit:
             what = "its arguments or variables differ each time"
-            problem = f"{place_of(self.function)}: {NOT_AGAIN.format(what=what)}"
-            return self.fall_back(problem, args, kwargs)
+            return self.fall_back(NOT_AGAIN.format(what=what), args, kwargs)
         try:
             capture = Capture(self.function, args, kwargs, self.codes, self.library)
         except Unguardable as reason:
-            return self.fall_back(f"{place_of(self.function)}: {reason}", args, kwargs)
+            return self.fall_back(str(reason), args, kwargs)
         with nothing_replayed():
             result = capture.run(args, kwargs)
         if capture.problem is None:
@@ -181,7 +203,8 @@ class Compiler:
         """Compare the first replay of a plan with the function itself."""
         result, difference = verified(plan, self.function, args, kwargs)
         if difference is None:
-            plan.verified, self.plan = True, plan
+            plan.verified = True
+            self.use(plan)
         elif difference == GUARD and self.missed < self.limit:
             self.missed += 1
             self.plans.remove(plan)
@@ -191,29 +214,56 @@ class Compiler:
 
     def fall_back(self, problem: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Give up, and call the function."""
-        self.give_up(problem)
+        self.give_up(f"{place_of(self.function)}: {problem}")
         return self.function(*args, **kwargs)
 
     def give_up(self, problem: str) -> None:
-        """Run the function as it is from now on, and say so once.
+        """Run the function as it is in this grad mode from now on, and say so once.
 
         Raises:
-            RuntimeError: if that is not wanted (``fullgraph``).
+            RuntimeError: if that is not wanted (``fullgraph``), now and at later calls.
         """
-        self.problem, self.plan = problem, None
-        self.plans.clear()
+        where = enabled, kind = surroundings()
         text = FALLBACK.format(name=self.name, problem=problem)
-        if self.fullgraph:
+        function, fullgraph = self.function, self.fullgraph
+
+        def uncompiled(args: Any, kwargs: Any) -> Any:
+            if grad_mode.enabled is not enabled or dtypes.default.numpy is not kind:
+                return MISS
+            if fullgraph:
+                raise RuntimeError(text)
+            return function(*args, **kwargs)
+
+        self.problems[where], self.uncompiled[where] = problem, uncompiled
+        self.plans = [plan for plan in self.plans if plan.key[0] != where]
+        self.plan, self.replay[0] = None, uncompiled
+        if fullgraph:
             raise RuntimeError(text)
         warn(text)
 
     def report(self) -> Report:
         """What was compiled, or why nothing was."""
-        return Report(self.name, self.problem, [plan.figures() for plan in self.plans])
+        problem = next(iter(self.problems.values()), None)
+        return Report(self.name, problem, [plan.figures() for plan in self.plans])
 
     def source(self) -> str:
         """The source of the replay of the last call; empty if there is none."""
         return "" if self.plan is None else self.plan.source
+
+
+def compiled_function(compiler: Compiler) -> Callable[..., Any]:
+    """The function that users call in place of theirs."""
+    slow, replay = compiler.call, compiler.replay
+
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        result = replay[0](args, kwargs)
+        return slow(args, kwargs) if result is MISS else result
+
+    functools.update_wrapper(compiled, compiler.function)
+    compiled.__wrapped__ = compiler.function  # type: ignore[attr-defined]
+    compiled.report = compiler.report  # type: ignore[attr-defined]
+    compiled.source = compiler.source  # type: ignore[attr-defined]
+    return compiled
 
 
 # Modules whose forward is compiled.
@@ -228,12 +278,12 @@ class OptimizedModule(Module):
 
     _orig_mod: Module
 
-    def __init__(self, module: Module, compiler: Compiler, replaying: Callable[..., Any]) -> None:
+    def __init__(self, module: Module, compiler: Compiler) -> None:
         super().__init__()
         object.__setattr__(self, "_orig_mod", module)
         self._modules["_orig_mod"] = module
         object.__setattr__(self, "_compiler", compiler)
-        object.__setattr__(self, "_compiled", replaying)
+        object.__setattr__(self, "_compiled", compiled_function(compiler))
         self.__dict__.pop("training")
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:

@@ -16,8 +16,18 @@ from nanotorch._core.op import observers
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.compile.capture import Capture, Same, Slot
 from nanotorch.compile.codegen import Calls, Names, Pieces, Undo, bundle, lower
-from nanotorch.compile.proxy import MISSING, Check, Leaf, Used, holds, leaves, text
-from nanotorch.compile.reach import VALUES, Arguments, Look, State, Survey, fingerprint
+from nanotorch.compile.proxy import (
+    BY_VALUE,
+    MISSING,
+    Check,
+    Leaf,
+    Used,
+    holds,
+    leaves,
+    same_value,
+    text,
+)
+from nanotorch.compile.reach import Arguments, Look, State, Survey, fingerprint
 from nanotorch.compile.tape import (
     SLOT,
     TEMPORARY,
@@ -64,7 +74,7 @@ class Report:
 
     Attributes:
         name: of the function.
-        problem: why it runs uncompiled, with file and line; None if it does not.
+        problem: why it runs uncompiled, with file and line, if only in one grad mode; else None.
         plans: one for each variant of the step that was captured.
     """
 
@@ -73,11 +83,12 @@ class Report:
     plans: list[Figures]
 
     def __str__(self) -> str:
-        if self.problem is not None:
-            return f"{self.name}: uncompiled. {self.problem}"
+        problem = f"uncompiled. {self.problem}" if self.problem else "not captured yet"
         if not self.plans:
-            return f"{self.name}: not captured yet"
-        lines = [f"{self.name}: {len(self.plans)} captured"]
+            return f"{self.name}: {problem}"
+        lines = [
+            f"{self.name}: {len(self.plans)} captured" + f"; also {problem}" * bool(self.problem)
+        ]
         lines += [
             f"  {p.kernels} kernels of {p.traced} traced; {p.guards} guards; memory {p.bytes:,} "
             f"bytes and {p.fresh:,} a step, uncompiled {p.eager_bytes:,} a step"
@@ -102,15 +113,7 @@ def argument_guards(arguments: Arguments, known: frozenset[int], names: Names) -
                 tests.append("kwargs")
         else:
             tests.append(f"len({path}) != {length}" if length else f"{path}")
-    for path, value in arguments.fixed:
-        if isinstance(value, VALUES) and not isinstance(value, (bool, type(None))):
-            name = names.of(value)
-            tests.append(
-                f"{path} is not {name} and (type({path}) is not type({name}) or "
-                f"repr({path}) != repr({name}))"
-            )
-        else:
-            tests.append(f"{path} is not {names.of(value)}")
+    tests += [differs(path, value, names) for path, value in arguments.fixed]
     for path, tensor in arguments.free:
         tests.append(f"type({path}) is not {names.of(type(tensor))}")
         tests.append(f"{path}.requires_grad or {path}._grad is not None")
@@ -166,20 +169,29 @@ def source(check: Check, names: Names) -> str | None:
         return f"not {names.of(container.keys(), 'k')}.isdisjoint({names.of(value)})"
     if check.kind == "set":
         return f"{names.of(container, 'd')} != {names.of(value)}"
-    name = "None" if value is None else names.of(value)
     if check.kind == "cell":
         if value is MISSING:
             return None
-        return f"{names.of(container, 'c')}.cell_contents is not {name}"
-    if check.kind == "state":
+        found = f"{names.of(container, 'c')}.cell_contents"
+    elif check.kind == "state":
         owner, key = check.key
-        state = f"{names.of(container, 'd')}[{names.of(owner)}]"
-        return f"{state}[{key!r}] is not {name}"
-    if check.kind == "item":
+        found = f"{names.of(container, 'd')}[{names.of(owner)}][{key!r}]"
+    elif check.kind == "item":
         key = check.key
         place = repr(key) if isinstance(key, (str, int)) else names.of(key)
-        return f"{names.of(container, 'd')}[{place}] is not {name}"
-    return f"{names.of(container)}.{check.key} is not {name}"
+        found = f"{names.of(container, 'd')}[{place}]"
+    else:
+        found = f"{names.of(container)}.{check.key}"
+    return differs(found, value, names)
+
+
+def differs(found: str, value: Any, names: Names) -> str:
+    """A test whether something is another than before; numbers and texts may be equal ones."""
+    name = "None" if value is None else names.of(value)
+    if type(value) not in BY_VALUE:
+        return f"{found} is not {name}"
+    same = names.of(same_value, "f")
+    return f"{found} is not {name} and not {same}({found}, {name})"
 
 
 # The source of a plan's replay: its guards, its calls, its effects.
@@ -580,15 +592,9 @@ class Plan(Source):
         self.owned, self.verified = True, False
         self.bind()
 
-    def renew(self, survey: Survey, arguments: Arguments) -> bool:
-        """Look for equal things where they are now; whether the plan still applies."""
-        if not self.used.unchanged():
-            return False
-        if all(holds(check) for check in self.checks):
-            return bool(self.refresh())
-        self.checks, self.arguments = survey.checks, arguments
-        self.known = memory_in_reach(survey)
-        return self.bind()
+    def applies(self) -> bool:
+        """Whether the plan is still one for the state that it was made in."""
+        return self.used.unchanged() and all(map(holds, self.checks)) and bool(self.refresh())
 
     def bind(self) -> bool:
         """Allocate memory and write the source anew."""
@@ -773,10 +779,10 @@ def verified(
     return result, difference
 
 
-def arguments_of(args: Any, kwargs: Any) -> list[Tensor]:
-    """The tensors among the arguments."""
+def arguments_of(*values: Any) -> list[Tensor]:
+    """The tensors among arguments, or in a result."""
     found: list[Tensor] = []
-    queue: list[Any] = [args, kwargs]
+    queue = list(values)
     for value in queue:  # the list grows while the loop runs
         if isinstance(value, Tensor):
             found.append(value)

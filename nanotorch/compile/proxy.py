@@ -504,6 +504,7 @@ def text(expression: Expression, name_of: Any) -> str:
 
 
 MISSING: Any = object()
+BY_VALUE = (int, float, complex, str, bytes, range, slice)
 
 
 class Check:
@@ -523,14 +524,20 @@ class Check:
         self.counted = counted
 
 
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two things are one, or equal numbers or texts down to the sign of a zero."""
+    kind = type(a)
+    return a is b or (kind is type(b) and kind in BY_VALUE and repr(a) == repr(b))
+
+
 def holds(check: Check) -> bool:
     """Whether a check finds what it found before."""
     c, k, v = check.container, check.key, check.value
     try:
         if check.kind == "item":
-            return c[k] is v
+            return same_value(c[k], v)
         if check.kind == "state":
-            return c[k[0]][k[1]] is v
+            return same_value(c[k[0]][k[1]], v)
         if check.kind == "len":
             return len(c) == v
         if check.kind == "keys":
@@ -538,14 +545,14 @@ def holds(check: Check) -> bool:
         if check.kind == "absent":
             return bool(c.keys().isdisjoint(v))
         if check.kind == "cell":
-            return v is MISSING or c.cell_contents is v
+            return v is MISSING or same_value(c.cell_contents, v)
         if check.kind == "set":
             return bool(c == v)
         if check.kind == "empty":
             return not c[k]
         if check.kind in ("grad", "group"):
             return True
-        return getattr(c, k) is v
+        return same_value(getattr(c, k), v)
     except (KeyError, IndexError, AttributeError, ValueError):
         return False
 
