@@ -7,8 +7,8 @@ import sys as _sys
 from math import e, inf, nan, pi
 
 from nanotorch import autograd, ops
-from nanotorch._core.absent import *  # noqa: F403 - dtypes to compare with
 from nanotorch._core.arguments import exported as _exported
+from nanotorch._core.dtypes import LACKING as _LACKING
 from nanotorch._core.dtypes import (
     Size,
     device,
@@ -45,7 +45,6 @@ from nanotorch._core.grad_mode import (
 )
 from nanotorch._core.layout import get_printoptions, printoptions, set_printoptions
 from nanotorch._core.tensor import Tensor, typename
-from nanotorch._core.threads import get_num_threads, set_num_threads
 from nanotorch.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
@@ -62,6 +61,7 @@ _sys.modules["nanotorch.random"] = random  # PyTorch has a module of that name
 
 __version__: str = _TorchVersion("0.1.0")
 newaxis = None
+globals().update(_LACKING)  # dtypes to compare with
 
 # What many programs do without is imported when it is used.
 __getattr__, __dir__ = _on_demand(
@@ -85,10 +85,10 @@ __getattr__, __dir__ = _on_demand(
         "nanotorch.serialization": "load save",
         "nanotorch.settings": (
             "are_deterministic_algorithms_enabled get_default_device "
-            "get_float32_matmul_precision "
+            "get_float32_matmul_precision get_num_threads "
             "is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled "
             "set_default_device set_default_tensor_type "
-            "set_float32_matmul_precision set_warn_always "
+            "set_float32_matmul_precision set_num_threads set_warn_always "
             "use_deterministic_algorithms"
         ),
     },

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 import nanotorch as torch  # noqa: E402 - of this checkout
-from nanotorch._core.absent import AbsentDtype  # noqa: E402
+from nanotorch._core.dtypes import AbsentDtype  # noqa: E402
 from nanotorch.names.scope import REASONS, why_not  # noqa: E402
 
 NAMES = ROOT / "tests" / "golden" / "names.json"

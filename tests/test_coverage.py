@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import nanotorch as torch
-from nanotorch._core.absent import AbsentDtype
+from nanotorch._core.dtypes import AbsentDtype
 from nanotorch.names.scope import REASONS
 
 ROOT = Path(__file__).parents[1]

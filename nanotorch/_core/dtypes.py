@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from nanotorch._core.arguments import as_int, combination, place_of, refused
+from nanotorch.names.lookup import told
+from nanotorch.names.scope import why_not
 
 # Classes that print as PyTorch's, as scripts that print ``type(x)`` expect.
 
@@ -79,7 +81,7 @@ class dtype(metaclass=OfC):  # noqa: N801 - PyTorch's name
 
 
 def _dtype_named(name: str) -> dtype:
-    return OF_NUMPY[np.dtype(name)]
+    return LACKING.get(name) or OF_NUMPY[np.dtype(name)]
 
 
 # `char` is the name that PyTorch's error messages use.
@@ -101,6 +103,51 @@ C_NAMES = {
     "int32": "int", "int64": "long int", "float16": "c10::Half", "float32": "float",
     "float64": "double",
 }  # fmt: skip
+
+
+class OutOfScopeError(NotImplementedError, AttributeError):
+    """The error for the use of an `AbsentDtype`, which `hasattr` takes for an absent attribute."""
+
+
+class AbsentDtype(dtype):
+    """A dtype that programs compare with, that no tensor has, and whose use is an error."""
+
+    __slots__ = ("is_complex", "is_signed")
+    _shown = "torch.dtype"
+
+    def __init__(self, name: str, itemsize: int, kind: str) -> None:
+        self.name, self.itemsize = name, itemsize
+        self.is_floating_point, self.is_complex = kind == "f", kind == "c"
+        self.is_signed = not name.startswith(("uint", "float8_e8m0"))  # type: ignore[misc]
+        self.category = 1 if kind == "i" else 2
+
+    @property
+    def _numpy(self) -> NoReturn:  # type: ignore[override]
+        raise OutOfScopeError(f"{self!r} is {told(why_not('', self.name) or '')}")
+
+    char = _numpy
+
+
+# By the kind and the size of their elements.
+ABSENT_DTYPES = {
+    "f2": "bfloat16",
+    "f1": "float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz "
+    "float8_e8m0fnu",
+    "c4": "complex32 bcomplex32",
+    "c8": "complex64",
+    "c16": "complex128",
+    "i1": "qint8 quint2x4 quint4x2 quint8",
+    "i2": "uint16",
+    "i4": "qint32 uint32",
+    "i8": "uint64",
+}
+LACKING: dict[str, dtype] = {
+    name: AbsentDtype(name, int(kind[1:]), kind[0])
+    for kind, names in ABSENT_DTYPES.items()
+    for name in names.split()
+}
+for _short, _name in (("cdouble", "complex128"), ("cfloat", "complex64"), ("chalf", "complex32")):
+    LACKING[_short] = LACKING[_name]
 
 
 def as_dtype(value: Any) -> dtype:

@@ -26,8 +26,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from nanotorch._core.call_site import warn
-from nanotorch._core.threads import pools
 from nanotorch.ops.generator import manual_seed
+from nanotorch.settings import pools
 from nanotorch.utils.data.reading import (
     Plan,
     Position,
