@@ -1,20 +1,24 @@
 """PyTorch's random numbers on the CPU, bit for bit, as NumPy arrays."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
-from nanotorch._core import random_checks as checks
+from nanotorch._core.dtypes import C_NAMES, OF_NUMPY
 
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
+Array = np.ndarray
+F32 = np.ndarray[Any, np.dtype[np.float32]]
+F64 = np.ndarray[Any, np.dtype[np.float64]]
+I64 = np.ndarray[Any, np.dtype[np.int64]]
+U64 = np.ndarray[Any, np.dtype[np.uint64]]
+U8 = np.ndarray[Any, np.dtype[np.uint8]]
+DTypeLike = np.dtype | type | str
+Shape = int | tuple[int, ...]
 
 
 # From uniform to normal numbers by the Box-Muller transform, rounding as PyTorch does.
@@ -28,9 +32,6 @@ if TYPE_CHECKING:
 # with neither in the last bit and depend on the processor's vector unit, so both ways are spelled
 # out.
 
-
-F32 = np.ndarray[Any, np.dtype[np.float32]]
-F64 = np.ndarray[Any, np.dtype[np.float64]]
 
 # One chunk of pairs and its temporaries fit the second-level cache.
 _CHUNK = 8192
@@ -179,8 +180,6 @@ def normal_pairs(uniforms: F64) -> F64:
 # The Mersenne Twister as PyTorch seeds it, draws from it and writes down its state.
 
 
-U64 = np.ndarray[Any, np.dtype[np.uint64]]
-
 _DEFAULT_SEED = 67280421310721
 _WORDS = 624
 # PyTorch's state in 64-bit words: the seed; 1 << 32 plus the outputs left; the place of the next
@@ -193,6 +192,7 @@ _BITS_24, _BITS_53 = np.uint64(2**24 - 1), np.uint64(2**53 - 1)
 _HALF_WORD = np.uint64(32)
 
 
+# All there is to know about a stream.
 # The seed; whether nothing was drawn; the spare normal; the words and the place of the next output.
 Mark = tuple[int, bool, float | None, bytes]
 
@@ -319,8 +319,12 @@ class Twister:
         numbers *= 2.0**-53
         return numbers
 
+    def _uniform(self, count: int, dtype: np.dtype) -> Array:
+        """Uniform numbers with the bits that this dtype takes."""
+        return self.uniform64(count) if dtype.itemsize == 8 else self.uniform32(count)
 
-def written(mark: Mark) -> NDArray[np.uint8]:
+
+def written(mark: Mark) -> U8:
     """The state of a stream when `Twister._mark` was asked, as 5056 bytes in PyTorch's layout."""
     seed, fresh, spare, twister = mark
     key = np.frombuffer(twister, np.uint32)
@@ -336,7 +340,7 @@ def written(mark: Mark) -> NDArray[np.uint8]:
     return words.view(np.uint8)
 
 
-def _restored(kind: type[Twister], state: NDArray[np.uint8]) -> Twister:
+def _restored(kind: type[Twister], state: U8) -> Twister:
     return Twister.set_state(kind(), state)
 
 
@@ -351,7 +355,7 @@ _TAIL = 16384
 _FEW = 384
 
 
-def shuffled(partners: NDArray[np.int64]) -> NDArray[np.int64]:
+def shuffled(partners: I64) -> I64:
     """The numbers 0 ... n after swapping each place but the last, in order, with its partner.
 
     A partner is never before its place.
@@ -359,7 +363,10 @@ def shuffled(partners: NDArray[np.int64]) -> NDArray[np.int64]:
     Shape: `partners` (n,) to (n + 1,).
     """
     if len(partners) < _FEW:
-        return np.array(_one_by_one(partners))
+        few = list(range(len(partners) + 1))  # its items are faster to swap than an array's
+        for place, partner in enumerate(partners.tolist()):
+            few[place], few[partner] = few[partner], few[place]
+        return np.array(few)
     order = np.arange(len(partners) + 1)
     start = max(len(partners) - _TAIL, 0) // _RUN * _RUN
     if start:
@@ -368,15 +375,7 @@ def shuffled(partners: NDArray[np.int64]) -> NDArray[np.int64]:
     return order
 
 
-def _one_by_one(partners: NDArray[np.int64]) -> list[int]:
-    """The shuffle of few elements; the items of a list are faster to swap than an array's."""
-    order = list(range(len(partners) + 1))
-    for place, partner in enumerate(partners.tolist()):
-        order[place], order[partner] = order[partner], order[place]
-    return order
-
-
-def _traced(partners: NDArray[np.int64]) -> NDArray[np.int64]:
+def _traced(partners: I64) -> I64:
     """The shuffle without swapping: where the element comes from that each swap puts into place.
 
     At swap i, what stands at place i was put there by the last swap k < i whose partner was i, and
@@ -401,7 +400,7 @@ def _traced(partners: NDArray[np.int64]) -> NDArray[np.int64]:
     return order
 
 
-def _swap_in_runs(order: NDArray[np.int64], runs: NDArray[np.int64]) -> None:
+def _swap_in_runs(order: I64, runs: I64) -> None:
     """Swap at once where a run's partners all differ and lie behind it, else one by one."""
     ends = np.arange(_RUN, runs.size + 1, _RUN)
     ascending = np.sort(runs, axis=1)
@@ -416,15 +415,138 @@ def _swap_in_runs(order: NDArray[np.int64], runs: NDArray[np.int64]) -> None:
             order[end - _RUN : end] = moved
 
 
+# What the distributions ask of their arguments, in PyTorch's words.
+
+
+# PyTorch shuffles more elements than this by another rule.
+_LONGEST_PERMUTATION = (2**32 - 1) // 20 - 1
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise a RuntimeError unless the condition holds."""
+    if not condition:
+        raise RuntimeError(message)
+
+
+def floating(dtype: DTypeLike, kernel: str = "", distribution: str = "") -> np.dtype:
+    """The dtype, which must be of floating point.
+
+    Args:
+        kernel, distribution: which of PyTorch's functions refuses others, by either name.
+    """
+    found = np.dtype(dtype)
+    if found.kind == "f":
+        return found
+    char = OF_NUMPY[found].char
+    if kernel:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{char}'")
+    name = C_NAMES[found.name] if distribution == "Cauchy" else char
+    raise RuntimeError(
+        f"{distribution} distribution is a continuous probability distribution. dtype must be a "
+        f"floating point but you specified {name}"
+    )
+
+
+def _digits(dtype: np.dtype) -> int:
+    """The binary digits of a floating-point number."""
+    return int(np.finfo(dtype).nmant) + 1
+
+
+def _limits(dtype: np.dtype) -> tuple[float, float]:
+    """The smallest and the largest finite number of `dtype`."""
+    if dtype.kind == "f":
+        return float(np.finfo(dtype).min), float(np.finfo(dtype).max)
+    return (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+
+
+def _largest_count(dtype: np.dtype) -> int:
+    """The largest integer up to which `dtype` has every natural number."""
+    return 1 << _digits(dtype) if dtype.kind == "f" else int(_limits(dtype)[1])
+
+
+def _require_bounds(dtype: np.dtype, **bounds: float) -> None:
+    """Refuse the bounds of a range that `dtype` does not reach."""
+    smallest, largest = _limits(dtype)
+    for name, value in bounds.items():
+        text = f"{name.replace('_', ' - ')} is out of bounds for {C_NAMES[dtype.name]}"
+        require(smallest <= value <= largest, text)
+
+
+def _integer_range(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
+    """The first and the last integer to draw from `[low, high)`, which `dtype` must cover.
+
+    Without `high` the last is `_largest_count`. For a floating-point dtype the range is narrowed
+    until none of its integers is rounded to one outside.
+    """
+    if high is not None:
+        text = f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        require(low < high, text)
+    first, last = low, _largest_count(dtype) if high is None else high - 1
+    _require_bounds(dtype, **{"from": first, "to_1": last})
+    if dtype.kind != "f":
+        return first, last
+    above, below = int(dtype.type(first + 1)), int(dtype.type(last))
+
+    def spacing(value: int) -> int:  # of the numbers of this size that `dtype` has
+        return 1 << (abs(value).bit_length() - _digits(dtype))
+
+    if above < first:
+        first = above + spacing(first + 1)
+    if below > last:
+        last = below - spacing(last) - 1
+    cast = "random_ expects 'from' casted to dtype to be less than"
+    if high is None:
+        text = f"{cast} or equal to 'to_inc' casted to dtype, but got from={first} > to_inc={last}"
+        require(first < last, text)
+    require(first <= last, f"{cast} 'to' casted to dtype, but got from={first} >= to={last + 1}")
+    return first, last
+
+
+def _check_permutation(n: int, dtype: np.dtype) -> None:
+    """`dtype` must tell `n` indices apart."""
+    require(n >= 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
+    if dtype.kind == "b":
+        raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
+    limit = _largest_count(dtype) + 1
+    text = f"value cannot be converted to type {dtype.name}_t without overflow"
+    if dtype.kind == "f":
+        shown = limit if dtype.itemsize == 2 else f"2^{_digits(dtype)}+1"
+        text = f"n cannot be greater than {shown} for {OF_NUMPY[dtype].char} type."
+    require(n <= limit, text)
+    text = f"nanotorch shuffles at most {_LONGEST_PERMUTATION} elements, but got n={n}"
+    require(n <= _LONGEST_PERMUTATION, text)
+
+
+def _check_weights(values: Array, num_samples: int, replacement: bool) -> None:
+    """`values` must be rows of finite weights, none negative, enough of them for the samples."""
+    require(values.ndim in (1, 2), "prob_dist must be 1 or 2 dim")
+    require(
+        values.dtype.kind == "f",
+        "multinomial only supports floating-point dtypes for input, got: "
+        f"{OF_NUMPY[values.dtype].char}",
+    )
+    require(num_samples > 0, "cannot sample n_sample <= 0 samples")
+    require(
+        replacement or num_samples <= values.shape[-1],
+        "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+    )
+    wrong = "invalid multinomial distribution"
+    positive, finite = bool((values >= 0).all()), bool((values < np.inf).all())
+    if replacement and num_samples > 1:
+        require(positive, f"{wrong} (encountering probability entry < 0)")
+        require(finite, f"{wrong} (encountering probability entry = infinity or NaN)")
+    else:
+        message = "probability tensor contains either `inf`, `nan` or element < 0"
+        require(positive and finite, message)
+    require(bool((values > 0).any(-1).all()), f"{wrong} (sum of probabilities <= 0)")
+
+
 # PyTorch's random numbers on the CPU, bit for bit, as NumPy arrays.
 #
 # Elements are drawn in the order of a contiguous result. Filling an array of another layout in
 # place draws in the order of its memory (`memory_order`), and normals one by one
 # (`Generator.normal`).
 
-
-Array = np.ndarray
-Shape = int | tuple[int, ...]
 
 # Ranges from here on take 64 bits, lest the remainder of 32 be visibly uneven.
 _WIDE_RANGE = 2**28
@@ -481,12 +603,20 @@ class Generator(Twister):
         self, shape: Shape, dtype: DTypeLike = np.float32, low: float = 0.0, high: float = 1.0
     ) -> Array:
         """Uniform numbers in [low, high): `rand`, `uniform_`."""
-        kind = checks.floating(dtype, "check_uniform_bounds")
+        kind = floating(dtype, "check_uniform_bounds")
         plain = (low, high) == (0.0, 1.0)
         if not plain:
-            checks.uniform_range(low, high, kind)
+            _require_bounds(kind, **{"from": low, "to": high})
+            text = "uniform_ expects to return a [from, to) range, but found"
+            require(low <= high, f"{text} from={low:g} > to={high:g}")
+            require(
+                high - low <= _limits(kind)[1],
+                f"uniform_ expects to-from <= std::numeric_limits<{OF_NUMPY[kind].char}>::max(), "
+                f"but found to={high:g} and from={low:g} which result in to-from to exceed the "
+                "limit",
+            )
         size = _size(shape)
-        values: Array = self.uniform64(size) if kind.itemsize == 8 else self.uniform32(size)
+        values = self._uniform(size, kind)
         if not plain or kind.itemsize == 2:
             values = _stretched(values, kind, low, high)
         return values.reshape(shape)
@@ -506,8 +636,8 @@ class Generator(Twister):
         with other roundings. `contiguous=False` is for filling in place an array that is not, which
         takes pairs however many there are.
         """
-        kind = checks.floating(dtype, "normal_kernel_cpu")
-        checks.require(std >= 0.0, f"normal expects std >= 0.0, but found std {std:g}")
+        kind = floating(dtype, "normal_kernel_cpu")
+        require(std >= 0.0, f"normal expects std >= 0.0, but found std {std:g}")
         size = _size(shape)
         if size < 16 or not contiguous:
             values: Array = fma64(self._normals_in_pairs(size), std, mean)
@@ -537,8 +667,7 @@ class Generator(Twister):
         filled = full if dtype.itemsize == 2 else size
         end = 16 if size % 16 else 0
         transform = normals64 if dtype.itemsize == 8 else normals32
-        draw = self.uniform64 if dtype.itemsize == 8 else self.uniform32
-        uniforms: Array = draw(filled + end)
+        uniforms = self._uniform(filled + end, dtype)
         if filled != full:
             uniforms = np.concatenate([uniforms[:full], uniforms[filled:]])
         normals: Array = transform(uniforms.reshape(-1, 16)).ravel()
@@ -554,7 +683,7 @@ class Generator(Twister):
         Without `high`, the range ends with the last integer up to which `dtype` has all.
         """
         kind = np.dtype(dtype)
-        first, last = checks.integer_range(low, high, kind)
+        first, last = _integer_range(low, high, kind)
         span = last + 1 - first
         size = _size(shape)
         drawn = self.draw64(size) if span >= _WIDE_RANGE else self.draw32(size)
@@ -568,13 +697,13 @@ class Generator(Twister):
         kind = np.dtype(dtype)
         size = _size(shape)
         drawn = self.draw64(size) if kind.itemsize == 8 else self.draw32(size)
-        drawn %= np.uint64(checks.largest_count(kind) + 1)
+        drawn %= np.uint64(_largest_count(kind) + 1)
         return drawn.astype(kind).reshape(shape)
 
     def permutation(self, n: int, dtype: DTypeLike = np.int64) -> Array:
         """The numbers 0 ... n - 1 shuffled: `randperm`."""
         kind = np.dtype(dtype)
-        checks.permutation(n, kind)
+        _check_permutation(n, kind)
         if n < 2:
             return np.zeros(n, kind)
         choices = np.arange(n, 1, -1, dtype=np.uint64)
@@ -590,28 +719,28 @@ class Generator(Twister):
         """
         size = _size(shape)
         if isinstance(p, np.ndarray):
-            checks.floating(p.dtype, "bernoulli_tensor_cpu_p_")
-            checks.require(
+            floating(p.dtype, "bernoulli_tensor_cpu_p_")
+            require(
                 bool(((p >= 0) & (p <= 1)).all()),
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
                 "message be improved?  If so, please report an enhancement request to PyTorch.)",
             )
-            drawn: Array = self.uniform64(size) if p.itemsize == 8 else self.uniform32(size)
+            drawn = self._uniform(size, p.dtype)
         else:
-            checks.require(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+            require(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
             drawn = self.uniform64(size)
         return np.asarray(drawn.reshape(shape) < p, dtype)  # what NumPy compares to may be a scalar
 
     def exponential(self, shape: Shape, dtype: DTypeLike = np.float32, rate: float = 1.0) -> Array:
         """Exponentially distributed numbers: `exponential_`."""
-        kind = checks.continuous(dtype, "Exponential")
-        checks.require(rate > 0.0, f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
+        kind = floating(dtype, distribution="Exponential")
+        require(rate > 0.0, f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
         values = -1.0 / rate * libm(math.log1p, -self.uniform64(_size(shape)))
         return _cast(values, kind).reshape(shape)
 
     def geometric(self, p: float, shape: Shape, dtype: DTypeLike = np.float32) -> Array:
         """How many trials until the first success of probability `p`: `geometric_`."""
-        checks.require(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+        require(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p:g}")
         # Zero, which has no logarithm, is as good as never drawn.
         uniforms = np.maximum(self.uniform64(_size(shape)), 2.0**-54)
         values = np.ceil(libm(math.log, uniforms) / math.log1p(-p))
@@ -621,8 +750,8 @@ class Generator(Twister):
         self, shape: Shape, dtype: DTypeLike = np.float32, median: float = 0.0, sigma: float = 1.0
     ) -> Array:
         """Cauchy distributed numbers: `cauchy_`."""
-        kind = checks.continuous(dtype, "Cauchy")
-        checks.require(sigma > 0.0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+        kind = floating(dtype, distribution="Cauchy")
+        require(sigma > 0.0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
         angles = math.pi * (self.uniform64(_size(shape)) - 0.5)
         return _cast(fma64(libm(math.tan, angles), sigma, median), kind).reshape(shape)
 
@@ -630,8 +759,8 @@ class Generator(Twister):
         self, shape: Shape, dtype: DTypeLike = np.float32, mean: float = 1.0, std: float = 2.0
     ) -> Array:
         """Numbers whose logarithm is normal: `log_normal_`."""
-        kind = checks.floating(dtype, "log_normal_cpu")
-        checks.require(std > 0.0, f"log_normal_ expects std > 0.0, but found std={std:g}")
+        kind = floating(dtype, "log_normal_cpu")
+        require(std > 0.0, f"log_normal_ expects std > 0.0, but found std={std:g}")
         exponents = fma64(self._normals_in_pairs(_size(shape)), std, mean)
         largest = math.log(float(np.finfo(np.float64).max))  # `math.exp` refuses to overflow.
         values = libm(math.exp, np.minimum(exponents, largest))
@@ -642,7 +771,7 @@ class Generator(Twister):
 
         Shape: `weights` (N,) or (B, N) to (num_samples,) or (B, num_samples), int64.
         """
-        checks.weights(weights, num_samples, replacement)
+        _check_weights(weights, num_samples, replacement)
         if not replacement or num_samples == 1:
             # The largest of w / e, e exponential, is the first of a race with rates w.
             race = self.exponential(weights.shape, weights.dtype)
