@@ -210,10 +210,11 @@ def arange(
     end: Any = ...,
     step: Any = ...,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    out: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """Numbers from ``start`` (0) to before ``end`` in steps of ``step`` (1)."""
 
@@ -697,10 +698,11 @@ def empty(
     *sizes: Any,
     size: Sequence[_int] | None = ...,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    out: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """A tensor with arbitrary values, of a shape given as one sequence or as several numbers."""
 
@@ -708,10 +710,11 @@ def empty_like(
     input: Tensor,
     *,
     dtype: dtype | None = ...,
+    memory_format: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    memory_format: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """A tensor of empty, with the shape and dtype of ``input``."""
 
@@ -759,10 +762,11 @@ def eye(
     m: _int | None = ...,
     *,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    out: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """A matrix ``(n, m)`` with ones on the diagonal; square by default."""
 
@@ -847,10 +851,11 @@ def full(
     fill_value: Any,
     *,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    out: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """A tensor of shape ``size`` filled with one number, whose type is the default for dtype."""
 
@@ -861,7 +866,8 @@ def full_like(
     dtype: dtype | None = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """A tensor filled with one number, with the shape and dtype of ``input``."""
 
@@ -1124,10 +1130,11 @@ def linspace(
     steps: _int,
     *,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    out: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
 
@@ -1203,10 +1210,11 @@ def logspace(
     base: _float = ...,
     *,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    out: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """``steps`` powers of ``base`` with exponents at equal distances."""
 
@@ -1487,10 +1495,11 @@ def normal(
     *,
     generator: Generator | None = ...,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    out: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """Normal numbers of given means and standard deviations."""
 
@@ -1504,10 +1513,11 @@ def ones(
     *sizes: Any,
     size: Sequence[_int] | None = ...,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    out: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """A tensor of ones, of a shape given as one sequence or as several numbers."""
 
@@ -1515,10 +1525,11 @@ def ones_like(
     input: Tensor,
     *,
     dtype: dtype | None = ...,
+    memory_format: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    memory_format: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """A tensor of ones, with the shape and dtype of ``input``."""
 
@@ -1530,7 +1541,7 @@ def pairwise_distance(
 ) -> Tensor:
     """The norm of ``x1 - x2 + eps`` along the last dimension."""
 
-def pdist(input: Tensor, p: Any = ...) -> Tensor:
+def pdist(input: Tensor, p: _float = ...) -> Tensor:
     """The distances of all pairs of rows."""
 
 def permute(input: Tensor, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
@@ -1571,7 +1582,7 @@ def prod(
 ) -> Tensor:
     """The product of all elements, or along one dimension; integers give int64."""
 
-def promote_types(a: dtype, b: dtype) -> dtype:
+def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both: of the higher category, or NumPy's within one."""
 
 def put(input: Tensor, index: Any, source: Any, accumulate: _bool = ...) -> Tensor:
@@ -1606,11 +1617,11 @@ def rand(
     size: _int | Sequence[_int] | None = ...,
     generator: Generator | None = ...,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
     pin_memory: _bool = ...,
-    out: Any = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """Uniform numbers in [0, 1)."""
 
@@ -1621,7 +1632,8 @@ def rand_like(
     dtype: dtype | None = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """Uniform numbers in [0, 1), in the shape of ``input`` and, by default, its dtype."""
 
@@ -1632,11 +1644,11 @@ def randint(
     size: _int | Sequence[_int] | None = ...,
     generator: Generator | None = ...,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
     pin_memory: _bool = ...,
-    out: Any = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """Random integers in [low, high), called as ``randint(high, size)`` or with ``low`` first."""
 
@@ -1649,7 +1661,8 @@ def randint_like(
     dtype: dtype | None = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """Integers in [low, high), in the shape of ``input`` and, by default, its dtype."""
 
@@ -1658,11 +1671,11 @@ def randn(
     size: _int | Sequence[_int] | None = ...,
     generator: Generator | None = ...,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
     pin_memory: _bool = ...,
-    out: Any = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1; the arguments are those of `rand`."""
 
@@ -1673,7 +1686,8 @@ def randn_like(
     dtype: dtype | None = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """Standard normal numbers, in the shape of ``input`` and, by default, its dtype."""
 
@@ -1682,11 +1696,11 @@ def randperm(
     *,
     generator: Generator | None = ...,
     dtype: dtype = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
     pin_memory: _bool = ...,
-    out: Any = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """The integers 0, ..., ``n`` - 1 in random order."""
 
@@ -1696,10 +1710,11 @@ def range(
     step: Any = ...,
     *,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    out: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """Numbers from ``start`` to ``end``, which is one of them, in steps of ``step``."""
 
@@ -1799,7 +1814,8 @@ def scalar_tensor(
     dtype: dtype | None = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """A 0-d tensor of a number, in the default dtype unless another is given."""
 
@@ -2217,10 +2233,11 @@ def zeros(
     *sizes: Any,
     size: Sequence[_int] | None = ...,
     dtype: dtype | None = ...,
+    out: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    out: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """A tensor of zeros, of a shape given as one sequence or as several numbers."""
 
@@ -2228,10 +2245,11 @@ def zeros_like(
     input: Tensor,
     *,
     dtype: dtype | None = ...,
+    memory_format: Any = ...,
     device: Any = ...,
     layout: Any = ...,
-    requires_grad: _bool = ...,
-    memory_format: Any = ...,
+    pin_memory: _bool = ...,
+    requires_grad: _bool | None = ...,
 ) -> Tensor:
     """A tensor of zeros, with the shape and dtype of ``input``."""
 

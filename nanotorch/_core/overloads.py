@@ -31,8 +31,8 @@ from nanotorch._core.op_source import accepting_more, call_arguments, signature
 from nanotorch._core.tensor import Tensor
 
 NUMBERS = (float, int, bool)
-# How an argument of a kind is told, in a function and in place. Formulas call functions with arrays,
-# among which a NumPy scalar is one, too; users give it for a number.
+# How an argument of a kind is told, in a function and in place. Formulas call functions with arrays
+# and NumPy scalars; a user who gives such a scalar means a number.
 KINDS = {
     "Tensor": (
         "(isinstance({0}, ARRAYS) or isinstance({0}, generic) and not isinstance({1}, Tensor))",
