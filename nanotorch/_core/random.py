@@ -200,8 +200,8 @@ Mark = tuple[int, bool, float | None, bytes]
 class Twister:
     """A stream of random bits, with PyTorch's seeds and states, and uniform numbers of them."""
 
-    _seeder: np.random.RandomState
-    _bits: np.random.BitGenerator
+    _seeder: "np.random.RandomState"
+    _bits: "np.random.BitGenerator"
     _address: int
 
     def __init__(self) -> None:

@@ -23,7 +23,10 @@ PACKAGE = Path(torch.__file__).parent
 WORKING = by_row(test_table.WORKING)
 NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 # In these identity is a short way only: what it misses goes a general way, to the same answer.
-SHORT_WAYS = ("_core/dtypes.py", "_core/engine.py", "_core/op_source.py", "compile/plan.py")
+SHORT_WAYS = (
+    "_core/dtypes.py", "_core/engine.py", "_core/op_source.py", "compile/compiler.py",
+    "compile/plan.py",
+)  # fmt: skip
 
 
 class Marked(np.ndarray):
