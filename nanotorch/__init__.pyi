@@ -1324,13 +1324,13 @@ def mean(
 
 @overload
 def median(input: Tensor, *, out: Any = ...) -> Tensor:
-    """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
+    """The median of all elements; with ``dim``, ``(values, indices)`` along it, a named tuple."""
 
 @overload
 def median(
     input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...
 ) -> return_types.median:
-    """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
+    """The median of all elements; with ``dim``, ``(values, indices)`` along it, a named tuple."""
 
 def meshgrid(*tensors: Any, indexing: str | None = ...) -> tuple[Tensor, ...]:
     """Coordinates of a grid: one tensor per axis, all of the grid's shape."""
@@ -2099,7 +2099,7 @@ def trapezoid(y: Any, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Ten
     """The integral of ``y`` along ``dim`` by the trapezoidal rule."""
 
 def trapz(y: Any, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Tensor:
-    """`trapezoid` by its former name."""
+    """The integral of ``y`` along ``dim`` by the trapezoidal rule."""
 
 def tril(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
     """Zeros above a diagonal of the last two dimensions."""

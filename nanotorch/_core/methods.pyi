@@ -815,10 +815,10 @@ class Methods:
         """The mean of all elements, or along ``dim``; arguments as for `sum`."""
     @overload
     def median(self) -> Tensor:
-        """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
+        """The median of all elements; with ``dim``, ``(values, indices)`` along it, a named tuple."""
     @overload
     def median(self, dim: _int, keepdim: _bool = ...) -> return_types.median:
-        """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
+        """The median of all elements; with ``dim``, ``(values, indices)`` along it, a named tuple."""
     @overload
     def min(self) -> Tensor:
         """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it."""

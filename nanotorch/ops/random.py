@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -238,10 +239,12 @@ LOG_NORMAL, GEOMETRIC = zero_gradient("LogNormalBackward0"), zero_gradient("Geom
 def fill(
     input: Tensor,
     kind: type[ZeroGradient],
-    draw: Callable[[tuple[int, ...], np.dtype], Array],
-    *others: Tensor,
+    draw: Callable[..., Array],
+    *args: Any,
+    others: tuple[Tensor, ...] = (),
+    **named: Any,
 ) -> Tensor:
-    """Write what ``draw`` gives for a shape and dtype into ``input``.
+    """Write what ``draw`` gives for a shape, a dtype and further arguments into ``input``.
 
     Args:
         kind: of the node, if the fill is recorded.
@@ -251,13 +254,18 @@ def fill(
     array = input._array
     edges = tuple(edge_of(t) for t in (input, *others)) if mode.enabled else ()
     target = array if array.flags.c_contiguous else memory_order(array)
-    target[...] = draw(target.shape, array.dtype)
+    target[...] = draw(target.shape, array.dtype, *args, **named)
     wrote(input._cell, "a random fill")
     if watch.on:
         look("a random fill", input, [], None, sys._getframe(1))
     if any(node is not None for node, _ in edges):
         rebase(input, zero_node(kind, (input, *others), edges))
     return input
+
+
+def filling_method(function: Any) -> Any:
+    """Register a method that fills its tensor, and what it does under `vmap`."""
+    return method(under_vmap(filling, random=True)(function), public=False)
 
 
 def limits(name: str, given: tuple[Any, ...], named: dict[str, Any], default: list[Any]) -> Any:
@@ -277,8 +285,7 @@ def limits(name: str, given: tuple[Any, ...], named: dict[str, Any], default: li
     return values["from"], values["to"]
 
 
-@method(public=False)
-@under_vmap(filling, random=True)
+@filling_method
 def normal_(
     input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -293,17 +300,10 @@ def normal_(
         RuntimeError: if ``std`` is negative.
     """
     contiguous = bool(input._array.flags.c_contiguous)
-    return fill(
-        input,
-        NORMAL,
-        lambda shape, dtype: stream(generator).normal(
-            shape, dtype, mean, std, contiguous=contiguous
-        ),
-    )
+    return fill(input, NORMAL, stream(generator).normal, mean, std, contiguous=contiguous)
 
 
-@method(public=False)
-@under_vmap(filling, random=True)
+@filling_method
 def uniform_(
     input: Tensor, *bounds: float, generator: Generator | None = None, **named: float
 ) -> Tensor:
@@ -318,13 +318,10 @@ def uniform_(
         RuntimeError: if ``from`` is greater than ``to``.
     """
     low, high = limits("uniform_", bounds, named, [0.0, 1.0])
-    return fill(
-        input, UNIFORM, lambda shape, dtype: stream(generator).uniform(shape, dtype, low, high)
-    )
+    return fill(input, UNIFORM, stream(generator).uniform, low, high)
 
 
-@method(public=False)
-@under_vmap(filling, random=True)
+@filling_method
 def random_(
     input: Tensor, *bounds: int | None, generator: Generator | None = None, **named: int
 ) -> Tensor:
@@ -346,13 +343,10 @@ def random_(
     low, high = limits("random_", bounds, named, [0, None])
     if kind is RANDOM[2]:
         return fill(input, kind, stream(generator).naturals)
-    return fill(
-        input, kind, lambda shape, dtype: stream(generator).integers(low, high, shape, dtype)
-    )
+    return fill(input, kind, partial(stream(generator).integers, low, high))
 
 
-@method(public=False)
-@under_vmap(filling, random=True)
+@filling_method
 def bernoulli_(
     input: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None
 ) -> Tensor:
@@ -372,19 +366,12 @@ def bernoulli_(
         if not layout.flags.c_contiguous:
             axes = sorted(range(layout.ndim), key=lambda axis: -layout.strides[axis])
             chances = chances.transpose(axes)
-        return fill(
-            input,
-            BERNOULLI[1],
-            lambda shape, dtype: stream(generator).bernoulli(chances, shape, dtype),
-            p,
-        )
-    return fill(
-        input, BERNOULLI[2], lambda shape, dtype: stream(generator).bernoulli(p, shape, dtype)
-    )
+        draw = partial(stream(generator).bernoulli, chances)
+        return fill(input, BERNOULLI[1], draw, others=(p,))
+    return fill(input, BERNOULLI[2], partial(stream(generator).bernoulli, p))
 
 
-@method(public=False)
-@under_vmap(filling, random=True)
+@filling_method
 def exponential_(
     input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -393,13 +380,10 @@ def exponential_(
     Raises:
         RuntimeError: for a dtype that is not a floating-point one; if ``lambd`` is not positive.
     """
-    return fill(
-        input, EXPONENTIAL, lambda shape, dtype: stream(generator).exponential(shape, dtype, lambd)
-    )
+    return fill(input, EXPONENTIAL, stream(generator).exponential, lambd)
 
 
-@method(public=False)
-@under_vmap(filling, random=True)
+@filling_method
 def cauchy_(
     input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -408,13 +392,10 @@ def cauchy_(
     Raises:
         RuntimeError: for a dtype that is not a floating-point one; if ``sigma`` is not positive.
     """
-    return fill(
-        input, CAUCHY, lambda shape, dtype: stream(generator).cauchy(shape, dtype, median, sigma)
-    )
+    return fill(input, CAUCHY, stream(generator).cauchy, median, sigma)
 
 
-@method(public=False)
-@under_vmap(filling, random=True)
+@filling_method
 def log_normal_(
     input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
 ) -> Tensor:
@@ -424,22 +405,17 @@ def log_normal_(
         NotImplementedError: for a dtype that is not a floating-point one.
         RuntimeError: if ``std`` is not positive.
     """
-    return fill(
-        input,
-        LOG_NORMAL,
-        lambda shape, dtype: stream(generator).log_normal(shape, dtype, mean, std),
-    )
+    return fill(input, LOG_NORMAL, stream(generator).log_normal, mean, std)
 
 
-@method(public=False)
-@under_vmap(filling, random=True)
+@filling_method
 def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers of trials until the first success of chance ``p``; returns the tensor.
 
     Raises:
         RuntimeError: if ``p`` is not in (0, 1).
     """
-    return fill(input, GEOMETRIC, lambda shape, dtype: stream(generator).geometric(p, shape, dtype))
+    return fill(input, GEOMETRIC, partial(stream(generator).geometric, p))
 
 
 # Random tensors: of a shape, like another tensor, or by the values of one.
@@ -683,35 +659,21 @@ def normal(
         TypeError: for two numbers without ``size``.
         RuntimeError: for a negative ``std``.
     """
-    draw = stream(generator).normal
-    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+    draw, tensors = stream(generator).normal, [t for t in (mean, std) if isinstance(t, Tensor)]
+    if not tensors:
         if not isinstance(size, (tuple, list)):
             raise TypeError("normal(): the size of the result must be given as a tuple of ints")
         shape = shape_of("normal", (tuple(size),))
         return leaf(draw(shape, numpy_dtype(dtype), mean, std), **options)
-    if not isinstance(std, Tensor):
-        assert isinstance(mean, Tensor)
-        values = draw(mean._array.shape, mean._array.dtype, 0.0, std)
-        values += mean._array
-        return recorded(wrap(values), NORMALS[1], mean)
-    if not isinstance(mean, Tensor):
-        check_std(std)
-        values = draw(std._array.shape, std._array.dtype)
-        values *= std._array
-        values += np.array(mean, values.dtype)
-        return recorded(wrap(values), NORMALS[2], std)
-    check_std(std)
-    shape = common_shape(tuple(mean.shape), tuple(std.shape))
-    values = draw(shape, mean._array.dtype)
-    values *= std._array
-    values += mean._array
-    return recorded(wrap(values), NORMALS[3], mean, std)
-
-
-def check_std(std: Tensor) -> None:
-    """Refuse negative standard deviations."""
-    if std._array.size and std._array.min() < 0:
+    if isinstance(std, Tensor) and std._array.size and std._array.min() < 0:
         raise RuntimeError("normal expects all elements of std >= 0.0")
+    shape = common_shape(tuple(tensors[0].shape), tuple(tensors[-1].shape))
+    values = draw(shape, tensors[0]._array.dtype, 0.0, 1.0 if isinstance(std, Tensor) else std)
+    if isinstance(std, Tensor):
+        values *= std._array
+    values += mean._array if isinstance(mean, Tensor) else np.array(mean, values.dtype)
+    kind = NORMALS[isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)]
+    return recorded(wrap(values), kind, *tensors)
 
 
 def recorded(out: Tensor, kind: Any, *inputs: Tensor) -> Tensor:

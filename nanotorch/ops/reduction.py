@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_ints, by_own_names, lacking
+from nanotorch._core.arguments import as_ints, by_own_names, lacking, named
 from nanotorch._core.batched import dimensions, in_rows, leading
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
@@ -570,46 +570,40 @@ def std_along(
     return like(np.sqrt(spread_and_mean(input, dim, correction, "std")[0]), input, dim, keepdim)
 
 
-def spread_arguments(
-    input: Tensor, dim: Any, unbiased: bool, keepdim: bool, correction: float | None
-) -> tuple[tuple[int, ...], bool, float, bool]:
-    """The arguments of `var` and `std`, whose first may be ``unbiased`` alone."""
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    dims = normal_dims(None if dim is NOT_GIVEN else dim, input.ndim)
-    overall = dim is NOT_GIVEN or dim is None or input.ndim == 0
-    return dims, keepdim, float(unbiased) if correction is None else correction, overall
-
-
-@method
-def var(
-    input: Tensor,
-    dim: Any = NOT_GIVEN,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> Tensor:
-    """The variance of all elements, or along ``dim``.
+def of_variance(name: str, along: Any, doc: str) -> Any:
+    """`var` or one of its kin, whose first argument may be ``unbiased`` alone.
 
     Args:
-        unbiased: divide by n - 1 rather than by n.
-        correction: what to subtract from n; overrides ``unbiased``.
-
-    Raises:
-        NotImplementedError: for integers.
+        along: the operation.
     """
-    return var_along(input, *spread_arguments(input, dim, unbiased, keepdim, correction))
+
+    def function(
+        input: Tensor,
+        dim: Any = NOT_GIVEN,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: float | None = None,
+    ) -> Any:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        overall = dim is NOT_GIVEN or dim is None or input.ndim == 0
+        dims = normal_dims(None if dim is NOT_GIVEN else dim, input.ndim)
+        correction = float(unbiased) if correction is None else correction
+        return along(input, dims, keepdim, correction, overall)
+
+    named(function, name).__doc__ = doc
+    return function
 
 
-@method
-def std(
-    input: Tensor,
-    dim: Any = NOT_GIVEN,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> Tensor:
-    """The standard deviation: the square root of `var`, with the same arguments."""
-    return std_along(input, *spread_arguments(input, dim, unbiased, keepdim, correction))
+VAR = """The variance of all elements, or along ``dim``.
+
+Args:
+    unbiased: divide by n - 1 rather than by n.
+    correction: what to subtract from n; overrides ``unbiased``.
+
+Raises:
+    NotImplementedError: for integers.
+"""
+STD = "The standard deviation: the square root of `var`, with the same arguments."
+var, std = method(of_variance("var", var_along, VAR)), method(of_variance("std", std_along, STD))

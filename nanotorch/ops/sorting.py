@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, as_ints, lacking, named_tuple, twice
+from nanotorch._core.arguments import as_int, as_ints, lacking, named, named_tuple, twice
 from nanotorch._core.batched import along, dimensions, in_rows, one_by_one, under_vmap
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op
@@ -77,8 +77,6 @@ def arranged_like(values: np.ndarray, input: np.ndarray) -> np.ndarray:
 
 maximum_of_all: Callable[..., Any] = np.maximum.reduce
 minimum_of_all: Callable[..., Any] = np.minimum.reduce
-max_result = named_tuple("max", "values", "indices")
-min_result = named_tuple("min", "values", "indices")
 
 
 def shared(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -253,56 +251,39 @@ def min_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     return choose(input, dim, keepdim, np.argmin, "min")
 
 
-def second_operand(name: str, dim: Any, keepdim: bool, other: Any) -> Any:
-    """The tensor to compare with, by its own name or in the place of ``dim``; None without one.
+def extremum(name: str, word: str, pair: Any, of_all: Any, along: Any) -> Any:
+    """`max` or `min`, made of its operations: of two tensors, of all elements, along ``dim``."""
+    result = named_tuple(name, "values", "indices")
 
-    Raises:
-        TypeError: for a dimension besides, or ``keepdim`` without either.
-    """
-    if isinstance(dim, Tensor) and other is None:
-        other, dim = dim, NOT_GIVEN
-    if other is not None:
-        if dim is not NOT_GIVEN or keepdim is not NOT_KEPT:
-            raise twice(name, "other")
-    elif dim is NOT_GIVEN and keepdim is not NOT_KEPT:
-        raise lacking(name, "dim")
-    return other
+    def function(
+        input: Any, dim: Any = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, other: Any = None
+    ) -> Any:
+        if isinstance(dim, Tensor) and other is None:
+            other, dim = dim, NOT_GIVEN
+        if other is not None:
+            if dim is not NOT_GIVEN or keepdim is not NOT_KEPT:
+                raise twice(name, "other")
+            return pair(input, other)
+        if dim is not NOT_GIVEN:
+            return result(along(input, normal_dim(dim, input.ndim), keepdim))
+        if keepdim is not NOT_KEPT:
+            raise lacking(name, "dim")
+        return of_all(input)
 
-
-@method
-def max(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, other: Any = None) -> Any:
-    """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it.
+    named(function, name).__doc__ = f"""The {word} element; with ``dim``, the named tuple
+    ``(values, indices)`` along it.
 
     Args:
-        dim: a dimension, or a tensor, for which this is `maximum`.
+        dim: a dimension, or a tensor, for which this is `{pair.__name__}`.
 
     Raises:
         RuntimeError, IndexError: where there is no element.
     """
-    second = second_operand("max", dim, keepdim, other)
-    if second is not None:
-        return maximum(input, second)
-    if dim is NOT_GIVEN:
-        return max_all(input)
-    return max_result(max_along(input, normal_dim(dim, input.ndim), keepdim))
+    return method(function)
 
 
-@method
-def min(input: Any, dim: Any = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, other: Any = None) -> Any:
-    """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it.
-
-    Args:
-        dim: a dimension, or a tensor, for which this is `minimum`.
-
-    Raises:
-        RuntimeError, IndexError: where there is no element.
-    """
-    second = second_operand("min", dim, keepdim, other)
-    if second is not None:
-        return minimum(input, second)
-    if dim is NOT_GIVEN:
-        return min_all(input)
-    return min_result(min_along(input, normal_dim(dim, input.ndim), keepdim))
+max = extremum("max", "greatest", maximum, max_all, max_along)
+min = extremum("min", "smallest", minimum, min_all, min_along)
 
 
 def index_of(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
@@ -372,9 +353,8 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 # Equal elements keep their order, also where PyTorch leaves that open.
 
 
-sort_result, topk_result, kthvalue_result, mode_result, median_result, nanmedian_result = (
-    named_tuple(name, "values", "indices")
-    for name in ("sort", "topk", "kthvalue", "mode", "median", "nanmedian")
+sort_result, topk_result, kthvalue_result, mode_result = (
+    named_tuple(name, "values", "indices") for name in ("sort", "topk", "kthvalue", "mode")
 )
 
 
@@ -568,30 +548,31 @@ def nanmedian_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array
     return middle_along(input, dim, keepdim, True)
 
 
-@method
-def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
-    """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it.
+def middle(name: str, of_all: Any, along: Any, doc: str) -> Any:
+    """`median` or `nanmedian`, made of its operations."""
+    result = named_tuple(name, "values", "indices")
 
-    Of an even number it is the smaller of the two in the middle; nan if there is a nan.
-
-    Raises:
-        IndexError: along a dimension without elements.
-    """
-    if dim is NOT_GIVEN:
+    def function(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
+        if dim is not NOT_GIVEN:
+            return result(along(input, normal_dim(dim, input.ndim), keepdim))
         if keepdim is not NOT_KEPT:
-            raise lacking("median", "dim")
-        return median_all(input)
-    return median_result(median_along(input, normal_dim(dim, input.ndim), keepdim))
+            raise lacking(name, "dim")
+        return of_all(input)
+
+    named(function, name).__doc__ = doc
+    return method(function)
 
 
-@method
-def nanmedian(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
-    """`median` of the elements that are not nan."""
-    if dim is NOT_GIVEN:
-        if keepdim is not NOT_KEPT:
-            raise lacking("nanmedian", "dim")
-        return nanmedian_all(input)
-    return nanmedian_result(nanmedian_along(input, normal_dim(dim, input.ndim), keepdim))
+MEDIAN = """The median of all elements; with ``dim``, ``(values, indices)`` along it, a named tuple.
+
+Of an even number it is the smaller of the two in the middle; nan if there is a nan.
+
+Raises:
+    IndexError: along a dimension without elements.
+"""
+median = middle("median", median_all, median_along, MEDIAN)
+NANMEDIAN = "`median` of the elements that are not nan."
+nanmedian = middle("nanmedian", nanmedian_all, nanmedian_along, NANMEDIAN)
 
 
 # By number

@@ -25,7 +25,6 @@ from nanotorch.ops.indexing import masked_fill
 from nanotorch.ops.joining import cat
 from nanotorch.ops.matrix import mm
 from nanotorch.ops.reduction import (
-    NOT_GIVEN,
     Dims,
     accumulated,
     add_all,
@@ -35,12 +34,12 @@ from nanotorch.ops.reduction import (
     cumsum_along,
     like,
     normal_dims,
+    of_variance,
     require_float_input,
     reverse_cumsum,
     rows_without_one,
     spread,
     spread_and_mean,
-    spread_arguments,
     sum,
     sum_along,
     sum_dtype,
@@ -203,14 +202,14 @@ def var_mean_along(
     return like(variance, input, dim, keepdim), like(mean, input, dim, keepdim)
 
 
-def of_variance(g: Any, deviation: Any) -> Any:
+def variance_share(g: Any, deviation: Any) -> Any:
     """The gradient of a variance, from that of its root."""
     return None if g is None else zero_where(g / (deviation * 2), deviation == 0)
 
 
 @hidden_op(
     input=lambda g, input, deviation, dim, keepdim, correction, overall: spread_slope(
-        of_variance(g[0], deviation), g[1], input, dim, keepdim, correction, overall
+        variance_share(g[0], deviation), g[1], input, dim, keepdim, correction, overall
     ),
     results=("deviation", "mean"),
     node="StdMeanBackward0",
@@ -225,30 +224,10 @@ def std_mean_along(
     return like(np.sqrt(variance), input, dim, keepdim), like(mean, input, dim, keepdim)
 
 
-@public
-def var_mean(
-    input: Tensor,
-    dim: Any = NOT_GIVEN,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> Any:
-    """The variance and the mean, as a tuple; arguments as for `var`."""
-    return var_mean_along(input, *spread_arguments(input, dim, unbiased, keepdim, correction))
-
-
-@public
-def std_mean(
-    input: Tensor,
-    dim: Any = NOT_GIVEN,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> Any:
-    """The standard deviation and the mean, as a tuple; arguments as for `std`."""
-    return std_mean_along(input, *spread_arguments(input, dim, unbiased, keepdim, correction))
+VAR_MEAN = "The variance and the mean, as a tuple; arguments as for `var`."
+STD_MEAN = "The standard deviation and the mean, as a tuple; arguments as for `std`."
+public(of_variance("var_mean", var_mean_along, VAR_MEAN))
+public(of_variance("std_mean", std_mean_along, STD_MEAN))
 
 
 # Covariance
@@ -778,12 +757,6 @@ def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
         return over(sum((left + right) * steps("trapezoid", y, x, dim), dim), 2.0)
     ends = times(select(y, dim, 0) + select(y, dim, -1), 0.5)
     return times(sum(y, dim) - ends, dx)
-
-
-@public
-def trapz(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
-    """`trapezoid` by its former name."""
-    return trapezoid(y, x, dx=dx, dim=dim)
 
 
 @public

@@ -63,6 +63,7 @@ ALIASES = {
     "ne": ("not_equal",),
     "neg": ("negative",),
     "sub": ("subtract",),
+    "trapezoid": ("trapz",),
     "trunc": ("fix",),
 }
 

