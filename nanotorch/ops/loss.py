@@ -31,13 +31,11 @@ def reduced(values: Array, reduction: str) -> Array:
     return total / values.dtype.type(values.size) if reduction == "mean" else total
 
 
-def per_element(g: Any, shape: tuple[int, ...], reduction: str) -> Any:
+def per_element(g: Any, shape: tuple[int, ...], reduction: str, weight: Any = None) -> Any:
     """The gradient of each element of a loss from that of the reduced loss; may broadcast."""
-    if reduction == "none":
-        return g
     if reduction == "mean":
         g = g / (math.prod(shape) or 1)
-    return g
+    return g if weight is None else g * weight
 
 
 @hidden_op(input=lambda g, operand, other: g, batch=leading)
@@ -77,24 +75,16 @@ def squared_error(input: Array, target: Array, reduction: str) -> Array:
 
 def cross_entropy_slope(g: Any, input: Any, target: Any, weight: Any, reduction: str) -> Any:
     """The gradient with respect to a probability; its denominator is held above 1e-12."""
-    share = per_element(g, input.shape, reduction)
-    if weight is not None:
-        share = share * weight
+    share = per_element(g, input.shape, reduction, weight)
     slope = share * ((input - target) / clamp_min((1 - input) * input, 1e-12))
     return kept(slope, input, target)
 
 
-def target_slope(g: Any, input: Any, weight: Any, reduction: str) -> Any:
-    """The gradient with respect to the target probability."""
-    share = per_element(g, input.shape, reduction)
-    if weight is not None:
-        share = share * weight
-    return share * (log(1 - input) - log(input))
-
-
 @hidden_op(
     input=cross_entropy_slope,
-    target=lambda g, input, target, weight, reduction: target_slope(g, input, weight, reduction),
+    target=lambda g, input, target, weight, reduction: (
+        per_element(g, input.shape, reduction, weight) * (log(1 - input) - log(input))
+    ),
     node="BinaryCrossEntropyBackward0",
     batch=per_sample,
 )
@@ -122,9 +112,7 @@ def logits_slope(
     g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str
 ) -> Any:
     """The gradient with respect to a logit: ``sigmoid(input) - target``, weighted."""
-    share = per_element(g, input.shape, reduction)
-    if weight is not None:
-        share = share * weight
+    share = per_element(g, input.shape, reduction, weight)
     if pos_weight is None:
         return share * (sigmoid(input) - target)
     positive = pos_weight * target
@@ -133,9 +121,7 @@ def logits_slope(
 
 def logits_target_slope(g: Any, input: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
     """The gradient with respect to the target: ``-input``, weighted."""
-    share = per_element(g, input.shape, reduction)
-    if weight is not None:
-        share = share * weight
+    share = per_element(g, input.shape, reduction, weight)
     if pos_weight is None:
         return share * -input
     return share * (log_sigmoid(-input) - pos_weight * log_sigmoid(input))

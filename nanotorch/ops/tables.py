@@ -113,17 +113,10 @@ PUBLIC.update({f"{name}_": as_function(f"{name}_") for name in NAMES})
 
 
 # fmt: off
-ELEMENTWISE = (
-    "acos", "acosh", "add", "addcdiv", "addcmul", "angle", "asin", "asinh", "atan", "atan2",
-    "atanh", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
-    "bitwise_xor", "copysign", "cos", "cosh", "deg2rad", "digamma", "div", "eq", "erf", "erfc",
-    "erfinv", "exp", "exp2", "expm1", "floor_divide", "fmax", "fmin", "fmod", "gcd", "ge", "gt",
-    "hypot", "lcm", "le", "lerp", "lgamma", "log", "log10", "log1p",
-    "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "logit", "lt", "maximum", "minimum", "mul", "ne", "nextafter", "pow", "rad2deg",
-    "reciprocal", "remainder", "rsqrt", "sigmoid", "sin", "sinc", "sinh", "sqrt", "square", "sub",
-    "tan", "tanh", "true_divide", "xlogy",
-)
+ELEMENTWISE = {name for name, o in OPS.items() if o.public and o.cast and name != "dist"} | {
+    "addcdiv", "copysign", "div", "fmod", "lerp", "logical_not", "pow", "remainder", "square",
+    "true_divide", "xlogy",
+}
 OF_ONE_TYPE = (
     "abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min",
     "floor", "frac", "hardshrink", "neg", "round", "sgn", "sign", "softplus", "softshrink", "trunc",
