@@ -1780,11 +1780,11 @@ def roll(input: Tensor, shifts: Any, dims: Any = ...) -> Tensor:
 def rot90(input: Tensor, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
     """Turned ``k`` quarters in the plane of two dimensions, from the first to the second."""
 
-def round(input: Tensor, *, decimals: _int | None = ..., out: Any = ...) -> Tensor:
+def round(input: Tensor, *, decimals: Any = ..., out: Any = ...) -> Tensor:
     """The nearest number of ``decimals`` digits; halves go to the even one."""
 
-def round_(self: Tensor, *, decimals: _int | None = ...) -> Tensor:
-    """In-place `round`."""
+def round_(input: Tensor, *, decimals: Any = ...) -> Tensor:
+    """In-place `round`: writes its result into the tensor."""
 
 def row_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
     """`vstack` by another name."""

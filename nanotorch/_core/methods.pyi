@@ -1063,10 +1063,10 @@ class Methods:
         """Shifted along ``dims``, or as one row of elements without them."""
     def rot90(self, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
         """Turned ``k`` quarters in the plane of two dimensions, from the first to the second."""
-    def round(self, *, decimals: _int | None = ...) -> Tensor:
+    def round(self, *, decimals: Any = ...) -> Tensor:
         """The nearest number of ``decimals`` digits; halves go to the even one."""
-    def round_(self, *, decimals: _int | None = ...) -> Tensor:
-        """In-place `round`."""
+    def round_(self, *, decimals: Any = ...) -> Tensor:
+        """In-place `round`: writes its result into the tensor."""
     def rsqrt(self) -> Tensor:
         """``1 / sqrt(input)``."""
     def rsqrt_(self) -> Tensor:

@@ -9,7 +9,6 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops import activation as activation
 from nanotorch.ops import binary as binary
-from nanotorch.ops import clamping as clamping
 from nanotorch.ops import comparison as comparison
 from nanotorch.ops import conversion as conversion
 from nanotorch.ops import creation as creation

@@ -19,7 +19,7 @@ from nanotorch.ops.arguments import (
     tensors_given,
     unsupported,
 )
-from nanotorch.ops.clamping import clamp, held_between
+from nanotorch.ops.binary import clamp, held_between
 from nanotorch.ops.comparison import tied, vanishing, zero_where
 from nanotorch.ops.elementwise import exp, refuse_bool
 from nanotorch.ops.indexing import where

@@ -155,6 +155,38 @@ def bitwise_not(input: Array) -> Array:
     return np.bitwise_not(input)
 
 
+@op(cast="promote", inplace=True, numbers=False)
+def gcd(input: Array, other: Array) -> Array:
+    """The greatest common divisor of integers."""
+    need_kind("gcd_cpu", input, kinds="iu")
+    return np.gcd(input, other)
+
+
+@op(cast="promote", inplace=True, numbers=False)
+def lcm(input: Array, other: Array) -> Array:
+    """The least common multiple of integers."""
+    need_kind("lcm_cpu", input, kinds="iu")
+    return np.lcm(input, other)
+
+
+@op(cast="promote", inplace=True, dunder="lshift")
+def bitwise_left_shift(input: Array, other: Array) -> Array:
+    """``input << other``: bits move up; by a negative number, or by all there are, none is left."""
+    need_kind("lshift_cpu", input, kinds="iu")
+    beyond = (other < 0) | (other >= 8 * input.itemsize)
+    return np.where(beyond, input.dtype.type(0), np.left_shift(input, np.where(beyond, 0, other)))
+
+
+@op(cast="promote", inplace=True, dunder="rshift")
+def bitwise_right_shift(input: Array, other: Array) -> Array:
+    """``input >> other``: bits move down, and those of the sign move in."""
+    need_kind("rshift_cpu", input, kinds="iu")
+    most = 8 * input.itemsize - 1
+    beyond = (other < 0) | (other > most)
+    moved = np.right_shift(input, np.where(beyond, other.dtype.type(most), other))
+    return moved if input.dtype.kind == "i" else np.where(beyond, input.dtype.type(0), moved)
+
+
 @method(name="__invert__", public=False)
 def inverted(self: Tensor) -> Tensor:
     """`bitwise_not` as the operator `~`.

@@ -387,6 +387,69 @@ def sign(input: Array) -> Array:
     return (input > 0).astype(input.dtype) - (input < 0).astype(input.dtype)
 
 
+# Whole numbers, and numbers of fewer digits
+
+
+@op(input=lambda g: vanishing(g), inplace=True)
+def floor(input: Array) -> Array:
+    """The greatest integer that is not greater."""
+    need_kind("floor_vml_cpu", input, kinds=NUMBERS)
+    return np.floor(input) if input.dtype.kind == "f" else np.array(input)
+
+
+@op(input=lambda g: vanishing(g), inplace=True)
+def ceil(input: Array) -> Array:
+    """The smallest integer that is not smaller."""
+    need_kind("ceil_vml_cpu", input, kinds=NUMBERS)
+    return np.ceil(input) if input.dtype.kind == "f" else np.array(input)
+
+
+@op(input=lambda g: vanishing(g), inplace=True)
+def trunc(input: Array) -> Array:
+    """The integer part."""
+    need_kind("trunc_vml_cpu", input, kinds=NUMBERS)
+    return np.trunc(input) if input.dtype.kind == "f" else np.array(input)
+
+
+@hidden_op(input=lambda g: vanishing(g), inplace=True, node="RoundBackward0")
+def round_whole(input: Array) -> Array:
+    """The nearest integer; halves go to the even one."""
+    need_kind("round_vml_cpu", input, kinds=NUMBERS)
+    return np.round(input) if input.dtype.kind == "f" else np.array(input)
+
+
+@hidden_op(input=lambda g: vanishing(g), inplace=True, node="RoundBackward1", wide=True)
+def round_decimals(input: Array, decimals: int) -> Array:
+    """The nearest number of ``decimals`` digits; halves go to the even one."""
+    need_kind("round_cpu" if decimals else "round_vml_cpu", input)
+    return np.round(input, decimals)
+
+
+@overloads(
+    {"Tensor input": round_whole, "Tensor input, *, int decimals": round_decimals}, inplace=True
+)
+def round(input: Any, *, decimals: int | None = None) -> Any:
+    """The nearest number of ``decimals`` digits; halves go to the even one.
+
+    Raises:
+        NotImplementedError: for digits of integers.
+    """
+
+
+@op(input=lambda g: g, inplace=True)
+def frac(input: Array) -> Array:
+    """What `trunc` cuts off.
+
+    Raises:
+        NotImplementedError: unless the dtype is floating-point.
+    """
+    need_kind("frac_cpu", input)
+    return input - np.trunc(input)
+
+
+# The greater and the smaller of two
+
+
 def share(g: Any, lost: Any, tied: Any) -> Any:
     """The gradient of one of two that compete: 0 where it lost, half where they are equal."""
     return zero_where(halved_where(g, tied), lost)

@@ -16,10 +16,10 @@ from nanotorch._core.op import Array, hidden_op, method, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, inplace_form, need_kind, refuse_half
-from nanotorch.ops.binary import ceil, floor, lerp, round
+from nanotorch.ops.binary import lerp
 from nanotorch.ops.comparison import isnan, logical_not, logical_xor, zero_where
 from nanotorch.ops.creation import full_like, linspace, zeros_like
-from nanotorch.ops.elementwise import over, sqrt, sub, times
+from nanotorch.ops.elementwise import ceil, floor, over, round, sqrt, sub, times
 from nanotorch.ops.gathering import gather, gather_backward
 from nanotorch.ops.indexing import masked_fill
 from nanotorch.ops.joining import cat
