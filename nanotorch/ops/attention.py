@@ -68,9 +68,7 @@ def slopes(
 
 
 @hidden_op(
-    query=slopes,
-    key=slopes,
-    value=slopes,
+    **dict.fromkeys(("query", "key", "value"), slopes),
     joint=True,
     results=("out", "raised", "inverse"),
     seen=1,

@@ -216,26 +216,21 @@ def put_along(input: Array, dim: int, index: Array, src: Array | None, value: An
     return input
 
 
-@written(
-    input=lambda g, dim, index: scatter_number(g, dim, index, 0),
-    src=lambda g, dim, index: gather(g, dim, index),
-    node="ScatterBackward0",
-    method=False,
-    overlap=False,
-    batch=dimensions,
-)
+SCATTER: dict[str, Any] = {
+    "input": lambda g, dim, index: scatter_number(g, dim, index, 0),
+    "method": False,
+    "overlap": False,
+    "batch": dimensions,
+}
+
+
+@written(**SCATTER, src=lambda g, dim, index: gather(g, dim, index), node="ScatterBackward0")
 def scatter_tensor(input: Array, dim: int, index: Array, src: Array) -> Array:
     """Write elements of ``src`` into ``input`` along ``dim``, where ``index`` says."""
     return put_along(input, dim, index, src, None)
 
 
-@written(
-    input=lambda g, dim, index: scatter_number(g, dim, index, 0),
-    node="ScatterBackward1",
-    method=False,
-    overlap=False,
-    batch=dimensions,
-)
+@written(**SCATTER, node="ScatterBackward1")
 def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """Write a number into ``input`` along ``dim``, where ``index`` says."""
     return put_along(input, dim, index, None, value)

@@ -294,15 +294,15 @@ def alike(input: Array, *others: Any) -> Array:
     return np.array(input)
 
 
-# In place, memory that several elements share is only warned of.
-@written(
-    alike,
-    input=lambda g, dim, index: fill_by_number(g, dim, index, 0),
-    node="IndexFillBackward0",
-    method=False,
-    overlap=False,
-    expanded="index_fill_",
-)
+FILL: dict[str, Any] = {
+    "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
+    "method": False,
+    "overlap": False,
+    "expanded": "index_fill_",  # of which PyTorch warns only
+}
+
+
+@written(alike, **FILL, node="IndexFillBackward0")
 def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """Write a number into the parts of ``input`` at ``index`` along ``dim``."""
     return index_filled(input, dim, index, number_in(value, input.dtype))
@@ -310,12 +310,9 @@ def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
 
 @written(
     alike,
-    input=lambda g, dim, index: fill_by_number(g, dim, index, 0),
+    **FILL,
     value=lambda g, dim, index: sum_all(index_select(g, dim, distinct(index, g, dim))),
     node="IndexFillBackward1",
-    method=False,
-    overlap=False,
-    expanded="index_fill_",
 )
 def fill_by_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor into the parts of ``input`` at ``index`` along ``dim``."""
@@ -491,14 +488,14 @@ def filled_of_all(call: Call) -> Any:
     return input.copy_(out) if call.inplace else whole_of(out, call.batch)
 
 
-@written(
-    copy_for,
-    input=lambda g, mask: zero_where(g, mask),
-    node="MaskedFillBackward0",
-    method=False,
-    expanded="masked_fill_",
-    batch=elementwise,
-)
+MASKED: dict[str, Any] = {
+    "input": lambda g, mask: zero_where(g, mask),
+    "method": False,
+    "expanded": "masked_fill_",
+}
+
+
+@written(copy_for, **MASKED, node="MaskedFillBackward0", batch=elementwise)
 def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
     """Write a number where ``mask`` is true."""
     return filled(input, mask, number_in(value, input.dtype))
@@ -506,11 +503,9 @@ def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
 
 @written(
     copy_for,
-    input=lambda g, mask: zero_where(g, mask),
+    **MASKED,
     value=lambda g, mask: sum_all(zero_where(g, ~mask)),
     node="MaskedFillBackward1",
-    method=False,
-    expanded="masked_fill_",
     batch=filled_of_all,
 )
 def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
@@ -733,12 +728,9 @@ def slopes(
 
 
 @op(
-    input=lambda g, input, dim, index, src, out, reduce, include_self: slopes(
-        g, input, dim, index, src, out, reduce, include_self
-    )[0],
-    src=lambda g, input, dim, index, src, out, reduce, include_self: slopes(
-        g, input, dim, index, src, out, reduce, include_self
-    )[1],
+    input=slopes,
+    src=slopes,
+    joint=True,
     inplace=True,
     overlap=False,
     batch=dimensions,

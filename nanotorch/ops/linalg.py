@@ -310,9 +310,9 @@ def matrix_rank(
 # Least squares
 
 
-def lstsq_slopes(g: Any, A: Any, B: Any, X: Any) -> tuple[Any, Any]:
+def lstsq_slopes(g: Any, input: Any, other: Any, solution: Any) -> tuple[Any, Any]:
     """The gradients of both sides of ``A X = B``; of the solution and the residuals."""
-    gX, gr = g
+    (gX, gr), A, B, X = g, input, other, solution
     P = pinv(A) if isinstance(A, Tensor) else pseudoinverse(A, None, None, False)
     gA = gB = through = 0.0
     if gr is not None:
@@ -323,8 +323,9 @@ def lstsq_slopes(g: Any, A: Any, B: Any, X: Any) -> tuple[Any, Any]:
 
 
 @hidden_op(
-    input=lambda g, input, other, solution: lstsq_slopes(g, input, other, solution)[0],
-    other=lambda g, input, other, solution: lstsq_slopes(g, input, other, solution)[1],
+    input=lstsq_slopes,
+    other=lstsq_slopes,
+    joint=True,
     results=("solution", "residuals"),
     node="LinalgLstsqBackward0",
 )

@@ -205,16 +205,80 @@ def slopes(g: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) 
     return normalization_backward(g, input, weight, plan, eps, kept)
 
 
+class Standard:
+    """The parts of the gradients of gradients, made of operations that have gradients again."""
+
+    def __init__(self, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) -> None:
+        self.plan, self.fixed = plan, kept.fixed
+        self.weight = None if weight is None else reshape(weight, plan.weight)
+        x = reshape(input, plan.shape)
+        if kept.fixed:
+            self.scale = like(kept.scale, x)
+            self.hat = (x - like(kept.mean, x)) * self.scale
+        else:
+            centred = x - self.m(x)
+            self.scale = rsqrt(self.m(centred * centred) + eps)
+            self.hat = centred * self.scale
+
+    def m(self, v: Any) -> Any:
+        """The mean over each group."""
+        return mean_along(v, self.plan.axes, True)
+
+    def weighted(self, v: Any) -> Any:
+        """`v w`."""
+        return v if self.weight is None else v * self.weight
+
+    def p(self, v: Any) -> Any:
+        """`r P(v)`; `r v` where the statistics are fixed."""
+        if not self.fixed:
+            v = v - self.m(v) - self.hat * self.m(v * self.hat)
+        return v * self.scale
+
+    def parts(self, g: Any) -> tuple[Any, ...]:
+        """The gradients that arrive for those of input, weight and bias; 0 for none."""
+        a, b, c = g
+        of_input = 0.0 if a is None else reshape(a, self.plan.shape)
+        return of_input, *(0.0 if v is None else reshape(v, self.plan.weight) for v in (b, c))
+
+
+def like(values: Array, x: Any) -> Any:
+    """An array as what ``x`` is: a Tensor or an ndarray."""
+    return wrap(values) if isinstance(x, Tensor) else values
+
+
+def second_slopes(
+    g: Any, grad: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept
+) -> tuple[Any, Any, Any]:
+    """The gradients of `normalization_backward`, where `a`, `b`, `c` arrive.
+
+    They are those of `a · r P(g w) + b · Σ g h + c · Σ g`: by `g` `w r P(a) + b h + c`, by `w`
+    `Σ g r P(a)`, by `x` `r P(t) - r h m(a r P(g w))` with `t = g b - r (a m(g w h) + g w m(a h))`.
+    """
+    s = Standard(input, weight, plan, eps, kept)
+    a, b, by_grad = s.parts(g)
+    grad, by_input, by_weight = reshape(grad, plan.shape), None, None
+    if g[1] is not None:
+        by_grad = b * s.hat + by_grad
+    if g[0] is not None:
+        turned = s.p(a)
+        by_grad = by_grad + s.weighted(turned)
+        if plan.affine is not None:
+            by_weight = reshape(sum_along(grad * turned, plan.others, False), plan.affine)
+    if g[0] is not None or g[1] is not None:  # the gradient of the bias does not depend on it
+        by_input = grad * b
+        if s.fixed:
+            by_input = by_input * s.scale
+        else:
+            gw = s.weighted(grad)
+            t = by_input - s.scale * (a * s.m(gw * s.hat) + gw * s.m(a * s.hat))
+            by_input = s.p(t) - s.scale * s.hat * s.m(a * s.p(gw))
+        by_input = reshape(by_input, input.shape)
+    return reshape(expand_to(by_grad, plan.shape), input.shape), by_input, by_weight
+
+
 @hidden_op(
-    grad=lambda g, input, weight, plan, eps, kept: slope_of_grad(
-        Standard(input, weight, plan, eps, kept), g
-    ),
-    input=lambda g, grad, input, weight, plan, eps, kept: slope_of_input(
-        Standard(input, weight, plan, eps, kept), g, grad
-    ),
-    weight=lambda g, grad, input, weight, plan, eps, kept: slope_of_weight(
-        Standard(input, weight, plan, eps, kept), g, grad
-    ),
+    **dict.fromkeys(("grad", "input", "weight"), second_slopes),
+    joint=True,
     results=("of_input", "of_weight", "of_bias"),
 )
 def normalization_backward(
@@ -258,81 +322,6 @@ def by_channel(g: Array, w: Array | None, centred: Array, plan: Plan, kept: Kept
         taken += sum_over(sums, rest, True) * share
         of_input -= taken
     return of_input, of_weight, of_bias
-
-
-class Standard:
-    """The parts of the gradients of gradients, made of operations that have gradients again."""
-
-    def __init__(self, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) -> None:
-        self.plan, self.fixed, self.shape = plan, kept.fixed, input.shape
-        self.weight = None if weight is None else reshape(weight, plan.weight)
-        x = reshape(input, plan.shape)
-        if kept.fixed:
-            self.scale = like(kept.scale, x)
-            self.hat = (x - like(kept.mean, x)) * self.scale
-        else:
-            centred = x - self.m(x)
-            self.scale = rsqrt(self.m(centred * centred) + eps)
-            self.hat = centred * self.scale
-
-    def m(self, v: Any) -> Any:
-        """The mean over each group."""
-        return mean_along(v, self.plan.axes, True)
-
-    def weighted(self, v: Any) -> Any:
-        """`v w`."""
-        return v if self.weight is None else v * self.weight
-
-    def p(self, v: Any) -> Any:
-        """`r P(v)`; `r v` where the statistics are fixed."""
-        if not self.fixed:
-            v = v - self.m(v) - self.hat * self.m(v * self.hat)
-        return v * self.scale
-
-    def parts(self, g: Any) -> tuple[Any, ...]:
-        """The gradients that arrive for those of input, weight and bias; 0 for none."""
-        a, b, c = g
-        of_input = 0.0 if a is None else reshape(a, self.plan.shape)
-        return of_input, *(0.0 if v is None else reshape(v, self.plan.weight) for v in (b, c))
-
-
-def like(values: Array, x: Any) -> Any:
-    """An array as what ``x`` is: a Tensor or an ndarray."""
-    return wrap(values) if isinstance(x, Tensor) else values
-
-
-# They are those of `a · r P(g w) + b · Σ g h + c · Σ g` for the `a`, `b`, `c` that arrive.
-
-
-def slope_of_grad(s: Standard, g: Any) -> Any:
-    """By `g`: `w r P(a) + b h + c`."""
-    a, b, c = s.parts(g)
-    if g[1] is not None:
-        c = b * s.hat + c
-    if g[0] is not None:
-        c = c + s.weighted(s.p(a))
-    return reshape(expand_to(c, s.plan.shape), s.shape)
-
-
-def slope_of_weight(s: Standard, g: Any, grad: Any) -> Any:
-    """By `w`: `Σ g r P(a)`."""
-    if g[0] is None or s.plan.affine is None:
-        return None
-    products = reshape(grad, s.plan.shape) * s.p(s.parts(g)[0])
-    return reshape(sum_along(products, s.plan.others, False), s.plan.affine)
-
-
-def slope_of_input(s: Standard, g: Any, grad: Any) -> Any:
-    """By `x`: `r P(t) - r h m(a r P(g w))` with `t = g b - r (a m(g w h) + g w m(a h))`."""
-    if g[0] is None and g[1] is None:  # the gradient of the bias does not depend on it
-        return None
-    a, b, _ = s.parts(g)
-    grad = reshape(grad, s.plan.shape)
-    if s.fixed:
-        return reshape(grad * b * s.scale, s.shape)
-    gw = s.weighted(grad)
-    t = grad * b - s.scale * (a * s.m(gw * s.hat) + gw * s.m(a * s.hat))
-    return reshape(s.p(t) - s.scale * s.hat * s.m(a * s.p(gw)), s.shape)
 
 
 # Normalization of channels, over the batch or over groups of channels, each as one node.
@@ -412,9 +401,7 @@ def normalized_of_all(call: Call) -> Any:
 
 
 @hidden_op(
-    input=slopes,
-    weight=slopes,
-    bias=slopes,
+    **dict.fromkeys(("input", "weight", "bias"), slopes),
     joint=True,
     node="NativeLayerNormBackward0",
     batch=normalized_of_all,
@@ -457,20 +444,18 @@ def lengths(v: Tensor, dim: int | None) -> Tensor:
     return vector_norm(v, 2, other_dims(v.ndim, dim), not whole)
 
 
-def weight_slopes(which: str, g: Any, v: Any, length: Any, dim: int | None) -> Any:
-    """The gradient of `stretched` by the direction or the length."""
+def weight_slopes(g: Any, v: Any, length: Any, dim: int | None) -> tuple[Any, Any]:
+    """The gradients of `stretched` by the direction and the length."""
     axes = other_dims(v.ndim, dim)
-    squares = sum_along(v * v, axes, True)
-    norm = squares**0.5
+    norm = sum_along(v * v, axes, True) ** 0.5
     along = sum_along(g * v, axes, True) / norm
-    if which == "length":
-        return along
-    return (g - v * (along / norm)) * (length / norm)
+    return (g - v * (along / norm)) * (length / norm), along
 
 
 @hidden_op(
-    v=lambda g, v, length, dim: weight_slopes("direction", g, v, length, dim),
-    length=lambda g, v, length, dim: weight_slopes("length", g, v, length, dim),
+    v=weight_slopes,
+    length=weight_slopes,
+    joint=True,
     node="WeightNormInterfaceBackward0",
     in_order=True,
     wide=True,

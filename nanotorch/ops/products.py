@@ -478,8 +478,9 @@ def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]
 
 
 @hidden_op(
-    x1=lambda g, x1, x2, out, p: pair_slopes(g, x1, x2, out, p)[0],
-    x2=lambda g, x1, x2, out, p: pair_slopes(g, x1, x2, out, p)[1],
+    x1=pair_slopes,
+    x2=pair_slopes,
+    joint=True,
     node="CdistBackward0",
     in_order=True,
     batch=matrices,

@@ -141,9 +141,7 @@ def elman_slopes(
 
 
 @hidden_op(
-    gates=elman_slopes,
-    hx=elman_slopes,
-    weight=elman_slopes,
+    **dict.fromkeys(("gates", "hx", "weight"), elman_slopes),
     joint=True,
     node="StackBackward0",
     wide=True,
@@ -311,11 +309,7 @@ def composed(
 
 
 @hidden_op(
-    gates=lstm_slopes,
-    hx=lstm_slopes,
-    cx=lstm_slopes,
-    weight=lstm_slopes,
-    projection=lstm_slopes,
+    **dict.fromkeys(("gates", "hx", "cx", "weight", "projection"), lstm_slopes),
     joint=True,
     results=("hidden", "cells", "activated"),
     node="MkldnnRnnLayerBackward0",
@@ -429,10 +423,7 @@ def gru_slopes(
 
 
 @hidden_op(
-    gates=gru_slopes,
-    hx=gru_slopes,
-    weight=gru_slopes,
-    bias=gru_slopes,
+    **dict.fromkeys(("gates", "hx", "weight", "bias"), gru_slopes),
     joint=True,
     results=("hidden", "activated"),
     seen=1,
