@@ -132,24 +132,19 @@ def check_index(name: str, array: Array, index: Array, dim: int, src: Array | No
 def check_sizes(name: str, array: Array, index: Array, dim: int, src: Array | None) -> None:
     """Refuse an index that is larger than what it is used with."""
     sizes = index.shape or (1,)
-    for d, (n, size) in enumerate(zip(sizes, array.shape, strict=False)):
-        if d != dim and n > size:
-            raise too_large(name, array, index, dim, src, d)
+    pairs = enumerate(zip(sizes, array.shape, strict=False))
+    large = [d for d, (n, size) in pairs if d != dim and n > size]
     if src is not None and any(n > s for n, s in zip(sizes, src.shape, strict=True)):
-        raise too_large(name, array, index, dim, src, 0)
-
-
-def too_large(
-    name: str, array: Array, index: Array, dim: int, src: Array | None, d: int
-) -> RuntimeError:
-    """The error for an index larger than what it is used with."""
-    sizes = f"index {list(index.shape)} to be no larger than self {list(array.shape)} apart from"
+        large.append(dim)
+    if not large:
+        return
+    told = f"index {list(index.shape)} to be no larger than self {list(array.shape)} apart from"
     if name == "gather":
-        return RuntimeError(
-            f"Size does not match at dimension {d} expected {sizes} dimension {dim}"
+        raise RuntimeError(
+            f"Size does not match at dimension {large[0]} expected {told} dimension {dim}"
         )
     more = "" if src is None else f" and to be no larger size than src {list(src.shape)}"
-    return RuntimeError(f"Expected {sizes} dimension {dim}{more}")
+    raise RuntimeError(f"Expected {told} dimension {dim}{more}")
 
 
 def at(index: Array, dim: int) -> tuple[Array, ...]:

@@ -117,23 +117,6 @@ def parts_added(out: Array, dim: int, index: Array, source: Array) -> Array:
     return out
 
 
-def indexed_count(name: str, source: Array, dim: int, index: Array) -> int:
-    """How many parts of ``source`` along ``dim`` there are for an index.
-
-    Raises:
-        RuntimeError: if ``source`` lacks the dimension.
-        IndexError: if it has none and the index is not one number.
-    """
-    if dim and dim >= source.ndim:
-        raise RuntimeError(
-            f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim "
-            f"{source.ndim}"
-        )
-    if not source.ndim and index.size == 1:
-        return 1
-    return source.shape[own_dim(dim, source.ndim)]
-
-
 def check_index_add(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> int:
     """The dimension, counted from the front; refuses what does not fit."""
     dim = normal_dim(dim, input.ndim)
@@ -150,7 +133,13 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array, alpha: 
         raise RuntimeError(
             f"index_add_(): self ({a}) and source ({b}) must have the same scalar type"
         )
-    count = indexed_count("index_add_", source, dim, index)
+    if dim and dim >= source.ndim:
+        raise RuntimeError(
+            f"index_add_(): Indexing dim {dim} is out of bounds of the source tensor with dim "
+            f"{source.ndim}"
+        )
+    alone = not source.ndim and index.size == 1
+    count = 1 if alone else source.shape[own_dim(dim, source.ndim)]
     if index.size != count:
         raise RuntimeError(
             f"index_add_(): Number of indices ({index.size}) should be equal to source.size(dim): "
@@ -539,14 +528,6 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 # The values at a mask
 
 
-def both_broadcast(input: Array, mask: Array) -> tuple[Array, Array]:
-    """Two arrays in the shape they have in common."""
-    if input.shape == mask.shape:
-        return input, mask
-    shape = common_shape(mask.shape, input.shape)
-    return np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
-
-
 def selected_of_all(call: Call) -> Any:
     """`masked_select` of each sample, by one mask.
 
@@ -566,7 +547,9 @@ def masked_select(input: Array, mask: Array) -> Array:
     """The elements where ``mask`` is true, in one dimension; the two broadcast."""
     if mask.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    input, mask = both_broadcast(input, mask)
+    if input.shape != mask.shape:
+        shape = common_shape(mask.shape, input.shape)
+        input, mask = np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
     return input[mask]
 
 

@@ -185,11 +185,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         check_memory(self)  # a number may be written twice to one place, a tensor is copied there
         return filled_with_tensor(self, value)
-    if not isinstance(value, (bool, int, float, np.generic)):
-        raise TypeError(
-            f"fill_(): argument 'value' (position 1) must be Number, not {type(value).__name__}"
-        )
-    return filled_with_number(self, value)
+    return filled_with_number(self, as_number(value))
 
 
 @writer(input=lambda g: blank(g), expanded="")
@@ -429,14 +425,8 @@ def relaid_in_place(self: Tensor, view: Tensor, own: Any, there: Any) -> Tensor:
 # Comparisons, powers, running sums and swapped dimensions in place.
 
 
-Compared = Callable[[Array, Array], Array]
-
-
-def comparison_in_place(name: str, compare: Compared) -> tuple[Any, Any]:
-    """The two forms of a comparison in place: with a number, and with a tensor.
-
-    PyTorch has a node for either, which passes zeros.
-    """
+def comparison_in_place(name: str, compare: Callable[[Array, Array], Array]) -> None:
+    """A comparison in place; PyTorch has one node with a number, and one with a tensor."""
 
     def by_number(input: Array, value: dtypes.Number) -> Array:
         """The comparison with a number, written in place."""
@@ -449,53 +439,31 @@ def comparison_in_place(name: str, compare: Compared) -> tuple[Any, Any]:
         kind = dtypes.result_type([input, other])._numpy
         return compare(input.astype(kind, copy=False), other.astype(kind, copy=False))
 
-    forms = named(by_number, f"{name}_number"), named(by_tensor, f"{name}_tensor")
-    zeros: dict[str, Any] = {"input": lambda g: blank(g)}
-    return (
-        writer(**zeros, node=f"{name.title()}Backward0", batch=elementwise)(forms[0]),
-        writer(
-            **zeros, other=lambda g: blank(g), node=f"{name.title()}Backward1", batch=elementwise
-        )(forms[1]),
-    )
-
-
-eq_number, eq_tensor = comparison_in_place("eq", np.equal)
-ge_number, ge_tensor = comparison_in_place("ge", np.greater_equal)
-gt_number, gt_tensor = comparison_in_place("gt", np.greater)
-le_number, le_tensor = comparison_in_place("le", np.less_equal)
-lt_number, lt_tensor = comparison_in_place("lt", np.less)
-ne_number, ne_tensor = comparison_in_place("ne", np.not_equal)
-FORMS = {
-    "eq_": (eq_number, eq_tensor),
-    "ge_": (ge_number, ge_tensor),
-    "gt_": (gt_number, gt_tensor),
-    "le_": (le_number, le_tensor),
-    "lt_": (lt_number, lt_tensor),
-    "ne_": (ne_number, ne_tensor),
-}
-
-
-def provide(name: str, by_number: Any, by_tensor: Any) -> None:
-    """Give tensors the method ``name``."""
+    zeros, node = {"input": lambda g: blank(g), "batch": elementwise}, f"{name.title()}Backward"
+    number = writer(**zeros, node=f"{node}0")(named(by_number, f"{name}_number"))
+    zeros["other"] = lambda g: blank(g)
+    tensor = writer(**zeros, node=f"{node}1")(named(by_tensor, f"{name}_tensor"))
 
     def compared(self: Tensor, other: Any) -> Any:
         if isinstance(other, Tensor):
-            return by_tensor(self, other)
-        return by_number(self, as_number(other))
+            return tensor(self, other)
+        return number(self, as_number(other))
 
-    named(compared, name).__doc__ = f"Write 1 where `{name[:-1]}` holds and 0 where not."
-    method(compared, public=False)
+    compared.__doc__ = f"Write 1 where `{name}` holds and 0 where not."
+    method(compared, name=f"{name}_", public=False)
 
 
-for _name, _forms in FORMS.items():
-    provide(_name, *_forms)
+for _name, _compare in (
+    ("eq", np.equal), ("ge", np.greater_equal), ("gt", np.greater), ("le", np.less_equal),
+    ("lt", np.less), ("ne", np.not_equal),
+):  # fmt: skip
+    comparison_in_place(_name, _compare)
 
 
 @method
 def square_(input: Tensor) -> Tensor:
     """In-place `square`."""
-    result: Tensor = input.pow_(2)
-    return result
+    return input.pow_(2)
 
 
 @writer(input=lambda g, dim: reverse_cumsum(g, dim), node="CumsumBackward0")
@@ -512,8 +480,7 @@ def cumsum_(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
         RuntimeError: for a ``dtype`` other than the tensor's own.
     """
     check_own_dtype(self, dtype)
-    result: Tensor = cumsum_written(self, normal_dim(dim, self.ndim))
-    return result
+    return cumsum_written(self, normal_dim(dim, self.ndim))
 
 
 # Dimensions swapped in place, by their other names
@@ -534,19 +501,14 @@ def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 # Elements replaced, one by one, by what a Python function makes of them.
 
 
-def check_leaf(name: str, tensor: Tensor) -> None:
-    """Refuse a tensor that requires grad: a Python function has no derivative."""
-    if tensor.requires_grad:
+@under_vmap(in_place)
+def replaced(name: str, self: Tensor, others: tuple[Tensor, ...], function: Any) -> Tensor:
+    """Write the function of each element, and those of the others beside it, into ``self``."""
+    if self.requires_grad:  # a Python function has no derivative
         raise RuntimeError(
             f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
             "instead."
         )
-
-
-@under_vmap(in_place)
-def replaced(name: str, self: Tensor, others: tuple[Tensor, ...], function: Any) -> Tensor:
-    """Write the function of each element, and those of the others beside it, into ``self``."""
-    check_leaf(name, self)
     arrays = [self._array]
     for other in others:
         if other.dtype != self.dtype:

@@ -442,14 +442,19 @@ def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
         )
 
 
+ADDED: dict[str, Any] = {
+    "input": lambda g, beta: scaled(g, beta),
+    "inplace": True,
+    "overlap": True,
+    "wide": True,
+}
+
+
 @op(
-    input=lambda g, beta: g if beta == 1 else scaled(g, beta),
+    **ADDED,
     mat1=lambda g, mat2, mat1_strides, alpha: scaled(across(g, t(mat2), mat1_strides), alpha),
     mat2=lambda g, mat1, mat2_strides, alpha: scaled(across(t(mat1), g, mat2_strides), alpha),
-    inplace=True,
-    overlap=True,
     batch=lambda call: added_of_all(call, products_of_all(call, check_mm, "addmm")),
-    wide=True,
 )
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha * mat1 @ mat2``; ``input`` broadcasts.
@@ -468,13 +473,10 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
 
 
 @op(
-    input=lambda g, beta: scaled(g, beta),
+    **ADDED,
     mat=lambda g, vec, alpha: scaled(reshape(g, (-1, 1)) * vec, alpha),
     vec=lambda g, mat, alpha: scaled(mv(t(mat), g), alpha),
-    inplace=True,
-    overlap=True,
     batch=lambda call: added_of_all(call, matrices_by_vectors(call, "mat", "vec")),
-    wide=True,
 )
 def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha * mat @ vec``; ``input`` broadcasts."""
@@ -483,13 +485,10 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Numb
 
 
 @op(
-    input=lambda g, beta: scaled(g, beta),
+    **ADDED,
     batch1=lambda g, batch2, alpha: scaled(bmm(g, transpose(batch2, 1, 2)), alpha),
     batch2=lambda g, batch1, alpha: scaled(bmm(transpose(batch1, 1, 2), g), alpha),
-    inplace=True,
-    overlap=True,
     batch=lambda call: added_of_all(call, products_of_all(call, check_bmm)),
-    wide=True,
 )
 def baddbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
@@ -517,17 +516,14 @@ def each(g: Any, count: int) -> Any:
 
 
 @op(
-    input=lambda g, beta: scaled(g, beta),
+    **ADDED,
     batch1=lambda g, batch2, alpha: scaled(
         bmm(each(g, batch2.shape[0]), transpose(batch2, 1, 2)), alpha
     ),
     batch2=lambda g, batch1, alpha: scaled(
         bmm(transpose(batch1, 1, 2), each(g, batch1.shape[0])), alpha
     ),
-    inplace=True,
-    overlap=True,
     batch=lambda call: added_of_all(call, products_of_all(call, check_bmm).sum(-3)),
-    wide=True,
 )
 def addbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
