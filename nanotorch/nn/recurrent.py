@@ -74,8 +74,9 @@ class RNNBase(OwnNames, Module):
         self._check_arguments(dropout)
         self._all_weights: list[list[str]] = []
         for layer in range(num_layers):
-            for suffix in self._suffixes(layer):
-                self._all_weights.append(self._add_direction(layer, suffix, device, dtype))
+            for suffix in ("", "_reverse")[: 1 + bidirectional]:
+                names = self._add_direction(layer, f"_l{layer}{suffix}", device, dtype)
+                self._all_weights.append(names)
         self.reset_parameters()
 
     def _check_arguments(self, dropout: Any) -> None:
@@ -87,13 +88,10 @@ class RNNBase(OwnNames, Module):
                 "dropout expects num_layers greater than 1, but got "
                 f"dropout={dropout} and num_layers={self.num_layers}"
             )
-        kinds = {"input_size": int, "hidden_size": int, "bias": bool}
-        for name, kind in kinds.items():
-            value = getattr(self, name)
-            if not isinstance(value, kind):
-                raise TypeError(
-                    f"{name} should be of type {kind.__name__}, got: {type(value).__name__}"
-                )
+        for name, kind in (("input_size", int), ("hidden_size", int), ("bias", bool)):
+            given = type(getattr(self, name))
+            if not issubclass(given, kind):
+                raise TypeError(f"{name} should be of type {kind.__name__}, got: {given.__name__}")
         for name in ("input_size", "hidden_size", "num_layers"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be greater than zero")
@@ -103,10 +101,6 @@ class RNNBase(OwnNames, Module):
             )
         if self.proj_size >= self.hidden_size:
             raise ValueError("proj_size has to be smaller than hidden_size")
-
-    def _suffixes(self, layer: int) -> list[str]:
-        """How the names of the parameters of each direction end."""
-        return [f"_l{layer}", f"_l{layer}_reverse"][: 1 + self.bidirectional]
 
     def _add_direction(self, layer: int, suffix: str, device: Any, dtype: Any) -> list[str]:
         rows, out = GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
@@ -176,10 +170,11 @@ class RNNBase(OwnNames, Module):
         self, input: Tensor, batch_sizes: Tensor | None
     ) -> tuple[int, int, int]:
         """The size of h: (layers * directions, N, P or H)."""
-        if batch_sizes is not None:
-            count = int(batch_sizes[0])
-        else:
-            count = input.size(0 if self.batch_first else 1)
+        along = 0 if self.batch_first else 1
+        count = input.size(along) if batch_sizes is None else int(batch_sizes[0])
+        return self._state_shape(count)
+
+    def _state_shape(self, count: int) -> tuple[int, int, int]:
         layers = self.num_layers * (1 + self.bidirectional)
         return layers, count, self.proj_size or self.hidden_size
 
@@ -201,21 +196,25 @@ class RNNBase(OwnNames, Module):
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         """The state with its sequences in another order."""
-        return hx if permutation is None else hx.index_select(1, permutation)
+        if permutation is None:
+            return hx
+        return self._each(hx, lambda state: state.index_select(1, permutation))
 
     def _refuse_state(self, hx: Any, batched: bool) -> None:
-        if hx.dim() != (3 if batched else 2):
+        """Refuse a state of another number of dimensions."""
+        several = self.mode == "LSTM"
+        found = [hx[0].dim(), hx[1].dim()] if several else [hx.dim()]
+        if set(found) != {3 if batched else 2}:
             what, count = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
-            raise RuntimeError(
-                f"For {what} input, hx should also be {count}-D but got {hx.dim()}-D tensor"
-            )
+            names = "hx and cx" if several else "hx"
+            got = f"({found[0]}-D, {found[1]}-D) tensors" if several else f"{found[0]}-D tensor"
+            raise RuntimeError(f"For {what} input, {names} should also be {count}-D but got {got}")
 
     # The way through the layers
 
     def _zeros(self, count: int, like: Tensor) -> Any:
         """The state to begin with, where none is given."""
-        layers = self.num_layers * (1 + self.bidirectional)
-        return ops.zeros(layers, count, self.proj_size or self.hidden_size, dtype=like.dtype)
+        return ops.zeros(self._state_shape(count), dtype=like.dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The outputs of the last layer for every step, and the state after the last step.
@@ -268,8 +267,8 @@ class RNNBase(OwnNames, Module):
         return packed, self.permute_hidden(state, unsorted_indices)
 
     def _each(self, hx: Any, function: Any) -> Any:
-        """A function of the state, or of both parts of it."""
-        return function(hx)
+        """A function of the state, or of both parts of an LSTM's."""
+        return function(hx) if self.mode != "LSTM" else (function(hx[0]), function(hx[1]))
 
     def _through(self, x: Tensor, hx: Any, sizes: Sizes) -> tuple[Tensor, Any]:
         """All layers, one after the other."""
@@ -437,26 +436,9 @@ class LSTM(RNNBase):
         cell = self.get_expected_cell_size(input, batch_sizes)
         self.check_hidden_size(hidden[1], cell, "Expected hidden[1] size {}, got {}")
 
-    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """Both parts of the state with their sequences in another order."""
-        return self._each(hx, lambda state: super(LSTM, self).permute_hidden(state, permutation))
-
-    def _refuse_state(self, hx: Any, batched: bool) -> None:
-        if hx[0].dim() != (3 if batched else 2) or hx[1].dim() != (3 if batched else 2):
-            what, count = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
-            raise RuntimeError(
-                f"For {what} input, hx and cx should also be {count}-D but got "
-                f"({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
-            )
-
     def _zeros(self, count: int, like: Tensor) -> Any:
-        layers = self.num_layers * (1 + self.bidirectional)
-        return super()._zeros(count, like), ops.zeros(
-            layers, count, self.hidden_size, dtype=like.dtype
-        )
-
-    def _each(self, hx: Any, function: Any) -> Any:
-        return function(hx[0]), function(hx[1])
+        cells = (*self._state_shape(count)[:2], self.hidden_size)
+        return super()._zeros(count, like), ops.zeros(cells, dtype=like.dtype)
 
     def _direction(
         self, x: Tensor, initial: Hidden, weights: list[Tensor], sizes: Sizes, reverse: bool

@@ -11,10 +11,9 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.out import SAME, Out, with_out
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import pooling
-from nanotorch.ops import pooling as pools
-from nanotorch.ops import resampling as resample_kernels
+from nanotorch.ops import resampling as kernels
 from nanotorch.ops import windows as pad_kernels
-from nanotorch.ops.arguments import as_number, refuse_half, tensor_given, unsupported
+from nanotorch.ops.arguments import as_number, refuse_half, tensor_given, tensors_given, unsupported
 from nanotorch.ops.convolution import (  # fmt: skip
     conv1d,
     conv2d,
@@ -66,8 +65,7 @@ def pad(
             than there are elements.
         NotImplementedError: for another mode, or another count of dimensions than it takes.
     """
-    if not isinstance(input, Tensor):
-        raise refused(input, "Tensor", ("pad", "input", 1))
+    tensor_given("pad", input)
     if not isinstance(pad, (tuple, list)):
         raise refused(pad, "tuple of ints", ("pad", "pad", 2))
     numbers = as_ints(pad, ("pad", "pad", 2))
@@ -103,29 +101,19 @@ def pair(name: str, value: Number) -> Ints:
     return given
 
 
-def check(numbers: dict[str, Ints]) -> None:
-    """Refuse numbers out of range."""
-    for name, given in numbers.items():
+def pairs(**given: Number) -> list[Ints]:
+    """The numbers of `unfold` and `fold`, one for each dimension, if none is out of range."""
+    found = {name: pair(name, value) for name, value in given.items()}
+    for name, (height, width) in found.items():
         low = 0 if name == "padding" else 1
-        if min(given) < low:
+        if min(height, width) < low:
             bound = "greater than zero" if low else "non-negative"
-            short = {"kernel size": "kernel", "padding": "pad"}.get(name, name)
+            short = {"kernel_size": "kernel", "padding": "pad"}.get(name, name)
             raise RuntimeError(
-                f"{name} should be {bound}, but got {short}_height: {given[0]} {short}_width: "
-                f"{given[1]}"
+                f"{name.replace('_', ' ')} should be {bound}, but got {short}_height: {height} "
+                f"{short}_width: {width}"
             )
-
-
-def four(kernel: Number, dilation: Number, padding: Number, stride: Number) -> list[Ints]:
-    """The numbers of `unfold` and `fold`, one for each dimension."""
-    named = zip(
-        ("kernel_size", "dilation", "padding", "stride"),
-        (kernel, dilation, padding, stride),
-        strict=True,
-    )
-    pairs = [pair(name, value) for name, value in named]
-    check(dict(zip(("kernel size", "dilation", "padding", "stride"), pairs, strict=True)))
-    return pairs
+    return [*found.values()]
 
 
 def unfold(
@@ -144,9 +132,10 @@ def unfold(
     Raises:
         RuntimeError: for numbers out of range, and if there are no windows.
     """
-    if not isinstance(input, Tensor):
-        raise refused(input, "Tensor", ("im2col", "input", 1))
-    size, between, around, step = four(kernel_size, dilation, padding, stride)
+    tensor_given("im2col", input)
+    size, between, around, step = pairs(
+        kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
+    )
     shape = input._array.shape
     if len(shape) < 3:
         raise IndexError(
@@ -185,10 +174,11 @@ def fold(
     Raises:
         RuntimeError: for numbers out of range, and sizes that do not fit.
     """
-    if not isinstance(input, Tensor):
-        raise refused(input, "Tensor", ("col2im", "input", 1))
+    tensor_given("col2im", input)
     wanted = pair("output_size", output_size)
-    size, between, around, step = four(kernel_size, dilation, padding, stride)
+    size, between, around, step = pairs(
+        kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
+    )
     shape = input._array.shape
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
@@ -202,18 +192,20 @@ def fold(
         )
     spatial = tuple([n + 2 * p for n, p in zip(wanted, around, strict=True)])
     rows, columns = positions(spatial, size, step, between)
+    given = (
+        f"Given output_size={wanted}, kernel_size={size}, dilation={between}, padding={around}, "
+        f"stride={step}, "
+    )
     if rows * columns != shape[-1]:
         raise RuntimeError(
-            f"Given output_size={wanted}, kernel_size={size}, dilation={between}, "
-            f"padding={around}, stride={step}, expected size of input's dimension 2 to match the "
-            f"calculated number of sliding blocks {rows} * {columns} = {rows * columns}, but got "
+            f"{given}expected size of input's dimension 2 to match the calculated number of "
+            f"sliding blocks {rows} * {columns} = {rows * columns}, but got "
             f"input.size(2)={shape[-1]}."
         )
     if min(rows, columns) < 1:
         raise RuntimeError(
-            f"Given output_size={wanted}, kernel_size={size}, dilation={between}, "
-            f"padding={around}, stride={step}, calculated shape of the array of sliding blocks as "
-            f"({rows}, {columns}), which is too small (non-positive)"
+            f"{given}calculated shape of the array of sliding blocks as ({rows}, {columns}), which "
+            "is too small (non-positive)"
         )
     return col2im(input, wanted, size, step, around, between)
 
@@ -248,7 +240,9 @@ def max_pool2d_with_indices(
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Pair:  # fmt: skip
     """`max_pool2d`, and where each greatest element is among those of its channel."""
-    return pools.max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return pooling.max_pool(
+        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode
+    )
 
 
 def max_pool2d(
@@ -281,7 +275,9 @@ def max_pool3d_with_indices(
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Pair:  # fmt: skip
     """`max_pool3d`, and where each greatest element is among those of its channel."""
-    return pools.max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return pooling.max_pool(
+        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode
+    )
 
 
 def max_pool3d(
@@ -306,7 +302,7 @@ def avg_pool2d(
         count_include_pad: whether padding counts as elements that are zero.
         divisor_override: by what sums are divided instead of the number of elements.
     """
-    return pools.mean_pool(
+    return pooling.mean_pool(
         "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
         divisor_override,
     )  # fmt: skip
@@ -317,7 +313,7 @@ def avg_pool3d(
     ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of each window over the last three dimensions; see `avg_pool2d`."""
-    return pools.mean_pool(
+    return pooling.mean_pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
         divisor_override,
     )  # fmt: skip
@@ -452,35 +448,6 @@ def interpolate(
         RuntimeError: for a size that is not positive.
     """
     input.dim()  # the error for what has none is Python's own, as in PyTorch
-    check_options(input, mode, align_corners, antialias)
-    out, scales = resampled_sizes(input, size, scale_factor, recompute_scale_factor)
-    dims = len(out)
-    check_mode(input, mode, dims)
-    corners = bool(align_corners)
-    if mode == "area":
-        return AREA[dims - 1](input, out[0] if dims == 1 else out)
-    check_sizes(input, mode, out)
-    shape = input._array.shape[2:]
-    numbers = list(zip(shape, out, scales, strict=True))
-    if mode in NEAREST_OF:
-        operation: Any = NEAREST_OF[mode][dims - 1]
-        exact = mode == "nearest-exact"
-        maps: list[Any] = [resample_kernels.nearest(*each, exact) for each in numbers]
-    elif antialias:
-        refuse_half("compute_index_ranges_weights", input._array)
-        curved = mode == "bicubic"
-        operation = ANTIALIASED[mode]
-        maps = [resample_kernels.smooth(*each, corners, curved) for each in numbers]
-    else:
-        operation = SMOOTH[mode][1]
-        kind = np.dtype(np.float64 if input._array.dtype == np.float64 else np.float32)
-        weights = resample_kernels.cubic if mode == "bicubic" else resample_kernels.linear
-        maps = [weights(*each, corners, kind) for each in numbers]
-    return operation(input, tuple(maps))
-
-
-def check_options(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
-    """Refuse options that do not go with the mode."""
     if mode not in SMOOTH and align_corners is not None:
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: "
@@ -491,6 +458,27 @@ def check_options(input: Tensor, mode: str, align_corners: bool | None, antialia
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires "
             "a 4-D tensor as input"
         )
+    out, scales = resampled_sizes(input, size, scale_factor, recompute_scale_factor)
+    dims = len(out)
+    check_mode(input, mode, dims)
+    if mode == "area":
+        return AREA[dims - 1](input, out[0] if dims == 1 else out)
+    check_sizes(input, mode, out)
+    numbers = list(zip(input._array.shape[2:], out, scales, strict=True))
+    corners = bool(align_corners)
+    if mode in NEAREST_OF:
+        operation: Any = NEAREST_OF[mode][dims - 1]
+        maps: list[Any] = [kernels.nearest(*each, mode == "nearest-exact") for each in numbers]
+    elif antialias:
+        refuse_half("compute_index_ranges_weights", input._array)
+        operation = ANTIALIASED[mode]
+        maps = [kernels.smooth(*each, corners, mode == "bicubic") for each in numbers]
+    else:
+        operation = SMOOTH[mode][1]
+        kind = np.dtype(np.float64 if input._array.dtype == np.float64 else np.float32)
+        weights = kernels.cubic if mode == "bicubic" else kernels.linear
+        maps = [weights(*each, corners, kind) for each in numbers]
+    return operation(input, tuple(maps))
 
 
 def resampled_sizes(
@@ -501,37 +489,27 @@ def resampled_sizes(
     dims = len(shape)
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
-    if size is not None:
-        if recompute:
-            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        if isinstance(size, (tuple, list)):
-            if len(size) != dims:
-                raise ValueError(
-                    "Input and output must have the same number of spatial dimensions, but got "
-                    f"input with spatial dimensions of {list(shape)} and output size of {size}. "
-                    "Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size "
-                    "in (o1, o2, ...,oK) format."
-                )
-            return as_ints(size), (None,) * dims
-        return as_ints((size,) * dims), (None,) * dims
-    if scale_factor is None:
+    if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    if isinstance(scale_factor, (tuple, list)):
-        if len(scale_factor) != dims:
-            raise ValueError(
-                "Input and scale_factor must have the same number of spatial dimensions, but got "
-                f"input with spatial dimensions of {list(shape)} and scale_factor of shape "
-                f"{scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
-                "scale_factor in (s1, s2, ...,sK) format."
-            )
-        scales = tuple(scale_factor)
-    else:
-        scales = (scale_factor,) * dims
-    if recompute:
-        return tuple([math.floor(n * s) for n, s in zip(shape, scales, strict=True)]), (
-            (None,) * dims
+    if size is not None and recompute:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    given: Any = scale_factor if size is None else size
+    if not isinstance(given, (tuple, list)):
+        given = (given,) * dims
+    elif len(given) != dims:
+        of_scales = ("scale_factor", "scale_factor of shape", "scale_factor in (s1, s2, ...,sK)")
+        of_sizes = ("output", "output size of", "output size in (o1, o2, ...,oK)")
+        what, found, form = of_scales if size is None else of_sizes
+        raise ValueError(
+            f"Input and {what} must have the same number of spatial dimensions, but got input with "
+            f"spatial dimensions of {list(shape)} and {found} {given}. Please provide input tensor "
+            f"in (N, C, d1, d2, ...,dK) format and {form} format."
         )
-    return tuple([int(n * s) for n, s in zip(shape, scales, strict=True)]), scales
+    if size is not None:
+        return as_ints(given), (None,) * dims
+    whole = math.floor if recompute else int
+    out = tuple([whole(n * s) for n, s in zip(shape, given, strict=True)])
+    return out, (None,) * dims if recompute else tuple(given)
 
 
 def check_mode(input: Tensor, mode: str, dims: int) -> None:
@@ -671,9 +649,7 @@ def grid_sample(
 
 def check_shapes(input: Tensor, grid: Tensor) -> None:
     """Refuse shapes that do not fit."""
-    for position, (name, given) in enumerate((("input", input), ("grid", grid)), 1):
-        if not isinstance(given, Tensor):
-            raise refused(given, "Tensor", ("grid_sampler", name, position))
+    tensors_given("grid_sampler", input=input, grid=grid)
     shape, places = input._array.shape, grid._array.shape
     if shape[:1] != places[:1]:
         raise RuntimeError(
