@@ -11,14 +11,7 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.dtypes import int64
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
-from nanotorch.nn.functional.normalization import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-    layer_norm,
-    local_response_norm,
-    rms_norm,
-)
+from nanotorch.nn.functional import normalization as F
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 
@@ -115,7 +108,7 @@ class _BatchNorm(Module):
                 if self.momentum is None:
                     momentum = 1.0 / float(seen._array)
         by_batch = self.training or (mean is None and variance is None)
-        return batch_norm(
+        return F.batch_norm(
             input, mean, variance, self.weight, self.bias, by_batch, momentum, self.eps
         )
 
@@ -242,7 +235,7 @@ class _InstanceNorm(_BatchNorm):
                 "warning by not passing in num_features, which is not used because affine=False"
             )
         batch = input.unsqueeze(0) if single else input
-        out = instance_norm(
+        out = F.instance_norm(
             batch,
             self.running_mean,
             self.running_var,
@@ -366,7 +359,7 @@ class GroupNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized per group."""
-        return group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -419,7 +412,7 @@ class RMSNorm(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The input, divided by its root mean square."""
-        return rms_norm(x, self.normalized_shape, self.weight, self.eps)
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -448,7 +441,7 @@ class LocalResponseNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized by its neighbours."""
-        return local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
@@ -503,7 +496,7 @@ class LayerNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized over its last dimensions."""
-        return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return (

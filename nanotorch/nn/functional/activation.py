@@ -9,18 +9,7 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.out import of_one_type
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops import activation
 from nanotorch.ops import activation as kernels
-from nanotorch.ops.activation import (  # fmt: skip
-    celu_,
-    elu_,
-    hardshrink,
-    hardtanh_,
-    leaky_relu_,
-    prelu,
-    softshrink,
-    threshold_,
-)
 from nanotorch.ops.arguments import tensor_given
 from nanotorch.ops.attention import gelu_exact
 from nanotorch.ops.generator import default_generator
@@ -39,9 +28,10 @@ __all__ = (
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
-tanh = ops.tanh
-sigmoid = ops.sigmoid
-relu_ = ops.relu_
+tanh, sigmoid, relu_, prelu = ops.tanh, ops.sigmoid, ops.relu_, kernels.prelu
+hardshrink, softshrink = kernels.hardshrink, kernels.softshrink
+celu_, elu_, hardtanh_ = kernels.celu_, kernels.elu_, kernels.hardtanh_
+leaky_relu_, threshold_ = kernels.leaky_relu_, kernels.threshold_
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -68,7 +58,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         Linear Units, ICLR 2016.
     """
     tensor_given("elu", input)
-    return (elu_ if inplace else activation.elu)(input, alpha)
+    return (elu_ if inplace else kernels.elu)(input, alpha)
 
 
 def selu_(input: Tensor) -> Tensor:
@@ -85,7 +75,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     if inplace:
         return selu_(input)
     tensor_given("selu", input)
-    return activation.elu(input, SELU_ALPHA, SELU_SCALE)
+    return kernels.elu(input, SELU_ALPHA, SELU_SCALE)
 
 
 def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Any:
@@ -106,19 +96,19 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Any:
     tensor_given("gelu", input)
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return activation.gelu_tanh(input) if approximate == "tanh" else gelu_exact(input)[0]
+    return kernels.gelu_tanh(input) if approximate == "tanh" else gelu_exact(input)[0]
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``, also known as swish."""
     tensor_given("silu", input)
-    return (activation.silu_ if inplace else activation.silu)(input)
+    return (kernels.silu_ if inplace else kernels.silu)(input)
 
 
 def logsigmoid(input: Tensor, *, out: Any = None) -> Tensor:
     """``log(sigmoid(input))``, without overflow."""
     tensor_given("log_sigmoid", input)
-    return activation.log_sigmoid(input, out=out)
+    return kernels.log_sigmoid(input, out=out)
 
 
 def softplus(
@@ -150,7 +140,7 @@ def hardtanh(
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     tensor_given("hardtanh", input)
-    return (hardtanh_ if inplace else activation.hardtanh)(input, min_val, max_val)
+    return (hardtanh_ if inplace else kernels.hardtanh)(input, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -217,7 +207,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     Reference:
         Barron, Continuously Differentiable Exponential Linear Units, 2017.
     """
-    return (celu_ if inplace else activation.celu)(input, alpha)
+    return (celu_ if inplace else kernels.celu)(input, alpha)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -227,7 +217,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
         Misra, Mish: A Self Regularized Non-Monotonic Activation Function, BMVC 2020.
     """
     tensor_given("mish", input)
-    return (activation.mish_ if inplace else activation.mish)(input)
+    return (kernels.mish_ if inplace else kernels.mish)(input)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -246,7 +236,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {at} is size {input.size(at)}"
         )
-    return activation.glu_along(input, at)
+    return kernels.glu_along(input, at)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
@@ -256,7 +246,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
         Courbariaux, Bengio and David, BinaryConnect, NeurIPS 2015.
     """
     tensor_given("hardsigmoid", input)
-    return (activation.hardsigmoid_ if inplace else activation.hardsigmoid)(input)
+    return (kernels.hardsigmoid_ if inplace else kernels.hardsigmoid)(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -266,13 +256,13 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
         Howard et al., Searching for MobileNetV3, ICCV 2019, section 5.2.
     """
     tensor_given("hardswish", input)
-    return (activation.hardswish_ if inplace else activation.hardswish)(input)
+    return (kernels.hardswish_ if inplace else kernels.hardswish)(input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """``input`` where it is greater than ``threshold``, else ``value``."""
     tensor_given("threshold", input)
-    return (threshold_ if inplace else activation.threshold)(input, threshold, value)
+    return (threshold_ if inplace else kernels.threshold)(input, threshold, value)
 
 
 def gumbel_softmax(

@@ -13,21 +13,9 @@ from nanotorch._core.call_site import wrote
 from nanotorch._core.op import widened
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops import normalization as kernels
 from nanotorch.ops.arguments import constants_given, tensor_given
 from nanotorch.ops.elementwise import plus_number
-from nanotorch.ops.normalization import (
-    Kept,
-    Plan,
-    channels,
-    groups,
-    last_dimensions,
-    mean_of_neighbours,
-    moments,
-    normalize_batch,
-    normalize_groups,
-    normalize_last,
-    reciprocal_root,
-)
 from nanotorch.ops.reduction import Dims
 
 __all__ = (
@@ -171,17 +159,32 @@ def normalized_channels(
     if not input._array.size:
         return of_nothing(input, weight, bias)
     shape = input._array.shape
-    check_sizes(shape[1], running_mean, running_var, weight, bias, training)
+    given = {
+        "running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias,
+    }  # fmt: skip
+    for name, tensor in given.items():
+        if tensor is None:
+            if name.startswith("running") and not training:
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+        elif tensor._array.size != shape[1]:
+            raise RuntimeError(
+                f"{name} should contain {shape[1]} elements not {tensor._array.size}"
+            )
     if not input.is_floating_point():
         raise NotImplementedError(f"\"batch_norm\" not implemented for '{input.dtype.char}'")
     check_mixed(input, weight, bias, running_mean, running_var)
     constants_given("native_batch_norm", running_mean=running_mean, running_var=running_var)
-    plan = channels(shape, weight is not None or bias is not None)
+    plan = kernels.channels(shape, weight is not None or bias is not None)
     if training:
         kept = of_batch(input, plan, running_mean, running_var, momentum, eps)
     else:
-        kept = of_running(running_mean, running_var, plan, eps)
-    return normalize_batch(input, weight, bias, plan, eps, kept)
+        assert running_mean is not None
+        assert running_var is not None
+        mean, variance = widened(running_mean._array, running_var._array)
+        scale = kernels.reciprocal_root(variance, eps).reshape(plan.weight)
+        # A copy: the next batch in training moves the running values.
+        kept = kernels.Kept(mean.reshape(plan.weight).copy(), scale, fixed=True)
+    return kernels.normalize_batch(input, weight, bias, plan, eps, kept)
 
 
 def of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -191,31 +194,19 @@ def of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Ten
 
 
 def of_batch(
-    input: Tensor, plan: Plan, running_mean: Tensor | None, running_var: Tensor | None,
+    input: Tensor, plan: kernels.Plan, running_mean: Tensor | None, running_var: Tensor | None,
     momentum: float, eps: float,
-) -> Kept:  # fmt: skip
+) -> kernels.Kept:  # fmt: skip
     """Mean and scale of the batch, towards which the running values are moved."""
-    kept = Kept()
-    variance = moments(input._array, plan, kept)
-    kept.scale = reciprocal_root(variance, eps)
+    kept = kernels.Kept()
+    variance = kernels.moments(input._array, plan, kept)
+    kept.scale = kernels.reciprocal_root(variance, eps)
     count = input._array.size // plan.shape[1]
     unbiased = variance * variance.dtype.type(count / (count - 1) if count > 1 else math.nan)
     for running, new in ((running_mean, kept.mean), (running_var, unbiased)):
         if running is not None:
             move(running, new, momentum)
     return kept
-
-
-def of_running(
-    running_mean: Tensor | None, running_var: Tensor | None, plan: Plan, eps: float
-) -> Kept:
-    """Running mean and scale."""
-    assert running_mean is not None
-    assert running_var is not None
-    mean, variance = widened(running_mean._array, running_var._array)
-    scale = reciprocal_root(variance, eps).reshape(plan.weight)
-    # A copy: the next batch in training moves the running values.
-    return Kept(mean.reshape(plan.weight).copy(), scale, fixed=True)
 
 
 def move(running: Tensor, new: np.ndarray, momentum: float) -> None:
@@ -237,22 +228,6 @@ def check_mixed(input: Tensor, *parameters: Tensor | None) -> None:
         raise RuntimeError(MIXED + "expect parameter to have scalar type of Float")
     if kind != HALF:
         raise RuntimeError(MIXED + "all inputs must share same datatype.")
-
-
-def check_sizes(
-    channels: int, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None,
-    bias: Tensor | None, training: bool,
-) -> None:  # fmt: skip
-    """Refuse what is not one value per channel, and missing running values in evaluation."""
-    names = ("running_mean", "running_var", "weight", "bias")
-    for position, tensor in enumerate((running_mean, running_var, weight, bias)):
-        if tensor is None:
-            if position < 2 and not training:
-                raise RuntimeError(f"{names[position]} must be defined in evaluation mode")
-        elif tensor._array.size != channels:
-            raise RuntimeError(
-                f"{names[position]} should contain {channels} elements not {tensor._array.size}"
-            )
 
 
 @under_vmap(by_groups)
@@ -341,8 +316,8 @@ def group_norm(
             f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
         )
     check_groups(input, num_groups, weight, bias)
-    plan = groups(shape, num_groups, weight is not None or bias is not None)
-    return normalize_groups(input, weight, bias, plan, eps, Kept())
+    plan = kernels.groups(shape, num_groups, weight is not None or bias is not None)
+    return kernels.normalize_groups(input, weight, bias, plan, eps, kernels.Kept())
 
 
 def check_groups(
@@ -398,8 +373,8 @@ def layer_norm(
     check_mixed(input, weight, bias)
     shape = checked_shape("layer_norm", input, normalized_shape, weight, bias)
     affine = weight is not None or bias is not None
-    plan = last_dimensions(input._array.shape, shape, affine)
-    return normalize_last(input, weight, bias, plan, eps, Kept())
+    plan = kernels.last_dimensions(input._array.shape, shape, affine)
+    return kernels.normalize_last(input, weight, bias, plan, eps, kernels.Kept())
 
 
 def rms_norm(
@@ -520,5 +495,5 @@ def local_response_norm(
         )
     if not input.numel():
         return input
-    squares = mean_of_neighbours(input.mul(input), size, size // 2)
+    squares = kernels.mean_of_neighbours(input.mul(input), size, size // 2)
     return input / squares.mul(alpha).add(k).pow(beta)
