@@ -3,6 +3,8 @@
 import operator
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Self
 
 from nanotorch._core.tensor import Tensor, typename
@@ -16,6 +18,18 @@ __all__ = (
 )  # fmt: skip
 
 # Modules that hold modules: `Sequential`, `ModuleList`, `ModuleDict`.
+
+
+def position_of(idx: Any, count: int) -> int:
+    """A position from the start.
+
+    Raises:
+        IndexError: if there is none.
+    """
+    position = operator.index(idx)
+    if not -count <= position < count:
+        raise IndexError(f"index {position} is out of range")
+    return position % count
 
 
 class _Numbered(OwnNames, Module):
@@ -33,15 +47,7 @@ class _Numbered(OwnNames, Module):
         raise NotImplementedError
 
     def _name_at(self, idx: Any) -> str:
-        """The name of the module at a position.
-
-        Raises:
-            IndexError: if there is none.
-        """
-        position = operator.index(idx)
-        if not -len(self) <= position < len(self):
-            raise IndexError(f"index {position} is out of range")
-        return list(self._modules)[position]
+        return list(self._modules)[position_of(idx, len(self))]
 
     def __setitem__(self, idx: int, module: Module) -> None:
         setattr(self, self._name_at(idx), module)
@@ -194,22 +200,15 @@ class ModuleList(_Numbered):
 
     def __repr__(self) -> str:
         """Neighbours that look the same stand on one line: `(0-2): 3 x ReLU()`."""
-        runs: list[tuple[int, int, str]] = []
-        for position, module in enumerate(self):
-            text = repr(module)
-            if runs and runs[-1][2] == text:
-                runs[-1] = (runs[-1][0], position, text)
-            else:
-                runs.append((position, position, text))
-        if not runs:
-            return f"{self._get_name()}()"
         lines = []
-        for first, last, text in runs:
-            several = f"({first}-{last}): {last - first + 1} x {text}"
-            line = f"({first}): {text}" if first == last else several
+        for text, run in groupby(enumerate(map(repr, self)), itemgetter(1)):
+            (first, _), *others = run
+            line = f"({first}): {text}"
+            if others:
+                line = f"({first}-{first + len(others)}): {len(others) + 1} x {text}"
             lines.append(line.replace("\n", "\n  "))
         inner = "\n  ".join(lines)
-        return f"{self._get_name()}(\n  {inner}\n)"
+        return f"{self._get_name()}(\n  {inner}\n)" if lines else f"{self._get_name()}()"
 
 
 class ModuleDict(Module):
@@ -331,10 +330,7 @@ class ParameterList(Module):
             self.extend(values)
 
     def _name_at(self, idx: Any) -> str:
-        position = operator.index(idx)
-        if not -len(self) <= position < len(self):
-            raise IndexError(f"index {position} is out of range")
-        return str(position % len(self))
+        return str(position_of(idx, len(self)))
 
     def __getitem__(self, idx: Any) -> Any:
         """The value at a position, or the values of a slice in a new list."""

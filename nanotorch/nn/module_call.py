@@ -16,10 +16,11 @@ from nanotorch._core.views import CUSTOM, View, edge_of
 # Hooks of all modules: they are called before a module's own ones, whichever module it is.
 
 
-BOTH_GLOBAL = (
-    "Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
-    "Please use only one of them."
+BOTH = (
+    "Cannot use both regular backward hooks and full backward hooks {}. Please use only one of "
+    "them."
 )
+BOTH_GLOBAL = BOTH.format("as a global Module hook")
 
 
 class Entry(NamedTuple):
@@ -124,10 +125,6 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
 # Backward hooks of the former kind, which see the last node of a module in place of the module.
 
 
-BOTH = (
-    "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use "
-    "only one of them."
-)
 WARNING = (
     "Using {what} is deprecated and will be removed in future versions. This hook will be missing "
     "some {missing}. Please use register_full_backward_hook to get the documented behavior."
@@ -263,15 +260,8 @@ class Passage:
             return None  # they came by another way than through the module's outputs
         held = spread(self.inputs, grads, self.input_count)
         for hook in self.hooks:
-            result = hook(self.module, held, self.grad_outputs)
-            if result is None:
-                continue
-            if len(result) != len(held):
-                raise RuntimeError(
-                    "Backward hook returned an invalid number of grad_input, got "
-                    f"{len(result)}, but expected {len(held)}"
-                )
-            held = result
+            given = hook(self.module, held, self.grad_outputs)
+            held = replaced(held, given, "hook returned an invalid number of grad_input")
         self.grad_outputs = None
         return tuple(held[i] for i in self.inputs)
 
@@ -280,15 +270,8 @@ class Passage:
         assert self.outputs is not None
         held = spread(self.outputs, grads, self.output_count)
         for hook in self.pre_hooks:
-            result = hook(self.module, held)
-            if result is None:
-                continue
-            if len(result) != len(held):
-                raise RuntimeError(
-                    "Backward pre hook returned an invalid number of grad_output, got "
-                    f"{len(result)}, but expected {len(held)}"
-                )
-            held = result
+            given = hook(self.module, held)
+            held = replaced(held, given, "pre hook returned an invalid number of grad_output")
         self.grad_outputs = held
         if self.inputs is None:
             self.call_without_inputs(held)
@@ -309,6 +292,15 @@ class Passage:
                 )
 
 
+def replaced(held: tuple[Any, ...], given: Any, wrong: str) -> tuple[Any, ...]:
+    """The gradients, or as many that a hook gave in their place."""
+    if given is None:
+        return held
+    if len(given) != len(held):
+        raise RuntimeError(f"Backward {wrong}, got {len(given)}, but expected {len(held)}")
+    return given
+
+
 def behind_node(
     values: tuple[Any, ...],
 ) -> tuple[tuple[Any, ...], list[int] | None, BackwardHookFunctionBackward | None]:
@@ -325,12 +317,10 @@ def behind_node(
     node._sequence = next_sequence()
     node._edges = tuple(edge_of(t) if t.requires_grad else NO_EDGE for t in tensors)
     node._outputs = tuple((t._array.shape, t._array.dtype) for t in tensors)
-    positions: list[int] = []
+    positions = [k for k, v in enumerate(values) if isinstance(v, Tensor)]
     passed = list(values)
-    for position, value in enumerate(values):
-        if isinstance(value, Tensor):
-            passed[position] = stand_in(value, node, len(positions))
-            positions.append(position)
+    for number, (position, tensor) in enumerate(zip(positions, tensors, strict=True)):
+        passed[position] = stand_in(tensor, node, number)
     kind: Any = type(values)
     return (tuple(passed) if kind is tuple else kind(*passed)), positions, node
 
@@ -579,7 +569,7 @@ class ModuleCall:
             RuntimeError: if there are hooks of `register_backward_hook`.
         """
         if self._is_full_backward_hook is False:
-            raise RuntimeError(BOTH)
+            raise RuntimeError(BOTH.format("on a single Module"))
         self._is_full_backward_hook = True
         return add_hook(self._backward_hooks, hook, first=prepend)
 
@@ -590,7 +580,7 @@ class ModuleCall:
             RuntimeError: if there are hooks of `register_full_backward_hook`.
         """
         if self._is_full_backward_hook is True:
-            raise RuntimeError(BOTH)
+            raise RuntimeError(BOTH.format("on a single Module"))
         self._is_full_backward_hook = False
         return add_hook(self._backward_hooks, hook)
 

@@ -1,11 +1,12 @@
 """Sequences of different lengths: padded, packed, and back."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 from nanotorch import ops
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import named
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.recurrent import pack_rows, pad_rows
 
@@ -31,6 +32,16 @@ class _Fields(NamedTuple):
     batch_sizes: Tensor
     sorted_indices: Tensor | None
     unsorted_indices: Tensor | None
+
+
+def converting(name: str) -> Callable[["PackedSequence"], "PackedSequence"]:
+    """The method of `PackedSequence` that calls the data's of that name."""
+
+    def convert(self: "PackedSequence") -> "PackedSequence":
+        return self._with(getattr(self.data, name)())
+
+    convert.__doc__ = f"With `Tensor.{name}` applied to the data."
+    return named(convert, name)
 
 
 class PackedSequence(_Fields):
@@ -76,37 +87,9 @@ class PackedSequence(_Fields):
         """On the CPU, where everything is."""
         return self.to("cpu", *args, **kwargs)
 
-    def double(self) -> "PackedSequence":
-        """With data of float64."""
-        return self._with(self.data.double())
-
-    def float(self) -> "PackedSequence":
-        """With data of float32."""
-        return self._with(self.data.float())
-
-    def half(self) -> "PackedSequence":
-        """With data of float16."""
-        return self._with(self.data.half())
-
-    def long(self) -> "PackedSequence":
-        """With data of int64."""
-        return self._with(self.data.long())
-
-    def int(self) -> "PackedSequence":
-        """With data of int32."""
-        return self._with(self.data.int())
-
-    def short(self) -> "PackedSequence":
-        """With data of int16."""
-        return self._with(self.data.short())
-
-    def char(self) -> "PackedSequence":
-        """With data of int8."""
-        return self._with(self.data.char())
-
-    def byte(self) -> "PackedSequence":
-        """With data of uint8."""
-        return self._with(self.data.byte())
+    double, float, half = converting("double"), converting("float"), converting("half")
+    long, int, short = converting("long"), converting("int"), converting("short")
+    char, byte = converting("char"), converting("byte")
 
     @property
     def is_cuda(self) -> bool:
