@@ -8,15 +8,8 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import refused
 from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops import embedding as kernels
 from nanotorch.ops.arguments import tensors_given
-from nanotorch.ops.embedding import (
-    bag_maxima,
-    bag_sums,
-    check_indices,
-    embedding_rows,
-    one_hot_rows,
-    renormalize,
-)
 
 __all__ = ("embedding", "embedding_bag", "one_hot")
 
@@ -53,17 +46,13 @@ def embedding(
     tensors_given("embedding", weight=weight, indices=input)
     padding = -1
     if padding_idx is not None:
-        padding = within(padding_idx, weight.size(0))
+        count = weight.size(0)
+        if not -count <= padding_idx < count:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding = padding_idx % count
     if max_norm is not None:
-        renormalize(weight, input, max_norm, norm_type)
-    return embedding_rows(weight, input, padding, scale_grad_by_freq)
-
-
-def within(padding_idx: int, count: int) -> int:
-    """The row that is padding, counted from the front."""
-    if not -count <= padding_idx < count:
-        raise AssertionError("Padding_idx must be within num_embeddings")
-    return padding_idx % count
+        kernels.renormalize(weight, input, max_norm, norm_type)
+    return kernels.embedding_rows(weight, input, padding, scale_grad_by_freq)
 
 
 def embedding_bag(
@@ -110,22 +99,34 @@ def embedding_bag(
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     factors = None
     if per_sample_weights is not None:
-        check_factors(per_sample_weights, weight, mode)
+        if mode != "sum":
+            raise NotImplementedError(
+                "embedding_bag: per_sample_weights was not None. per_sample_weights is only "
+                f"supported for mode='sum' (got mode='{mode}'). Please open a feature request on "
+                "GitHub."
+            )
+        if per_sample_weights.dtype != weight.dtype:
+            kinds = [f"torch.{tensor.dtype.char}Tensor" for tensor in (weight, per_sample_weights)]
+            raise RuntimeError(
+                "Expected tensor for argument #1 'weight' to have the same type as tensor for "
+                f"argument #1 'per_sample_weights'; but type {kinds[0]} does not equal {kinds[1]} "
+                "(while checking arguments for embedding_bag)"
+            )
         factors = per_sample_weights.reshape(-1)
     flat, bags, count, kept = samples_of_bags(
         input._array, starts, include_last_offset, len(weight._array), padding_idx
     )
     if max_norm is not None:
-        renormalize(weight, input, max_norm, norm_type)
+        kernels.renormalize(weight, input, max_norm, norm_type)
     if kept is not None and factors is not None:
         factors = factors[wrap(kept)]
     sizes = np.bincount(bags, minlength=count)
     if mode == "max":
-        return bag_maxima(weight, flat, bags, (sizes > 0)[:, None])[0]
+        return kernels.bag_maxima(weight, flat, bags, (sizes > 0)[:, None])[0]
     if mode == "mean":
         kind = weight._array.dtype
         factors = wrap((1 / np.maximum(sizes, 1)).astype(kind)[bags])
-    return bag_sums(weight, factors, flat, bags, count, scale_grad_by_freq)
+    return kernels.bag_sums(weight, factors, flat, bags, count, scale_grad_by_freq)
 
 
 def starts_of_bags(
@@ -159,30 +160,21 @@ def starts_of_bags(
     return offsets._array
 
 
-def check_factors(factors: Tensor, weight: Tensor, mode: str) -> None:
-    """Refuse factors of another dtype, or where there is no sum."""
-    if mode != "sum":
-        raise NotImplementedError(
-            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
-            f"for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
-        )
-    if factors.dtype != weight.dtype:
-        kinds = [f"torch.{tensor.dtype.char}Tensor" for tensor in (weight, factors)]
-        raise RuntimeError(
-            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument "
-            f"#1 'per_sample_weights'; but type {kinds[0]} does not equal {kinds[1]} (while "
-            "checking arguments for embedding_bag)"
-        )
+def samples_of_bags(
+    indices: np.ndarray, starts: np.ndarray, last: bool, rows: int, padding_idx: int | None
+) -> tuple[np.ndarray, np.ndarray, int, np.ndarray | None]:
+    """The indices that count, the bag of each, how many bags there are, and which were kept.
 
-
-def bag_of_each(
-    starts: np.ndarray, total: int, include_last_offset: bool
-) -> tuple[np.ndarray, int]:
-    """The bag of each of ``total`` samples, and how many bags there are."""
-    check_indices("embedding_bag", starts)
-    if include_last_offset and not starts.size:
+    Args:
+        starts: where each bag begins; with ``last``, and where the last one ends.
+        rows: of the table.
+    """
+    kernels.check_indices("embedding_bag", indices)
+    kernels.check_indices("embedding_bag", starts)
+    flat = indices.reshape(-1)
+    total = flat.size
+    if last and not starts.size:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
-    count = starts.size - include_last_offset
     if starts.size and starts[0]:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
@@ -193,44 +185,28 @@ def bag_of_each(
             f"offsets[-1] can not be greater than input's length {total} but got offsets[-1] of "
             f"{starts[-1]}"
         )
-    if not count:
-        return np.zeros(0, np.int64), 0
-    ends = starts[1:] if include_last_offset else np.append(starts[1:], total)
-    if (ends < starts[:count]).any():
+    ends = starts if last or not starts.size else np.append(starts, total)
+    lengths = np.diff(ends)
+    if (lengths < 0).any():
         raise RuntimeError(f"offsets must not fall, but they are {starts.tolist()}")
-    return np.repeat(np.arange(count), ends - starts[:count]), count
-
-
-def samples_of_bags(
-    indices: np.ndarray, starts: np.ndarray, last: bool, rows: int, padding_idx: int | None
-) -> tuple[np.ndarray, np.ndarray, int, np.ndarray | None]:
-    """The indices that count, the bag of each, how many bags there are, and which were kept."""
-    check_indices("embedding_bag", indices)
-    flat = indices.reshape(-1)
-    bags, count = bag_of_each(starts, flat.size, last)
-    kept = kept_samples(flat, rows, padding_idx)
-    flat = flat[: len(bags)]
-    if kept is not None:
-        kept = kept[: len(bags)]
-        flat, bags = flat[kept], bags[kept]
-    return flat, bags, count, kept
-
-
-def kept_samples(flat: np.ndarray, count: int, padding_idx: int | None) -> np.ndarray | None:
-    """Which samples are no padding; None for all."""
-    if padding_idx is not None and not -count <= padding_idx < count:
+    bags = np.repeat(np.arange(lengths.size), lengths)
+    if padding_idx is not None and not -rows <= padding_idx < rows:
         raise RuntimeError(
-            f"padding_idx must be within the number of embeddings, {-count} through {count - 1}, "
-            f"but got {padding_idx}"
+            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but "
+            f"got {padding_idx}"
         )
-    wrong = (flat < 0) | (flat >= count)
+    wrong = (flat < 0) | (flat >= rows)
     if wrong.any():
         first = int(wrong.argmax())
         raise RuntimeError(
             f"Index {first} of input takes value {flat[first]} which is not in the valid range "
-            f"[0, {count})"
+            f"[0, {rows})"
         )
-    return None if padding_idx is None else flat != padding_idx % count
+    flat = flat[: bags.size]
+    if padding_idx is None:
+        return flat, bags, lengths.size, None
+    kept = flat != padding_idx % rows
+    return flat[kept], bags[kept], lengths.size, kept
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -260,4 +236,4 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(array.max()) + 1
-    return one_hot_rows(tensor, num_classes)
+    return kernels.one_hot_rows(tensor, num_classes)

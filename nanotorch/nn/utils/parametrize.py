@@ -7,6 +7,7 @@ A parametrized tensor is a property of a class made for the module, `Parametrize
 import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 from nanotorch._core.grad_mode import no_grad
@@ -24,6 +25,11 @@ __all__ = [
     "transfer_parametrizations_and_params",
     "type_before_parametrizations",
 ]
+
+
+CHANGED = (
+    "Registering a parametrization may not change the {} of the tensor, unless {} flag is enabled."
+)
 
 
 class _Cache:
@@ -64,19 +70,6 @@ def _need_same(what: str, first: tuple[str, Any], second: tuple[str, Any]) -> No
             )
 
 
-def _need_same_result(before: dict[str, Any], after: Any) -> None:
-    """Refuse a parametrization that changes dtype or shape."""
-    _need_tensor(after)
-    for attribute, one in before.items():
-        other = getattr(after, attribute)
-        if one != other:
-            raise ValueError(
-                f"Registering a parametrization may not change the {attribute} of the tensor, "
-                f"unless `unsafe` flag is enabled.\nunparametrized {attribute}: {one}\n"
-                f"parametrized {attribute}: {other}"
-            )
-
-
 def _need_tensor(result: Any) -> None:
     if not isinstance(result, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
@@ -101,7 +94,7 @@ class ParametrizationList(ModuleList):
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
-        before = {"dtype": original.dtype, "shape": original.shape}
+        before = SimpleNamespace(dtype=original.dtype, shape=original.shape)
         with no_grad():
             new = self._inverted(original, missing_is_identity=True)
         if not isinstance(new, Tensor) and not isinstance(new, Sequence):
@@ -132,7 +125,10 @@ class ParametrizationList(ModuleList):
                     part = Parameter(part, original.requires_grad)
                 _put(self, f"original{number}", part)
         if not unsafe:
-            _need_same_result(before, self())
+            after = self()
+            _need_tensor(after)
+            what = CHANGED.format("{}", "`unsafe`")
+            _need_same(what, ("unparametrized ", before), ("parametrized ", after))
 
     def _originals(self) -> list[Any]:
         if self.is_tensor:
@@ -292,10 +288,7 @@ def _check_next(module: Any, name: str, parametrization: Any) -> None:
     before = getattr(module, name)
     after = parametrization(before)
     _need_tensor(after)
-    what = (
-        "Registering a parametrization may not change the {} of the tensor, unless the `unsafe` "
-        "flag is enabled."
-    )
+    what = CHANGED.format("{}", "the `unsafe`")
     given = f"module.{name}.", before
     _need_same(what, given, (f"parametrization(module.{name}).", after))
     if hasattr(parametrization, "right_inverse"):
