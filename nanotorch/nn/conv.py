@@ -54,9 +54,8 @@ class _ConvNd(Module):
         self.groups, self.padding_mode = groups, padding_mode
         self.check()
         self._reversed_padding_repeated_twice = self.around()
-        outer, inner = out_channels, in_channels
-        if self.transposed:
-            outer, inner = inner, outer
+        channels = (out_channels, in_channels)
+        outer, inner = channels[::-1] if self.transposed else channels
         shape = (outer, inner // groups, *self.kernel_size)
         self.weight = Parameter(ops.empty(shape, dtype=dtype, device=device))
         self.register_parameter(
@@ -68,10 +67,9 @@ class _ConvNd(Module):
         """Refuse what does not go together."""
         if self.groups <= 0:
             raise ValueError("groups must be a positive integer")
-        if self.in_channels % self.groups:
-            raise ValueError("in_channels must be divisible by groups")
-        if self.out_channels % self.groups:
-            raise ValueError("out_channels must be divisible by groups")
+        for name in ("in_channels", "out_channels"):
+            if getattr(self, name) % self.groups:
+                raise ValueError(f"{name} must be divisible by groups")
         if isinstance(self.padding, str):
             if self.padding not in ("same", "valid"):
                 raise ValueError(
@@ -106,24 +104,21 @@ class _ConvNd(Module):
                 init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        zeros, ones = (0,) * len(self.padding), (1,) * len(self.dilation)
-        parts = [
+        usual = {
+            "padding": (0,) * len(self.padding), "dilation": (1,) * self.dims,
+            "output_padding": (0,) * self.dims, "groups": 1,
+        }  # fmt: skip
+        told = [
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}"
         ]
-        if self.padding != zeros:
-            parts.append(f"padding={self.padding}")
-        if self.dilation != ones:
-            parts.append(f"dilation={self.dilation}")
-        if self.output_padding != (0,) * len(self.output_padding):
-            parts.append(f"output_padding={self.output_padding}")
-        if self.groups != 1:
-            parts.append(f"groups={self.groups}")
+        held = {name: getattr(self, name) for name in usual}
+        told += [f"{name}={value}" for name, value in held.items() if value != usual[name]]
         if self.bias is None:
-            parts.append("bias=False")
+            told.append("bias=False")
         if self.padding_mode != "zeros":
-            parts.append(f"padding_mode={self.padding_mode}")
-        return ", ".join(parts)
+            told.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(told)
 
 
 class _Conv(OwnNames, _ConvNd):
@@ -375,34 +370,26 @@ class ConstantPad3d(_ConstantPadNd):
     dims = 3
 
 
-class ZeroPad1d(ConstantPad1d):
+class _ZeroPadNd(_ConstantPadNd):
+    """Padding with zeros."""
+
+    def __init__(self, padding: Number) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad1d(_ZeroPadNd, ConstantPad1d):
     """Zeros around the last dimension; ``padding`` is a number or (before, after)."""
 
-    def __init__(self, padding: Number) -> None:
-        super().__init__(padding, 0.0)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
-
-class ZeroPad2d(ConstantPad2d):
+class ZeroPad2d(_ZeroPadNd, ConstantPad2d):
     """Zeros around the last two dimensions; see `ZeroPad1d`."""
 
-    def __init__(self, padding: Number) -> None:
-        super().__init__(padding, 0.0)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
-
-class ZeroPad3d(ConstantPad3d):
+class ZeroPad3d(_ZeroPadNd, ConstantPad3d):
     """Zeros around the last three dimensions; see `ZeroPad1d`."""
-
-    def __init__(self, padding: Number) -> None:
-        super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 # With the input's own elements
