@@ -15,16 +15,16 @@ from nanotorch.nn.utils.convert_parameters import vector_to_parameters as vector
 
 if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.utils import parametrize as parametrize
-    from nanotorch.nn.utils.former_spectral_norm import remove_spectral_norm as remove_spectral_norm
-    from nanotorch.nn.utils.former_spectral_norm import spectral_norm as spectral_norm
-    from nanotorch.nn.utils.former_weight_norm import remove_weight_norm as remove_weight_norm
-    from nanotorch.nn.utils.former_weight_norm import weight_norm as weight_norm
+    from nanotorch.nn.utils.former_norm import remove_spectral_norm as remove_spectral_norm
+    from nanotorch.nn.utils.former_norm import remove_weight_norm as remove_weight_norm
+    from nanotorch.nn.utils.former_norm import spectral_norm as spectral_norm
+    from nanotorch.nn.utils.former_norm import weight_norm as weight_norm
 else:
     # PyTorch has files of the functions' names.
     for _name in ("spectral_norm", "weight_norm"):
         _stand_in(
             f"nanotorch.nn.utils.{_name}",
-            {f"nanotorch.nn.utils.former_{_name}": f"remove_{_name} {_name}"},
+            {"nanotorch.nn.utils.former_norm": f"remove_{_name} {_name}"},
         )
     # The former place of `torch.func.functional_call`.
     stateless = _stand_in("nanotorch.nn.utils.stateless", {"nanotorch.func": "functional_call"})
@@ -32,7 +32,8 @@ else:
         "nanotorch.nn.utils",
         {
             "nanotorch.nn.utils": "parametrize",
-            "nanotorch.nn.utils.former_spectral_norm": "remove_spectral_norm spectral_norm",
-            "nanotorch.nn.utils.former_weight_norm": "remove_weight_norm weight_norm",
+            "nanotorch.nn.utils.former_norm": (
+                "remove_spectral_norm remove_weight_norm spectral_norm weight_norm"
+            ),
         },
     )
