@@ -1,6 +1,5 @@
 """Schedules that repeat, and schedules made of others."""
 
-import functools
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -54,16 +53,6 @@ class _Cyclic(Formula):
             group["momentum"] = momentum
 
 
-def constant(x: float) -> float:
-    """Cycles of equal height."""
-    return 1.0
-
-
-def halving(x: float) -> float:
-    """Cycles of which each is half as high."""
-    return 1 / (2.0 ** (x - 1))
-
-
 class CyclicLR(_Cyclic):
     """Rates rise and fall between two bounds, linearly.
 
@@ -88,8 +77,7 @@ class CyclicLR(_Cyclic):
         Smith, Cyclical Learning Rates for Training Neural Networks, WACV 2017.
     """
 
-    _left_out = ("optimizer", "_scale_fn_ref", "_scale_fn_custom")
-    _scale_fn_ref: Callable[[float], float]
+    _left_out = ("optimizer", "_scale_fn_custom")
 
     def __init__(
         self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float],
@@ -113,8 +101,9 @@ class CyclicLR(_Cyclic):
         self.mode = mode
         self.gamma = gamma
         self._scale_fn_custom = scale_fn
-        self.scale_mode: str = scale_mode
-        self._choose_scale()
+        self.scale_mode = scale_mode
+        if scale_fn is None:
+            self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self.base_momentums, self.max_momentums = self._prepare_momentum(
@@ -123,20 +112,13 @@ class CyclicLR(_Cyclic):
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
-    def _choose_scale(self) -> None:
-        """The height of a cycle, by the mode."""
-        if self._scale_fn_custom is not None:
-            return
-        if self.mode == "exp_range":
-            self._scale_fn_ref = functools.partial(pow, self.gamma)
-            self.scale_mode = "iterations"
-        else:
-            self._scale_fn_ref = constant if self.mode == "triangular" else halving
-            self.scale_mode = "cycle"
-
     def scale_fn(self, x: float) -> float:
         """How high a cycle is, or the cycle that a step is in."""
-        return (self._scale_fn_custom or self._scale_fn_ref)(x)
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        if self.mode == "exp_range":
+            return self.gamma**x
+        return 1.0 if self.mode == "triangular" else 1 / (2.0 ** (x - 1))
 
     def _rates(self) -> list[Rate]:
         cycle = math.floor(1 + self.last_epoch / self.total_size)
@@ -165,7 +147,6 @@ class CyclicLR(_Cyclic):
         super().load_state_dict(state)
         if held is not None:
             vars(self._scale_fn_custom).update(held)
-        self._choose_scale()
 
 
 def annealing(strategy: str) -> str:
