@@ -54,10 +54,20 @@ class Optimizer:
         param_groups: a dict per group: ``params`` and the options.
         state: by parameter, a dict of what the optimizer keeps for it.
 
+    Options of many optimizers:
+        lr: the learning rate, at least 0; a number or a tensor of one element.
+        weight_decay: strength of the L2 penalty, at least 0. Default: 0.
+        decoupled_weight_decay: ``p ← p - lr · weight_decay · p`` in place of the penalty.
+        maximize: ascend instead of descend. Default: False.
+        foreach, fused: accepted; PyTorch's choice of implementation.
+        capturable: only for accelerators: steps refuse it.
+        differentiable: only False.
+
     Raises:
         TypeError: if ``params`` is a tensor or a parameter is none.
         ValueError: if there are no parameters, one occurs in two groups or is no leaf, or only
-            some have names.
+            some have names; for an option out of its range.
+        NotImplementedError: if it should be ``differentiable``.
     """
 
     _optimizer_step_pre_hooks: HookDict

@@ -82,19 +82,9 @@ def check_learning_rate(lr: Any) -> None:
 class Rule(Optimizer):
     """An optimizer whose step is the same few array operations for every parameter.
 
-    A subclass has its options, as the arguments of ``__init__``, and the formulas: `_begin`,
-    `_numbers` and `_update`. What is here holds for all of them: the checks of options, the count
-    of steps, ascent, and decay of the weights.
-
-    Args:
-        params: see `Optimizer`.
-        lr: the learning rate, at least 0; a number or a tensor of one element.
-        weight_decay: strength of the L2 penalty, at least 0. Default: 0.
-        decoupled_weight_decay: ``p ← p - lr · weight_decay · p`` in place of the penalty.
-        maximize: ascend instead of descend.
-        foreach, fused: accepted; PyTorch's choice of implementation.
-        capturable: only for accelerators: steps refuse it.
-        differentiable: only False.
+    A subclass declares its options as the arguments of ``__init__``, which hands on its `locals`,
+    and has the formulas: `_begin`, `_numbers` and `_update`. What is here holds for all of them:
+    the checks of options, the count of steps, ascent, and decay of the weights.
 
     Attributes:
         _options: the names of the options in the order of `defaults`.
@@ -103,10 +93,6 @@ class Rule(Optimizer):
         _capturable: what has to be on which accelerators, where steps refuse ``capturable``.
         _writes: how often `_update` writes to a parameter, as PyTorch counts it.
         _decaying: whether there is a weight decay; a group's own is not looked at otherwise.
-
-    Raises:
-        ValueError: for an option out of its range.
-        NotImplementedError: if it should be ``differentiable``.
     """
 
     _options: ClassVar[str]
@@ -263,7 +249,7 @@ class SGD(Rule):
         p ← p - lr · b                              (nesterov: p ← p - lr · (g + momentum · b))
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Rule`.
+        params, lr, weight_decay, and what is not here: see `Optimizer`.
         momentum: at least 0. Default: 0.
         dampening: of the momentum. Default: 0.
         nesterov: step along the gradient plus momentum; needs momentum and no dampening.
@@ -367,7 +353,7 @@ class Adam(Rule):
         p ← p - lr / (1 - β₁ᵗ) · m / (√v / √(1 - β₂ᵗ) + eps)
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Rule`.
+        params, lr, weight_decay, and what is not here: see `Optimizer`.
         betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
         eps: at least 0. Default: 1e-8.
         amsgrad: see above. Default: False.
@@ -468,7 +454,7 @@ class Adadelta(Rule):
         p ← p - lr · d
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Rule`.
+        params, lr, weight_decay, and what is not here: see `Optimizer`.
         rho: how much of the running averages stays, in [0, 1]. Default: 0.9.
         eps: at least 0. Default: 1e-6.
 
@@ -520,7 +506,7 @@ class Adagrad(Rule):
         p ← p - lr / (1 + (t - 1) lr_decay) · g / (√s + eps)
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Rule`.
+        params, lr, weight_decay, and what is not here: see `Optimizer`.
         lr_decay: at least 0. Default: 0.
         initial_accumulator_value: what the sum begins with, at least 0. Default: 0.
         eps: at least 0. Default: 1e-10.
@@ -574,7 +560,7 @@ class Adamax(Rule):
         p ← p - lr / (1 - β₁ᵗ) · m / u
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Rule`.
+        params, lr, weight_decay, and what is not here: see `Optimizer`.
         betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
         eps: at least 0. Default: 1e-8.
 
@@ -624,7 +610,7 @@ class ASGD(Rule):
         μ ← 1 / max(1, t - t0)
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Rule`.
+        params, lr, weight_decay, and what is not here: see `Optimizer`.
         lambd: strength of the decay, at least 0. Default: 1e-4.
         alpha: the power of the learning rate's decline, at least 0. Default: 0.75.
         t0: when averaging begins. Default: 1e6.
@@ -682,7 +668,7 @@ class NAdam(Rule):
         p ← p - lr (1 - μ) / (1 - Π) · g / d - lr μ' / (1 - Π μ') · m / d
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Rule`.
+        params, lr, weight_decay, and what is not here: see `Optimizer`.
         betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
         eps: at least 0. Default: 1e-8.
         momentum_decay: at least 0. Default: 4e-3.
@@ -751,7 +737,7 @@ class RAdam(Rule):
         p ← p - lr · m / (1 - β₁ᵗ))
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Rule`.
+        params, lr, weight_decay, and what is not here: see `Optimizer`.
         betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
         eps: at least 0. Default: 1e-8.
 
@@ -817,7 +803,7 @@ class RMSprop(Rule):
         p ← p - lr · b
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Rule`.
+        params, lr, weight_decay, and what is not here: see `Optimizer`.
         alpha: how much of the running averages stays, at least 0. Default: 0.99.
         eps: at least 0. Default: 1e-8.
         momentum: at least 0. Default: 0.
@@ -886,7 +872,7 @@ class Rprop(Rule):
         p ← p - sign(g) · s
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Rule`.
+        params, lr, weight_decay, and what is not here: see `Optimizer`.
         etas: η⁻ and η⁺, 0 < η⁻ < 1 < η⁺. Default: (0.5, 1.2).
         step_sizes: the least and the greatest step size. Default: (1e-6, 50).
 
