@@ -395,13 +395,14 @@ class Adam(Rule):
         return zeros(p, "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
 
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
-        beta1, beta2 = map(number, group["betas"])
+        lr, (beta1, beta2) = group["lr"], group["betas"]
+        if isinstance(lr, Tensor) or isinstance(beta1, Tensor) or isinstance(beta2, Tensor):
+            lr, beta1, beta2 = number(lr), number(beta1), number(beta2)
         return (
-            *scalars(dtype, 1 - beta1, beta2, 1 - beta2, group["eps"]),
-            np.array((1 - beta2**t) ** 0.5, dtype),
-            np.array(-number(group["lr"]) / (1 - beta1**t), dtype),
-            group["amsgrad"],
-        )
+            scalar(1 - beta1, dtype), scalar(beta2, dtype), scalar(1 - beta2, dtype),
+            scalar(group["eps"], dtype), np.array((1 - beta2**t) ** 0.5, dtype),
+            np.array(-lr / (1 - beta1**t), dtype), group["amsgrad"],
+        )  # fmt: skip
 
     def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
         gain1, beta2, gain2, eps, root, step, amsgrad = numbers
