@@ -79,13 +79,6 @@ class Graph:
         self.links: list[Link] = []
         self.outputs: list[str] = []
 
-    def arriving(self) -> dict[str, list[Link]]:
-        """The links that lead to each box, in the order of the node's inputs."""
-        found: dict[str, list[Link]] = {key: [] for key in self.boxes}
-        for link in self.links:
-            found[link.target].append(link)
-        return found
-
 
 def key_of(thing: object) -> str:
     """The key of a node's or tensor's box."""
@@ -377,17 +370,17 @@ def drawable(graph: Graph) -> tuple[Graph, str]:
 
 def distances(graph: Graph) -> list[list[str]]:
     """The boxes by how many links they are away from the nearest output."""
-    arriving = graph.arriving()
+    sources: dict[str, list[str]] = {key: [] for key in graph.boxes}
+    for link in graph.links:
+        sources[link.target].append(link.source)
     level = list(graph.outputs)
     seen = set(level)
     levels = []
     while level:
         levels.append(level)
-        following: dict[str, None] = {}
-        for key in level:
-            following.update((k.source, None) for k in arriving[key] if k.source not in seen)
-        seen.update(following)
-        level = list(following)
+        found = [source for key in level for source in sources[key] if source not in seen]
+        seen.update(found)
+        level = list(dict.fromkeys(found))
     return levels
 
 
