@@ -21,7 +21,6 @@ from .commands import (
 )
 from .config import Origins
 from .experiment import Experiment
-from .functions import evaluated
 from .load import dump_config, load_config
 from .loop import Callback, Loop
 from .metrics import aligned
@@ -40,7 +39,7 @@ def rehearse(experiment: Experiment, origins: Origins) -> str:
         ConfigError: if the loss or a gradient is not finite.
     """
     if isinstance(experiment, Minimization):
-        value = evaluated(experiment.function, experiment.x)
+        value = experiment.function(experiment.x)
         loss, said, blamed = float(value.detach().numpy().min()), "at the start", "function"
         value.sum().backward()
         parameters = {"x": experiment.x}

@@ -105,15 +105,11 @@ class TensorBoardEvents:
                     edges = np.linspace(low - margin, high + margin, BINS + 1)
                     self._writer.add_histogram(tag, finite, step, bins=edges.tolist())
 
-    def pr_curve(self, tag: str, labels: Any, scores: Any, step: int) -> None:
-        """Add a curve of precision over recall."""
+    @contextmanager
+    def writer(self) -> Iterator[SummaryWriter]:
+        """Give the block what writes the file."""
         with naming(self._directory):
-            self._writer.add_pr_curve(tag, labels, scores, step)
-
-    def image(self, tag: str, pixels: Any, step: int) -> None:
-        """Add a picture of shape (height, width, 3)."""
-        with naming(self._directory):
-            self._writer.add_image(tag, pixels, step, dataformats="HWC")
+            yield self._writer
 
     def outcome(self, config: Section, results: Mapping[str, float], step: int) -> None:
         """Add the run's row in the table of hyperparameters and results.

@@ -6,7 +6,7 @@ import operator
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -63,8 +63,15 @@ class Expression:
     """Whether it also takes several points at once, shape (length, points)."""
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the value at `x`, a tensor of no dimensions."""
-        return self.evaluate(x)
+        """Return the values at points.
+
+        Shape:
+            x: (length,) or (length, points).
+            Output: () or (points,).
+        """
+        if x.dim() < 2 or self.together:
+            return self.evaluate(x)
+        return torch.stack([self.evaluate(x[:, k]) for k in range(x.shape[1])])
 
     def check(self, start: Sequence[float]) -> None:
         """Make sure that a descent can begin at `start`.
@@ -224,12 +231,9 @@ def holds_vector(node: ast.expr) -> bool:
         return False
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id not in REDUCTIONS and holds_vector(node.args[0])
-    return any(holds_vector(part) for part in ast.iter_child_nodes(node) if is_part(part))
-
-
-def is_part(node: ast.AST) -> TypeGuard[ast.expr]:
-    """Return whether a node is a value, not an operator."""
-    return isinstance(node, ast.expr)
+    return any(
+        holds_vector(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)
+    )
 
 
 def numbers_like(x: torch.Tensor) -> torch.Tensor:
@@ -370,18 +374,3 @@ def register_function(
     points = [tuple(float(value) for value in point) for point in minima]
     sentence = (function.__doc__ or "").partition("\n")[0]
     FUNCTIONS[name] = KnownFunction(sentence, function, points, minimum)
-
-
-def evaluated(function: Expression, x: torch.Tensor) -> torch.Tensor:
-    """Return the values at points.
-
-    Args:
-        function: of a vector.
-        x: a vector, or shape (dimensions, points).
-
-    Shape:
-        No dimensions, or (points,).
-    """
-    if x.dim() < 2 or function.together:
-        return function.evaluate(x)
-    return torch.stack([function.evaluate(x[:, k]) for k in range(x.shape[1])])

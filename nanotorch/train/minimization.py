@@ -14,7 +14,7 @@ from .build import build_callbacks
 from .components import OPTIMIZERS
 from .config import ConfigError, Origins
 from .experiment import Experiment, Recorder, Report
-from .functions import Expression, evaluated
+from .functions import Expression
 from .loop import Callback, Loop, Sink, TraceStep
 from .metrics import aligned
 from .plots import Plot, Records, trajectory, value_curve, way
@@ -142,11 +142,11 @@ class Minimization(Experiment):
     def _values(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the function's values at points of shape (2, N)."""
         with torch.no_grad():
-            return evaluated(self.function, torch.from_numpy(points)).numpy()
+            return self.function(torch.from_numpy(points)).numpy()
 
     def report(self) -> Report:
         with torch.no_grad():
-            values = evaluated(self.function, self.x).numpy().reshape(-1)
+            values = self.function(self.x).numpy().reshape(-1)
         points, known = self.points(), self.config.function.known
         best = int(np.nanargmin(values)) if np.isfinite(values).any() else 0
         value = float(values[best])
@@ -226,7 +226,7 @@ class FunctionModule(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the value at `x`."""
-        return evaluated(self.function, x)
+        return self.function(x)
 
 
 class StopWhenGoodEnough(Callback):

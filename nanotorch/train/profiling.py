@@ -250,48 +250,22 @@ MOST_ROWS = 15
 OUTSIDE = "outside of modules"
 
 
-@dataclass
-class Cost:
-    """What an operation took, a number for each step."""
-
-    calls: list[int] = field(default_factory=lambda: [0])
-    seconds: list[float] = field(default_factory=lambda: [0.0])
-    bytes: list[int] = field(default_factory=lambda: [0])
-    """Of its results."""
-
-    def add(self, seconds: float, size: int) -> None:
-        """Take in a call."""
-        self.calls[-1] += 1
-        self.seconds[-1] += seconds
-        self.bytes[-1] += size
-
-    def next_step(self) -> None:
-        """Take what follows for another step's."""
-        for numbers in (self.calls, self.seconds, self.bytes):
-            numbers.append(0)
-
-    def typical(self) -> "Typical":
-        """Return the medians, which a step that the system has interrupted does not change."""
-        from statistics import median  # it takes long to import
-
-        steps = zip(self.calls, self.seconds, self.bytes, strict=True)
-        taken = [step for step in steps if step[0]]
-        return Typical(*(median(numbers) for numbers in zip(*taken, strict=True)))
+Cost = list[float]
+"""Calls, seconds, and bytes of results."""
 
 
-@dataclass
-class Typical:
-    """What something takes in a step."""
+def typical(steps: Sequence[Mapping[str, Cost]]) -> dict[str, Cost]:
+    """Return the medians of each cost over the steps that have it.
 
-    calls: float = 0.0
-    seconds: float = 0.0
-    bytes: float = 0.0
+    A step that the system has interrupted does not change them.
+    """
+    from statistics import median  # it takes long to import
 
-    def include(self, other: "Typical") -> None:
-        """Take in a part of it."""
-        self.calls += other.calls
-        self.seconds += other.seconds
-        self.bytes += other.bytes
+    costs = defaultdict(list)
+    for step in steps:
+        for key, cost in step.items():
+            costs[key].append(cost)
+    return {key: [*map(median, zip(*found, strict=True))] for key, found in costs.items()}
 
 
 class OperationProfile:
@@ -318,8 +292,8 @@ class OperationProfile:
         """Seconds that the hook itself has taken, of which no operation is to blame."""
         self._steps: list[float] = []
         """The seconds of each step."""
-        self._costs: defaultdict[tuple[str, str], Cost] = defaultdict(Cost)
-        """By operation and module."""
+        self._costs: list[defaultdict[str, Cost]] = []
+        """Of each step, by operation and module, with a NUL between them."""
         self._scopes: list[str] = []
         self._modules: dict[int, str] = {}
         """The module in which a node of the present step arose."""
@@ -333,6 +307,7 @@ class OperationProfile:
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Time the operations of the block, one step."""
+        self._costs.append(defaultdict(lambda: [0, 0.0, 0]))
         hooks = []
         for module in self._names:
             hooks.append(module.register_forward_pre_hook(self._enter, prepend=True))
@@ -348,8 +323,6 @@ class OperationProfile:
         finally:
             sys.setprofile(None)
             self._steps.append(time.perf_counter() - start - self._lost)
-            for cost in self._costs.values():
-                cost.next_step()
             for hook in hooks:
                 hook.remove()
             self._modules.clear()
@@ -367,8 +340,12 @@ class OperationProfile:
 
     def _end_update(self, *args: Any) -> None:
         name = f"{type(self._optimizer).__name__}.step"
-        self._costs[name, OUTSIDE].add(time.perf_counter() - self._update, 0)
+        self._add(name, OUTSIDE, time.perf_counter() - self._update, 0)
         sys.setprofile(self._see)
+
+    def _add(self, operation: str, module: str, seconds: float, size: int) -> None:
+        cost = self._costs[-1][f"{operation}\0{module}"]
+        cost[:] = [a + b for a, b in zip(cost, (1, seconds, size), strict=True)]
 
     def _see(self, frame: FrameType, event: str, result: Any) -> None:
         now = time.perf_counter()
@@ -395,10 +372,11 @@ class OperationProfile:
         if frame.f_code.co_name.startswith("apply"):
             scope = self._modules.get(id(first), OUTSIDE)
             op = f"{op}, backward"
-        for tensor in tensors(result):
-            if tensor.grad_fn is not None:
+        results = result if isinstance(result, list | tuple) else (result,)
+        for tensor in results:
+            if isinstance(tensor, torch.Tensor) and tensor.grad_fn is not None:
                 self._modules[id(tensor.grad_fn)] = scope
-        self._costs[op, scope].add(now - start, sum(t.nbytes for t in arrays(result)))
+        self._add(op, scope, now - start, sum(getattr(item, "nbytes", 0) for item in results))
 
     def text(self) -> str:
         """Return two tables: operations, and modules; nothing if no step was timed."""
@@ -406,37 +384,27 @@ class OperationProfile:
 
         if not self._steps:
             return ""
-        ops, by_module = {}, defaultdict[str, Typical](Typical)
-        for (op, module), cost in self._costs.items():
-            ops[f"{op}\0{module}"] = typical = cost.typical()
-            by_module[module].include(typical)
+        operations = typical(self._costs)
+        modules: defaultdict[str, Cost] = defaultdict(lambda: [0, 0.0, 0])
+        for key, cost in operations.items():
+            module = modules[key.partition("\0")[2]]
+            module[:] = [a + b for a, b in zip(module, cost, strict=True)]
         whole = median(self._steps)
-        rest = max(whole - sum(cost.seconds for cost in ops.values()), 0.0)
-        by_module["Python between the operations"] = Typical(1, rest)
+        rest = max(whole - sum(seconds for _, seconds, _ in operations.values()), 0.0)
+        modules["Python between the operations"] = [1, rest, 0]
         count = len(self._steps)
         head = f"{count} steps, timed operation by operation, which slows them down; medians"
-        tables = table(["operation", "module"], ops, whole), table(["module"], by_module, whole)
-        return "\n\n".join([head, *tables])
+        tables = [table(["operation", "module"], operations, whole)]
+        return "\n\n".join([head, *tables, table(["module"], modules, whole)])
 
 
-def table(heads: list[str], costs: Mapping[str, Typical], whole: float) -> str:
+def table(heads: list[str], costs: Mapping[str, Cost], whole: float) -> str:
     """Return what took most, a line each, with its share of the whole step."""
     rows = [[*heads, "calls a step", "µs a step", "share", "KB a step"]]
-    largest = Counter({key: cost.seconds for key, cost in costs.items()})
-    for key, seconds in largest.most_common(MOST_ROWS):
-        figures = [f"{costs[key].calls:g}", f"{seconds * 1e6:,.1f}"]
-        figures += [f"{100 * seconds / whole:.1f} %", f"{costs[key].bytes / 1000:,.1f}"]
+    for key, (calls, seconds, size) in sorted(costs.items(), key=lambda item: -item[1][1])[
+        :MOST_ROWS
+    ]:
+        figures = [f"{calls:g}", f"{seconds * 1e6:,.1f}"]
+        figures += [f"{100 * seconds / whole:.1f} %", f"{size / 1000:,.1f}"]
         rows.append([*key.split("\0"), *figures])
     return aligned(rows, left=len(heads))
-
-
-def tensors(result: Any) -> Sequence[torch.Tensor]:
-    """Return the tensors that a function returned."""
-    items = result if isinstance(result, list | tuple) else (result,)
-    return [item for item in items if isinstance(item, torch.Tensor)]
-
-
-def arrays(result: Any) -> Sequence[Any]:
-    """Return the arrays that a function returned, in tensors or bare."""
-    items = result if isinstance(result, list | tuple) else (result,)
-    return [item for item in items if hasattr(item, "nbytes")]

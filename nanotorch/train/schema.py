@@ -28,7 +28,7 @@ from .components import (
     SEARCHING,
     Components,
 )
-from .config import ConfigError, Origins, Problem, did_you_mean, quoted
+from .config import ConfigError, Noted, Origins, Problem, did_you_mean, quoted
 from .functions import FUNCTIONS, ExpressionError, KnownFunction, parse_expression
 from .loop import Callback, Loop
 from .reading import Component, Key, Range, Section
@@ -195,22 +195,6 @@ def build(
     return lr_scheduler.SequentialLR(optimizer, [rise, main], [warmup])
 
 
-def try_schedule(
-    component: Component, parameters: Sequence[nn.Parameter], origins: Origins
-) -> None:
-    """Make a scheduler that an optimizer with every option has.
-
-    Raises:
-        ConfigError: if the scheduler refuses its arguments.
-    """
-    arguments = dict(component.arguments)
-    del arguments["interval"], arguments["warmup"]
-    if name := LENGTHS.get(component.name):
-        arguments.setdefault(name, MOST_TRIED)
-    optimizer = optim.SGD(parameters, momentum=0.5)
-    SCHEDULES.build(Component(component.name, arguments), "scheduler", origins, optimizer)
-
-
 def like(optimizer: optim.Optimizer) -> optim.Optimizer:
     """Return an optimizer with the same options, of nothing that matters."""
     groups = [
@@ -272,26 +256,28 @@ Layer = Annotated[Component, LAYERS]
 Listener = Annotated[Component, CALLBACKS]
 
 
-class FunctionName:
-    """Marks the name of a function that is known."""
+@dataclass(frozen=True)
+class Check:
+    """Marks a value that has further rules."""
 
-    def problem(self, value: str) -> str | None:
-        """Return what is wrong with a name."""
-        if value in FUNCTIONS:
-            return None
-        return f"{quoted(value)} is not known{did_you_mean(value, FUNCTIONS)}"
+    problem: Callable[[str], str | None]
+    """Returns what is wrong with one, if anything is."""
 
 
-class Arithmetic:
-    """Marks the text of an expression."""
+def unknown_function(name: str) -> str | None:
+    """Return what is wrong with the name of a function."""
+    return (
+        None if name in FUNCTIONS else f"{quoted(name)} is not known{did_you_mean(name, FUNCTIONS)}"
+    )
 
-    def problem(self, value: str) -> str | None:
-        """Return what is wrong with an expression."""
-        try:
-            parse_expression(value)
-        except ExpressionError as error:
-            return str(error)
-        return None
+
+def bad_expression(text: str) -> str | None:
+    """Return what is wrong with an expression."""
+    try:
+        parse_expression(text)
+    except ExpressionError as error:
+        return str(error)
+    return None
 
 
 MOST_STARTS = 10_000
@@ -332,9 +318,9 @@ class Stop(Section):
 class Function(Section):
     """What to minimize, and from where."""
 
-    name: Annotated[str, FunctionName()] | None = None
+    name: Annotated[str, Check(unknown_function)] | None = None
     """A known function; or give `expression`."""
-    expression: Annotated[str, Arithmetic()] | None = None
+    expression: Annotated[str, Check(bad_expression)] | None = None
     """Arithmetic in the vector x, such as `x[0]**2 + (x[1] - 1)**2`; or give `name`."""
     start: tuple[float, ...] | tuple[tuple[float, ...], ...]
     """The point to start from, or a list of points, whose descents are taken together."""
@@ -547,10 +533,10 @@ def with_others(
 def refused(components: Mapping[str, Component], origins: Origins) -> Iterator[Problem]:
     """Yield what components refuse, each made for next to nothing; by their paths."""
     for path, component in components.items():
-        try:
+        noted = Noted()
+        with noted:
             attempt(component, path, origins)
-        except ConfigError as error:
-            yield from error.problems
+        yield from noted.problems
 
 
 def attempt(component: Component, path: str, origins: Origins) -> None:
@@ -560,13 +546,18 @@ def attempt(component: Component, path: str, origins: Origins) -> None:
         ConfigError: if it refuses its arguments.
     """
     trial = [nn.Parameter(torch.zeros(1, 1))]
+    arguments = dict(component.arguments)
     if path == "loss":
         LOSSES.build(component, path, origins)
     elif path == "optimizer":
-        arguments = {key: value for key, value in component.arguments.items() if key != "groups"}
+        arguments.pop("groups", None)
         OPTIMIZERS.build(Component(component.name, arguments), path, origins, trial)
     elif path == "scheduler":
-        try_schedule(component, trial, origins)
+        del arguments["interval"], arguments["warmup"]
+        if name := LENGTHS.get(component.name):
+            arguments.setdefault(name, MOST_TRIED)
+        optimizer = optim.SGD(trial, momentum=0.5)  # which has every option
+        SCHEDULES.build(Component(component.name, arguments), path, origins, optimizer)
     elif path.startswith("callbacks"):
         CALLBACKS.build(component, path, origins)
     elif stands_alone(component):

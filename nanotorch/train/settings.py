@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_type_hints
+from typing import Annotated, ClassVar, Literal, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -544,14 +544,9 @@ class Data(Section):
             named = [*(("target",) if self.npz is None else ()), "features", "positive"]
             for name in [name for name in named if self._has(name)]:
                 yield name, "names part of a table, but there is no 'csv'"
-            plain: dict[str, Any] = {
-                "header": True,
-                "delimiter": ",",
-                "missing": "refuse",
-                "categorical": (),
-            }
-            for name in [name for name in plain if getattr(self, name) != plain[name]]:
-                yield name, "is about tables, but there is no 'csv'"
+            for name in ("header", "delimiter", "missing", "categorical"):
+                if getattr(self, name) != getattr(Data, name):
+                    yield name, "is about tables, but there is no 'csv'"
         if self.npz is None and self.inputs is not None:
             yield "inputs", "names an array, but there is no 'npz'"
         if self.csv is None and self.npz is None and self.parts is not None:

@@ -376,7 +376,8 @@ class Supervised(Experiment):
 
     def notes(self, events: TensorBoardEvents, step: int) -> None:
         for name, labels, scores in recall_curves(self.kind, self.dataset, self.predict):
-            events.pr_curve(f"pr/{name}", labels, scores, step)
+            with events.writer() as writer:
+                writer.add_pr_curve(f"pr/{name}", labels, scores, step)
 
     def report(self) -> Report:
         """Return all metrics on all parts; for a linear model also the best there can be."""
