@@ -36,7 +36,7 @@ LARGEST_OUTPUT = 200_000_000
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ModelSpec:
     """What a model is to be made for."""
 
     example: torch.Tensor
@@ -49,7 +49,7 @@ class Wanted:
     """How many different values an input has, where inputs are numbered symbols."""
 
 
-def build_model(model: Model, wanted: Wanted, origins: Origins) -> nn.Sequential:
+def build_model(model: Model, wanted: ModelSpec, origins: Origins) -> nn.Sequential:
     """Return the layers, each made for the shape that the one before it gives.
 
     Raises:
@@ -173,7 +173,9 @@ def dry_run(
     raise origins.error(path, message)
 
 
-def output_problem(model: Model, given: tuple[int, ...] | None, wanted: Wanted) -> tuple[str, str]:
+def output_problem(
+    model: Model, given: tuple[int, ...] | None, wanted: ModelSpec
+) -> tuple[str, str]:
     """Return the path and the message for a model that gives the wrong shape."""
     sized = [i for i, layer in enumerate(model.layers) if "out_features" in layer.arguments]
     if given is None:

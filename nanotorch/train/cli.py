@@ -17,7 +17,7 @@ from .commands import (
     end_with_input,
     exit_code,
     import_components,
-    patient_streams,
+    lasting_streams,
 )
 from .config import Origins
 from .experiment import Experiment
@@ -32,7 +32,7 @@ from .supervised import Supervised
 
 
 @np.errstate(all="ignore")  # what is not finite is told
-def rehearse(experiment: Experiment, origins: Origins) -> str:
+def try_step(experiment: Experiment, origins: Origins) -> str:
     """Return what became of one forward and backward pass; nothing is written.
 
     Raises:
@@ -156,7 +156,7 @@ examples:
   PROGRAM --config "runs/$(cat runs/latest.txt)/config.yaml"     the newest run again
   PROGRAM --list Adam     what can be said of it; --list layers, --list for everything
   PROGRAM --import my_layers.py --config my.yaml     with what that file registers
-  PROGRAM --resume latest     go on with the newest run, killed or interrupted
+  PROGRAM --resume latest     resume the newest run, killed or interrupted
   PROGRAM --resume runs/two_moons/2026-01-31_12-00-00-abcdef train.epochs=80     and longer
 
 A run leaves runs/<config name>/<time>/ with config.yaml, metrics.jsonl, run.json,
@@ -200,7 +200,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
         program: how the program is called, for its help.
     """
     command = list(sys.argv[1:] if arguments is None else arguments)
-    with patient_streams():
+    with lasting_streams():
         reader = parser(program)
         options = reader.parse_intermixed_args(command)
         if options.config is None and (options.check or options.find_lr or options.print_config):
@@ -233,7 +233,7 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
         return 0
     if options.check:
         experiment = build_experiment(loaded)
-        print(f"{experiment.describe()}\n{rehearse(experiment, loaded.origins)}")
+        print(f"{experiment.describe()}\n{try_step(experiment, loaded.origins)}")
         return 0
     if options.find_lr:
         print(find_rate(build_experiment(loaded)))

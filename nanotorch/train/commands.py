@@ -97,7 +97,7 @@ class Unread(io.FileIO):
 
 
 @contextlib.contextmanager
-def patient_streams() -> Iterator[None]:
+def lasting_streams() -> Iterator[None]:
     """Let standard output and error, in the block, outlive their readers, or the lack of any.
 
     What cannot be encoded is shown by its code.

@@ -11,7 +11,7 @@ import numpy as np
 
 from nanotorch.serialization.files import naming
 
-from .commands import CommandError, Parser, exit_code, patient_streams
+from .commands import CommandError, Parser, exit_code, lasting_streams
 from .config import (
     ConfigError,
     Items,
@@ -28,8 +28,7 @@ from .load import flow
 from .loop import LESS_IS_BETTER
 from .metrics import aligned
 from .plots import NO_PLOTS, available, comparison
-from .run import NAME as RECORD
-from .run import NEWEST, find, read_record
+from .run import NEWEST, RECORD, find, read_record
 from .run_directory import CheckpointError, read_metrics
 
 # Runs side by side: what each was, what came of it, in a table.
@@ -187,7 +186,7 @@ def parser(program: str) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
     """Run the command line; return the exit code."""
-    with patient_streams():
+    with lasting_streams():
         options = parser(program).parse_args(arguments)
         return exit_code(lambda: compare(options))
 

@@ -229,7 +229,7 @@ PARTS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True)
-class Wishes:
+class TargetSpec:
     """What the experiment wants targets to be."""
 
     classes: bool = False
@@ -253,12 +253,12 @@ class SampleReader:
 
     Args:
         data: the configuration's section.
-        wishes: what targets are to be.
+        target_spec: what targets are to be.
         origins: where the configuration's values were written.
     """
 
-    def __init__(self, data: Data, wishes: Wishes, origins: Origins) -> None:
-        self._data, self._wishes, self._origins = data, wishes, origins
+    def __init__(self, data: Data, target_spec: TargetSpec, origins: Origins) -> None:
+        self._data, self._target_spec, self._origins = data, target_spec, origins
 
     def read(self, stream: torch.Generator) -> RawData:
         """Return all samples of the main source; if they are made up, by numbers of `stream`."""
@@ -317,7 +317,7 @@ class SampleReader:
         with noted:
             x = preprocessing.rows(table)
         with noted:
-            if self._wishes.classes:
+            if self._target_spec.classes:
                 classes = like.classes if like else None
                 expected = "is no class of the main table"
                 if classes is None:
@@ -362,7 +362,7 @@ class SampleReader:
     def _classes(self, values: tuple[str, ...]) -> tuple[str, ...]:
         """Return the classes in their order, of the values that the target's column has."""
         column, positive = f"column {quoted(self._data.target)}", self._data.positive
-        if not self._wishes.binary:
+        if not self._target_spec.binary:
             if positive is not None:
                 message = "is for BCEWithLogitsLoss, which has two classes; remove it"
                 raise self._origins.error("data.positive", message)
@@ -412,7 +412,7 @@ class SampleReader:
         if not len(x):
             raise origins.error(input_path, "has no samples")
         inputs, classes = self._numbers(x, input_path), None
-        if self._wishes.classes:
+        if self._target_spec.classes:
             classes, targets = self._labels(y, target_path, like)
         else:
             targets = self._numbers(y, target_path)
@@ -542,22 +542,22 @@ class Dataset:
 
 @np.errstate(all="ignore")  # what overflows is refused
 def load_dataset(
-    data: Data, wishes: Wishes, generator: torch.Generator, origins: Origins
+    data: Data, target_spec: TargetSpec, generator: torch.Generator, origins: Origins
 ) -> Dataset:
     """Return the samples that a configuration describes.
 
     Args:
         data: the configuration's section.
-        wishes: what targets are to be.
+        target_spec: what targets are to be.
         generator: where all randomness comes from.
         origins: where the configuration's values were written.
 
     Raises:
         ConfigError: if there are no such samples.
     """
-    reader = SampleReader(data, wishes, origins)
+    reader = SampleReader(data, target_spec, origins)
     raw = reader.read(generator)
-    if wishes.classes and len(np.unique(raw.y)) < 2:
+    if target_spec.classes and len(np.unique(raw.y)) < 2:
         names = raw.preprocessing.classes or ()
         message = f"all {len(raw.y)} samples are of class {names[int(raw.y[0])]}"
         raise origins.error("data.target", message)
@@ -582,7 +582,7 @@ def load_dataset(
         preprocessing = raw.preprocessing.fitted(pieces["train"][0], data.standardize)
     except ValueError as error:
         raise origins.error("data.missing", str(error)) from None
-    many = wishes.classes and not wishes.binary
+    many = target_spec.classes and not target_spec.binary
     samples = {
         name: Samples(
             preprocessing.inputs(x), y.astype(np.int64) if many else y.astype(np.float32)[:, None]

@@ -42,7 +42,7 @@ class TensorBoardEvents:
 
     Args:
         directory: of the run.
-        resumed_at: the step a resumed run goes on from; None for a new one.
+        resumed_at: the step a resumed run continues from; None for a new one.
     """
 
     def __init__(self, directory: Path, resumed_at: int | None = None) -> None:

@@ -11,7 +11,7 @@ import nanotorch as torch
 from nanotorch import nn
 
 from .components import BINARY_LOSSES, PROBABILITIES
-from .dataset import Dataset, Wishes
+from .dataset import Dataset, TargetSpec
 from .metrics import (
     class_metrics,
     classification_metrics,
@@ -34,7 +34,7 @@ class Kind:
         loss: the name of the loss, which tells how outputs become probabilities.
     """
 
-    wishes = Wishes()
+    target_spec = TargetSpec()
     """What targets are to be."""
 
     def __init__(self, loss: str) -> None:
@@ -76,11 +76,15 @@ class Numbers(Kind):
 class TwoClasses(Kind):
     """A score for each sample: class 1 from 0 on, or from a probability of 0.5 on."""
 
-    wishes = Wishes(classes=True)
+    target_spec = TargetSpec(classes=True)
 
     def probability(self, outputs: Outputs) -> Array:
         """Return the probability of class 1."""
-        return sigmoid(outputs) if PROBABILITIES[self.loss] == "sigmoid" else double(outputs)
+        return (
+            sigmoid(outputs)
+            if PROBABILITIES[self.loss] == "sigmoid"
+            else outputs.astype(np.float64)
+        )
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         """Return the metrics."""
@@ -102,7 +106,7 @@ class TwoClasses(Kind):
 class ManyClasses(Kind):
     """A score for each class."""
 
-    wishes = Wishes(classes=True, binary=False)
+    target_spec = TargetSpec(classes=True, binary=False)
 
     def outputs(self, dataset: Dataset) -> tuple[tuple[int, ...], str]:
         """Return one output for each class."""
@@ -112,7 +116,7 @@ class ManyClasses(Kind):
     def probability(self, outputs: Outputs) -> Array:
         """Return the probability of each class."""
         if PROBABILITIES.get(self.loss) == "exp":
-            return np.exp(double(outputs))
+            return np.exp(outputs.astype(np.float64))
         return softmax(outputs)
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
@@ -213,10 +217,5 @@ def sigmoid(x: Outputs) -> Array:
 
 def softmax(x: Outputs) -> Array:
     """Return exp(xₖ) / Σ exp(xⱼ) over the last dimension, in double precision."""
-    powers = np.exp(double(x) - x.max(axis=-1, keepdims=True))
+    powers = np.exp(x.astype(np.float64) - x.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
-
-
-def double(x: Outputs) -> Array:
-    """Return outputs in double precision."""
-    return x.astype(np.float64)

@@ -52,7 +52,7 @@ class Callback:
         """After the last event."""
 
     def state(self) -> Any:
-        """Return what has to be known to go on; None if nothing has."""
+        """Return what has to be known to resume; None if nothing has."""
 
     def load_state(self, state: Any) -> None:
         """Go on from what `state` returned."""
@@ -90,7 +90,7 @@ class Loop:
         self.stop_reason: str | None = None
         """Why the training is over before all steps are taken."""
         self.pause_reason: str | None = None
-        """Why no further step is to be taken for now, though a resumed run may go on."""
+        """Why no further step is to be taken for now, though a resumed run may take more."""
 
     def _overriding(self, event: str) -> list[Callable[["Loop"], None]]:
         """Return the methods for an event, without those that do nothing."""
@@ -127,7 +127,7 @@ class Loop:
                 self._settle()
 
     def state(self) -> dict[str, Any]:
-        """Return where the loop is, and what its callbacks have to know to go on."""
+        """Return where the loop is, and what its callbacks have to know to resume."""
         found = {name: callback.state() for name, callback in self._named()}
         kept = {name: state for name, state in found.items() if state is not None}
         return {**{name: getattr(self, name) for name in KEPT}, "callbacks": kept}

@@ -23,7 +23,7 @@ class WeightedMean:
         self._weight = weight
 
     def state(self) -> tuple[float, int]:
-        """Return the arguments for a mean that goes on from here."""
+        """Return the arguments for a mean that continues from here."""
         return self._sum, self._weight
 
     def add(self, value: float, samples: int) -> None:

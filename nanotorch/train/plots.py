@@ -13,7 +13,7 @@ from nanotorch.serialization.files import naming
 
 from .dataset import PARTS, Dataset
 from .kinds import Characters, Kind, ManyClasses, Numbers, TwoClasses
-from .metrics import confusion_matrix, regression_metrics, roc_auc
+from .metrics import confusion_matrix, flat, regression_metrics, roc_auc
 from .run_directory import read_metrics
 
 if TYPE_CHECKING:
@@ -626,8 +626,3 @@ def names_of_features(dataset: Dataset, count: int) -> list[str]:
     if shape != (count,):
         return []
     return names if len(names) == count else [f"x{i}" for i in range(count)]
-
-
-def flat(values: NDArray[Any]) -> Array:
-    """Return one double per sample."""
-    return values.reshape(-1).astype(np.float64)

@@ -19,8 +19,8 @@ from nanotorch import nn
 from nanotorch.serialization import load
 from nanotorch.serialization.files import write
 
-from .build import Wanted, build_model
-from .commands import Parser, add_option, exit_code, import_components, patient_streams
+from .build import ModelSpec, build_model
+from .commands import Parser, add_option, exit_code, import_components, lasting_streams
 from .config import ConfigError, Origins, Place, Problem, quoted, usage_error
 from .csv_file import read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
@@ -28,7 +28,7 @@ from .kinds import Characters, Kind
 from .run import WEIGHTS, find, load_own_config
 from .run_directory import CheckpointError, read_json
 from .schema import TextConfig, TrainedConfig
-from .supervised import kind_of
+from .supervised import kind_of, outputs_of
 
 # A trained model with everything that it takes to use it, from its run's directory.
 
@@ -53,12 +53,7 @@ class Trained:
 
     def outputs(self, x: NDArray[Any]) -> NDArray[np.float32]:
         """Return what the model gives for prepared inputs."""
-        with torch.no_grad():
-            found = [
-                self.model(torch.from_numpy(x[start : start + BATCH])).numpy()
-                for start in range(0, len(x), BATCH)
-            ]
-        return np.concatenate(found)
+        return outputs_of(self.model, x, BATCH)
 
 
 def load_trained(target: str | Path) -> Trained:
@@ -82,7 +77,7 @@ def load_trained(target: str | Path) -> Trained:
     dataset = Dataset({"train": Samples(example, example)}, preprocessing)
     outputs, reason = kind.outputs(dataset)
     symbols = len(dataset.classes or ()) if isinstance(kind, Characters) else None
-    wanted = Wanted(torch.from_numpy(example), outputs, reason, symbols)
+    wanted = ModelSpec(torch.from_numpy(example), outputs, reason, symbols)
     state = torch.get_rng_state()  # initial weights are drawn, and thrown away
     model = build_model(config.model, wanted, Origins())
     torch.set_rng_state(state)
@@ -180,7 +175,7 @@ def parser(program: str) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/predict.py") -> int:
     """Run the command line; return the exit code."""
-    with patient_streams():
+    with lasting_streams():
         options = parser(program).parse_args(arguments)
         return exit_code(lambda: run(options))
 

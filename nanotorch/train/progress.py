@@ -25,7 +25,7 @@ LINES = 10
 def readable_warnings() -> Iterator[None]:
     """Show warnings of the block as a line each, above the bar if there is one.
 
-    That a step runs uncompiled is told even where warnings are errors: the training goes on.
+    That a step runs uncompiled is told even where warnings are errors: the training continues.
     """
 
     def show(message: Warning | str, *place: object) -> None:

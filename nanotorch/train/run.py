@@ -1,4 +1,4 @@
-"""A run from a configuration to the files it leaves behind, and going on with one."""
+"""A run from a configuration to the files it leaves behind, and how one is resumed."""
 
 import copy
 import hashlib
@@ -44,7 +44,7 @@ from .minimization import Minimization
 from .plots import NO_PLOTS, available, draw
 from .progress import readable_warnings
 from .run_directory import (
-    DIRECTORY,
+    CHECKPOINTS,
     LATEST,
     UNFIT,
     CheckpointError,
@@ -79,7 +79,7 @@ EVERY = 500
 """Steps between two states that are remembered: so many are taken again at most."""
 
 
-class Memory(Callback):
+class LastSoundState(Callback):
     """Remembers a state of not long ago, and the learning rates of the steps since."""
 
     def __init__(self, task: Experiment) -> None:
@@ -145,7 +145,7 @@ class Memory(Callback):
 # `run.json`: what ran, on what, and how it ended.
 
 
-NAME = "run.json"
+RECORD = "run.json"
 FINISHED = "finished"
 
 
@@ -173,7 +173,7 @@ class Record:
     """
 
     def __init__(self, directory: Path, values: dict[str, Any], seconds: float = 0.0) -> None:
-        self._path = directory / NAME
+        self._path = directory / RECORD
         self._start = time.monotonic() - seconds
         self.values = values
         self._begun = False
@@ -225,9 +225,9 @@ def read_record(directory: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: if there is none, or it is damaged.
     """
-    values = read_json(directory / NAME, RecordValues)
+    values = read_json(directory / RECORD, RecordValues)
     if values["status"] == FINISHED and not {"steps", "results"} <= values.keys():
-        raise CheckpointError(directory / NAME, "is finished, but lacks steps or results")
+        raise CheckpointError(directory / RECORD, "is finished, but lacks steps or results")
     return values
 
 
@@ -253,7 +253,7 @@ LARGEST_RISE = 1e6
 WEIGHTS = "weights.safetensors"
 PROGRAM = "python -m nanotorch.train"
 MORE = "give it a greater train.epochs, or train.steps"
-"""How a finished run goes on."""
+"""How a finished run is continued."""
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,7 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Saved:
-    """What a resumed run goes on from."""
+    """What a resumed run continues from."""
 
     state: Mapping[str, Any]
     """That of a checkpoint."""
@@ -297,7 +297,7 @@ def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROG
         loaded: the configuration. With `train.fast_dev_run`, the run's directory is a temporary
             one, which is gone in the end.
         command: the command line, for the record.
-        program: how the program was called, to say how to go on.
+        program: how the program was called, to say how to resume.
 
     Raises:
         ConfigError: before anything has been written.
@@ -360,7 +360,7 @@ class Run:
     def __post_init__(self) -> None:
         self._config = self.loaded.config
         self._signals = StopOnSignal()
-        self._memory = Memory(self.experiment)
+        self._last_sound = LastSoundState(self.experiment)
 
     def run(self) -> RunResult:
         """Take the steps, measure the result and keep everything."""
@@ -370,7 +370,7 @@ class Run:
         except KeyboardInterrupt:  # where there was no step to wait for, or for the second time
             return self._end_at_once()
         except OSError:
-            self._say_how_to_go_on(", when there is nothing in the way")
+            self._say_how_to_resume(", when there is nothing in the way")
             raise
 
     def _run(self) -> RunResult:
@@ -428,7 +428,7 @@ class Run:
             self.directory, self._config.checkpoint, gather, self.experiment.state
         )
         first = [StopWhenNotFinite(), self._signals]
-        callbacks = [*first, *self.experiment.callbacks(recorder), self._memory, keeping]
+        callbacks = [*first, *self.experiment.callbacks(recorder), self._last_sound, keeping]
         loop = Loop(self.experiment, self.experiment.steps, callbacks)
         if self.saved is not None and "task" in self.saved.state:
             try:
@@ -445,7 +445,7 @@ class Run:
 
     def _finish(self, loop: Loop, recorder: Recorder) -> RunResult:
         experiment = self.experiment
-        cause = self._memory.explain() if loop.stop_reason == DIVERGED else ""
+        cause = self._last_sound.explain() if loop.stop_reason == DIVERGED else ""
         experiment.finish()
         report = experiment.report()
         status = DIVERGED if loop.stop_reason == DIVERGED else FINISHED
@@ -486,7 +486,7 @@ class Run:
         save(self.experiment.state(), self.directory / WEIGHTS)
         self._note(loop, status, Report(""))
         self._say_how_it_ended(loop, status, "")
-        self._say_how_to_go_on()
+        self._say_how_to_resume()
         code = 0 if status == OUT_OF_TIME else self._code_of_signal()
         return RunResult(self.directory, status, {}, code)
 
@@ -494,13 +494,13 @@ class Run:
         """End without another step or checkpoint."""
         self.record.values["status"] = INTERRUPTED
         print(f"\n{INTERRUPTED}", flush=True)
-        self._say_how_to_go_on()
+        self._say_how_to_resume()
         return RunResult(self.directory, INTERRUPTED, {}, self._code_of_signal())
 
     def _code_of_signal(self) -> int:
         return 128 + (self._signals.received or signal.SIGINT)
 
-    def _say_how_to_go_on(self, condition: str = "") -> None:
+    def _say_how_to_resume(self, condition: str = "") -> None:
         written = (self.directory / "config.yaml").exists()
         if written and not is_rehearsal(self._config):
             run = shlex.quote(str(self.directory))
@@ -516,7 +516,7 @@ class Run:
         print(f"{status} after {loop.step} steps, {spent}{more}", flush=True)
 
 
-# Going on with a run: its next step is the one that would have come.
+# Resuming a run: its next step is the one that would have come.
 
 
 FROM_THE_BEGINNING: dict[str, Any] = {
@@ -548,10 +548,10 @@ def resume(
             names; of runs elsewhere `elsewhere/latest`.
         overrides: `key=value` each; a value that replaces the one the run had.
         command: the command line, for the record.
-        program: how the program was called, to say how to go on.
+        program: how the program was called, to say how to resume.
 
     Raises:
-        CheckpointError: if there is nothing to go on from; says what is wrong with what there is.
+        CheckpointError: if there is nothing to resume; says what is wrong with what there is.
         ConfigError: if a value is wrong.
     """
     directory, chosen = find(target)
@@ -607,7 +607,7 @@ def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedCon
         if not missing:
             raise
         message = f"the run was made with {' '.join(as_options(missing))}; give this again"
-        record = Problem(Place(source=str(directory / NAME)), "", message)
+        record = Problem(Place(source=str(directory / RECORD)), "", message)
         raise ConfigError([*error.problems, record]) from None
 
 
@@ -623,7 +623,7 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
             path = latest(path.parent if path.parent.name else Path("runs"))
         chosen = path if path.is_file() else None
         directory = path.parent if chosen else path
-        if directory.name == DIRECTORY:
+        if directory.name == CHECKPOINTS:
             directory = directory.parent
         if not path.exists():
             raise CheckpointError(path, "there is no such run")
@@ -656,7 +656,7 @@ def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
         old, new = ((c.function.formula, c.function.points) for c in (before, now))
         parts.append(("function", old, new))
     problems = [
-        Problem(place, key, "cannot change in a run that is gone on with; begin a new one")
+        Problem(place, key, "cannot change in a resumed run; begin a new one")
         for key, old, new in parts
         if old != new
     ]
@@ -672,9 +672,9 @@ def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
 
 @np.errstate(all="ignore")
 def load(experiment: Experiment, state: Any, loop: LoopState, source: Path) -> None:
-    """Let an experiment go on from its state.
+    """Let an experiment continue from its state.
 
-    Loaders and optimizers use what they are given only when they go on, so a step is tried first.
+    Loaders and optimizers use what they are given only when they continue: a step is tried first.
 
     Raises:
         CheckpointError: if it does not fit, as after a change of the model.

@@ -34,7 +34,7 @@ UNFIT = (
     *(LookupError, TypeError, ValueError, RuntimeError, AttributeError, ArithmeticError),
     AssertionError,
 )
-"""What is raised where a state is not of what is to go on from it."""
+"""What is raised where a state does not fit what is to continue from it."""
 
 
 class CheckpointError(Exception):
@@ -93,7 +93,7 @@ def alike(value: Any, own: Any) -> bool:
 
 @contextlib.contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Keep other processes from going on with the run in `directory` during the block.
+    """Keep other processes from resuming the run in `directory` during the block.
 
     The lock is the operating system's: it ends with the process, however that ends. Where there
     are no such locks (on Windows), nothing is checked.
@@ -271,7 +271,7 @@ def wrong(where: str, expected: str, value: Any) -> str:
 
 
 def check_files(directory: Path) -> None:
-    """Refuse to go on with a run in whose directory something is in the way of its files.
+    """Refuse to resume a run in whose directory something is in the way of its files.
 
     Raises:
         CheckpointError: naming the first.
@@ -306,11 +306,11 @@ def versions() -> dict[str, str]:
     return found | {"numpy": np.__version__, "byte order": sys.byteorder}
 
 
-# Which checkpoints of a run are kept, and which of them a resumed run goes on from.
+# Which checkpoints of a run are kept, and which of them a resumed run continues from.
 
 
-DIRECTORY = "checkpoints"
-NEWEST = "step-*.safetensors"
+CHECKPOINTS = "checkpoints"
+STEPS = "step-*.safetensors"
 BEST = "best-*.safetensors"
 
 
@@ -369,7 +369,7 @@ class Checkpoints(Callback):
         gather: Callable[[Loop], Mapping[str, Any]],
         weights: Callable[[], Mapping[str, torch.Tensor]],
     ) -> None:
-        self._directory = directory / DIRECTORY
+        self._directory = directory / CHECKPOINTS
         self._settings = settings
         self._gather = gather
         self._weights = weights
@@ -468,7 +468,7 @@ def newest_first(directory: Path) -> list[Path]:
         OSError: if it cannot be read, which `glob` would take for an empty one.
     """
     try:
-        found = [path for path in directory.iterdir() if path.match(NEWEST)]
+        found = [path for path in directory.iterdir() if path.match(STEPS)]
     except FileNotFoundError:
         return []
     return sorted(found, key=step_of, reverse=True)
@@ -488,9 +488,9 @@ def newest_state(run: Path, identity: str) -> tuple[Any, list[CheckpointError]]:
     """
     problems: list[CheckpointError] = []
     try:
-        paths = newest_first(run / DIRECTORY)
+        paths = newest_first(run / CHECKPOINTS)
     except OSError as error:
-        raise unreadable(run / DIRECTORY, error) from None
+        raise unreadable(run / CHECKPOINTS, error) from None
     for path in paths:
         try:
             return own_state(path, identity), problems
@@ -558,7 +558,7 @@ class OptimizerState:
         ]
 
     def state(self) -> dict[str, Any]:
-        """Return what `load_state` goes on from."""
+        """Return what `load_state` continues from."""
         return {
             "name": type(self._optimizer).__name__,
             "began": self._began,
@@ -599,7 +599,7 @@ def needs_its_past(optimizer: optim.Optimizer, key: str, before: Any, now: Any) 
 def changed_rate(
     group: Mapping[str, Any], before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> float:
-    """Return the learning rate to go on with: where a schedule has come to, from the new one."""
+    """Return the learning rate to continue with: where a schedule has come to, from the new one."""
     if "initial_lr" not in now or not before["lr"]:
         return float(now["lr"])
     return float(group["lr"] * now["lr"] / before["lr"])

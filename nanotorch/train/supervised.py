@@ -19,7 +19,7 @@ from nanotorch.optim.swa_utils import (
 )
 from nanotorch.utils.data import DataLoader, TensorDataset
 
-from .build import Wanted, build_callbacks, build_model, build_optimizer, dry_run, freeze
+from .build import ModelSpec, build_callbacks, build_model, build_optimizer, dry_run, freeze
 from .components import BINARY_LOSSES, LOSSES
 from .config import ConfigError, Origins, did_you_mean, quoted, raise_all
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
@@ -294,13 +294,13 @@ class Supervised(Experiment):
     def profile_text(self) -> str:
         return self._profile.text()
 
-    def _wanted(self) -> Wanted:
+    def _wanted(self) -> ModelSpec:
         """Return what the model is to be made for."""
         shape, reason = self.kind.outputs(self.dataset)
         x = np.array(self.dataset.parts["train"].x[:1])
         example = torch.from_numpy(np.concatenate([x, x]))
         symbols = len(self.dataset.classes or ()) if isinstance(self.kind, Characters) else None
-        return Wanted(example, shape, reason, symbols)
+        return ModelSpec(example, shape, reason, symbols)
 
     def _loss(self, origins: Origins) -> nn.Module:
         """Return the loss, with the weights of classes where the configuration wants some."""
@@ -333,18 +333,14 @@ class Supervised(Experiment):
         size = min(LARGEST_BATCH, max(1, LARGEST_INPUT // max(1, x[:1].size)))
         model = self.final_model
         model.eval()
-        with torch.no_grad():
-            outputs = [
-                model(torch.from_numpy(x[start : start + size])).numpy()
-                for start in range(0, len(x), size)
-            ]
+        outputs = outputs_of(model, x, size)
         model.train()
-        return np.concatenate(outputs)
+        return outputs
 
     def describe(self) -> str:
         dataset, data = self.dataset, self.config.data
         features, target = described_inputs(dataset), f"'{dataset.preprocessing.target}'"
-        if dataset.classes and self.kind.wishes.binary and data.files:
+        if dataset.classes and self.kind.target_spec.binary and data.files:
             target += f" ({dataset.classes[1]} = 1, {dataset.classes[0]} = 0)"
         elif dataset.classes:
             target += f" ({len(dataset.classes)} classes)" * (not isinstance(self.kind, Characters))
@@ -403,6 +399,14 @@ def grouped(batches: Iterator[list[torch.Tensor]], size: int) -> Iterator[list[t
         yield [tensor for batch in group for tensor in batch]
 
 
+def outputs_of(model: nn.Module, x: NDArray[Any], size: int) -> NDArray[np.float32]:
+    """Return what a model gives for inputs, `size` of them at a time."""
+    with torch.no_grad():
+        starts = range(0, len(x), size)
+        parts = [model(torch.from_numpy(x[start : start + size])).numpy() for start in starts]
+    return np.concatenate(parts)
+
+
 def lacking(dataset: Dataset) -> Iterator[str]:
     """Yield warnings of parts without samples of some classes, as of one with a single sample."""
     classes = dataset.classes or ()
@@ -435,9 +439,9 @@ def dataset_of(
     if isinstance(config, TextConfig):
         return load_text(config.data, origins)
     assert isinstance(config, SupervisedConfig)
-    dataset = load_dataset(config.data, kind.wishes, stream, origins)
+    dataset = load_dataset(config.data, kind.target_spec, stream, origins)
     count = len(dataset.classes or ())
-    if kind.wishes.classes and kind.wishes.binary and count != 2:
+    if kind.target_spec.classes and kind.target_spec.binary and count != 2:
         message = f"takes two classes, but there are {count}; CrossEntropyLoss takes any number"
         raise origins.error("loss.name", f"{config.loss.name} {message}")
     return dataset

@@ -28,8 +28,8 @@ from .commands import (
     ended_by_signals,
     exit_code,
     import_components,
+    lasting_streams,
     number_of,
-    patient_streams,
     signal_name,
 )
 from .compare import Outcome, chosen_metrics, favourite, ranked, read_outcome, rows, table
@@ -231,7 +231,7 @@ def positive(text: str) -> int:
 
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
     """Run the command line; return the exit code."""
-    with patient_streams(), ended_by_signals():
+    with lasting_streams(), ended_by_signals():
         options = parser(program).parse_intermixed_args(arguments)
         return exit_code(lambda: sweep(options), unreadable=1)
 

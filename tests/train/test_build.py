@@ -7,7 +7,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn
-from nanotorch.train.build import Wanted, build_model
+from nanotorch.train.build import ModelSpec, build_model
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import load_config
 from nanotorch.train.schema import SupervisedConfig
@@ -19,7 +19,7 @@ def build(layers: str, inputs: int = 3) -> nn.Sequential:
     write_example(Path(), text)
     loaded = load_config("x.yaml")
     assert isinstance(loaded.config, SupervisedConfig)
-    wanted = Wanted(torch.zeros(2, inputs), (1,), "there is 1 to predict")
+    wanted = ModelSpec(torch.zeros(2, inputs), (1,), "there is 1 to predict")
     return build_model(loaded.config.model, wanted, loaded.origins)
 
 

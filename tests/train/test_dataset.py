@@ -8,7 +8,7 @@ import pytest
 import nanotorch as torch
 from nanotorch.train.config import ConfigError
 from nanotorch.train.csv_file import NO_HEADER
-from nanotorch.train.dataset import PARTS, Dataset, Wishes, divide, load_dataset, moments
+from nanotorch.train.dataset import PARTS, Dataset, TargetSpec, divide, load_dataset, moments
 from nanotorch.train.load import load_config
 from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.settings import Data, Split
@@ -23,8 +23,8 @@ def dataset(data: str, table: str = TABLE, seed: int = 0, classes: bool = False)
     loaded = load_config("x.yaml")
     assert isinstance(loaded.config, SupervisedConfig)
     generator = torch.Generator().manual_seed(seed)
-    wishes = Wishes(classes=classes)
-    return load_dataset(loaded.config.data, wishes, generator, loaded.origins)
+    target_spec = TargetSpec(classes=classes)
+    return load_dataset(loaded.config.data, target_spec, generator, loaded.origins)
 
 
 def refusal(data: str, table: str = TABLE, classes: bool = False) -> str:

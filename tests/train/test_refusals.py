@@ -1,4 +1,4 @@
-"""What cannot be gone on with, and the words in which that is said."""
+"""What cannot be resumed, and the words in which that is said."""
 
 import json
 import re

@@ -21,7 +21,7 @@ def test_a_new_learning_rate_counts_from_now_on() -> None:
     whole = finished(REGRESSION, ["train={epochs: 2, batch_size: null}"])
     resume(whole.directory, ["train.epochs=4", "optimizer.lr=0.01"])
     assert rates(whole.directory) == [0.1, 0.1, 0.01, 0.01]
-    # It is not forgotten when the run is gone on with once more.
+    # It is not forgotten when the run is resumed once more.
     resume(whole.directory, ["train.epochs=5"])
     assert rates(whole.directory) == [0.1, 0.1, 0.01, 0.01, 0.01]
 
@@ -104,7 +104,9 @@ def test_what_does_not_fit_changes_nothing(
 )
 def test_the_samples_stay_what_they_were(text: str, override: str, name: str) -> None:
     whole = finished(text, [])
-    with pytest.raises(ConfigError, match=rf"command line: .*\b{name}\b.*: cannot change in a run"):
+    with pytest.raises(
+        ConfigError, match=rf"command line: .*\b{name}\b.*: cannot change in a resumed run"
+    ):
         resume(whole.directory, [override])
 
 

@@ -143,7 +143,7 @@ class DataLoader:
     `TensorDataset`, and of a `Subset` of one, are cut out of its tensors at once; their values are
     those of collating sample by sample.
 
-    With `state_dict` and `load_state_dict`, another process goes on with a pass at the batch at
+    With `state_dict` and `load_state_dict`, another process resumes a pass at the batch at
     which this one stopped.
 
     Args:
@@ -310,7 +310,7 @@ class DataLoader:
     def _in_this_process(
         self, plan: Plan, position: Position, resume: dict[str, Any] | None
     ) -> Iterator[Any]:
-        """Begin a pass, or go on with one, and read the samples here."""
+        """Begin a pass, or resume one, and read the samples here."""
         if self.timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         indices = self._order(plan, position)
@@ -323,7 +323,7 @@ class DataLoader:
     def _in_workers(
         self, plan: Plan, position: Position, resume: dict[str, Any] | None
     ) -> Iterator[Any]:
-        """Begin a pass, or go on with one, and let workers read the samples."""
+        """Begin a pass, or resume one, and let workers read the samples."""
         if not self.prefetch_factor:
             raise AssertionError(
                 "prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter"

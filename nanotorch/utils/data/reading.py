@@ -57,7 +57,7 @@ def get_worker_info() -> WorkerInfo | None:
     return current.info
 
 
-# Where a pass through a loader stands, so that another process can go on from there.
+# Where a pass through a loader stands, so that another process can resume there.
 #
 # The order of the samples is not written down but drawn again: what counts are the states of the
 # generators when the pass began, and how many batches it has given since.
@@ -67,7 +67,7 @@ States = dict[str, Any]
 
 
 class Position:
-    """A pass that goes on.
+    """A pass under way.
 
     Attributes:
         start: what the order of its samples is drawn from.
@@ -87,7 +87,7 @@ class Position:
         self.roster: Any = None
 
     def state(self) -> States:
-        """What `DataLoader.load_state_dict` needs to go on with the pass."""
+        """What `DataLoader.load_state_dict` needs to resume the pass."""
         return {
             "start": told(self.start),
             "draws": self.draws,
@@ -135,7 +135,7 @@ class Sources:
         }
 
     def load_state(self, state: States) -> None:
-        """Let the samplers and their and the loader's own generators go on from a state."""
+        """Let the samplers and their and the loader's own generators continue from a state."""
         for generator, told in zip(self.generators, state["generators"], strict=True):
             generator.set_state(as_tensor(told))
         for sampler, told in zip(self._stateful(), state["samplers"], strict=True):
@@ -145,7 +145,7 @@ class Sources:
     def again(self, start: States) -> Iterator[None]:
         """A block in which everything is as when a pass began.
 
-        Afterwards the random numbers of the program go on as if nothing had happened.
+        Afterwards the random numbers of the program continue as if nothing had happened.
         """
         before = random_states()
         set_random_states(start["random"])

@@ -170,7 +170,7 @@ class Job:
         id, count: which worker it is, and of how many.
         base_seed: the seed of the first worker's random numbers.
         init_fn: called with the worker's number.
-        resume: where the worker goes on; None at the beginning.
+        resume: where the worker resumes; None at the beginning.
     """
 
     plan: Plan
@@ -225,7 +225,7 @@ def set_up_process(job: Job) -> None:
     """Undo what a forked process has of its parent and a worker should not have."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     # Ctrl-C reaches the whole group of processes. What it means is for the loader's to say, which
-    # may well go on loading; programs that the dataset starts still get it, unlike with SIG_IGN.
+    # may well continue to load; programs that the dataset starts still get it, unlike with SIG_IGN.
     signal.signal(signal.SIGINT, lambda number, frame: None)
     if hasattr(signal, "pthread_sigmask"):  # it was held back when this process was started
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -309,7 +309,7 @@ class Reading:
         self.read: Reader
 
     def begin(self) -> bytes:
-        """Begin a pass, or go on with one; returns the state of the random numbers before."""
+        """Begin a pass, or resume one; returns the state of the random numbers before."""
         plan, resume = self._job.plan, None
         if not self._begun:
             resume = self._first()
@@ -329,7 +329,7 @@ class Reading:
         return before
 
     def _first(self) -> dict[str, Any] | None:
-        """What comes before the first pass; returns where that goes on."""
+        """What comes before the first pass; returns where that resumes."""
         job = self._job
         random.seed(self._seed)
         manual_seed(self._seed)
@@ -641,7 +641,7 @@ class WorkerBatches(Iterator[Any]):
         self._run = 0
 
     def begin(self, indices: Iterator[Any], position: Position, asked: list[int]) -> None:
-        """Begin a pass, or go on with one.
+        """Begin a pass, or resume one.
 
         Args:
             indices: of the batches that are to come.

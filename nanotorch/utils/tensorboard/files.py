@@ -179,7 +179,7 @@ def protos() -> SimpleNamespace:
 @contextmanager
 def _without_torch() -> Iterator[None]:
     # tensorboardX imports an installed PyTorch for the name of one type in its annotations,
-    # which takes seconds. A None in sys.modules makes that import fail, and tensorboardX go on.
+    # which takes seconds. A None in sys.modules makes that import fail, and tensorboardX continue.
     if "torch" in sys.modules:
         yield
         return

@@ -319,7 +319,7 @@ class SummaryWriter(Curves, Media):
         log_dir: the run's directory, `runs/<date>_<time>_<host><comment>` if not given. A
             relative path with several parts groups runs in TensorBoard.
         comment: the end of the directory's name if `log_dir` is not given.
-        purge_step: the step from which a resumed run goes on in the same directory; what was
+        purge_step: the step from which a resumed run continues in the same directory; what was
             written for it and for later steps is hidden.
         max_queue: accepted for compatibility; there is no queue.
         flush_secs: the longest time an event stays in memory while others follow it.
