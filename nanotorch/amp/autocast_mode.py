@@ -69,10 +69,7 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 
 
 def custom_fwd(
-    fwd: Callable[..., Any] | None = None,
-    *,
-    device_type: str,
-    cast_inputs: DType | None = None,
+    fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: DType | None = None
 ) -> Callable[..., Any]:
     """The `forward` of an `autograd.Function`, as it is."""
     if fwd is None:

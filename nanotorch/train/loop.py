@@ -401,10 +401,7 @@ class RecordTensors(Callback):
     """
 
     def __init__(
-        self,
-        write: Callable[[int, Tensors], None],
-        tensors: Callable[[], Tensors],
-        every: int,
+        self, write: Callable[[int, Tensors], None], tensors: Callable[[], Tensors], every: int
     ) -> None:
         self._write = write
         self._tensors = tensors

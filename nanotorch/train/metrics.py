@@ -52,11 +52,7 @@ def regression_metrics(prediction: ArrayLike, target: ArrayLike) -> dict[str, fl
         r2 = float(residual == 0)
     else:
         r2 = 1 - residual / total
-    return {
-        "mae": float(np.mean(np.abs(error))),
-        "rmse": math.sqrt(residual / len(y)),
-        "r2": r2,
-    }
+    return {"mae": float(np.mean(np.abs(error))), "rmse": math.sqrt(residual / len(y)), "r2": r2}
 
 
 def classification_metrics(score: ArrayLike, target: ArrayLike) -> dict[str, float]:

@@ -62,13 +62,7 @@ from .run_directory import (
     versions,
     write_json,
 )
-from .schema import (
-    Config,
-    MinimizationConfig,
-    SupervisedConfig,
-    TextConfig,
-    TrainedConfig,
-)
+from .schema import Config, MinimizationConfig, SupervisedConfig, TextConfig, TrainedConfig
 from .step import compilation_text
 from .supervised import Supervised
 

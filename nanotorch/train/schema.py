@@ -55,11 +55,7 @@ from .settings import (
 EPOCH, STEP = "epoch", "step"
 
 # What the schedule's length is called; if left out, it is the training's.
-LENGTHS = {
-    "CosineAnnealingLR": "T_max",
-    "OneCycleLR": "total_steps",
-    "PolynomialLR": "total_iters",
-}
+LENGTHS = {"CosineAnnealingLR": "T_max", "OneCycleLR": "total_steps", "PolynomialLR": "total_iters"}
 PERIODS = ("step_size", "T_0", "T_mult", "step_size_up", "step_size_down", *LENGTHS.values())
 """Numbers of epochs or steps, which are not nothing."""
 MOST_TRIED = 10_000

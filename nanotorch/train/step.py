@@ -28,11 +28,7 @@ class TrainingStep:
     """
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        optimizer: optim.Optimizer,
-        wanted: bool,
-        calls: int,
+        self, function: Callable[..., Any], optimizer: optim.Optimizer, wanted: bool, calls: int
     ) -> None:
         self._reason = reason_against(optimizer, wanted, calls)
         self._compiled: Any = None if self._reason else torch.compile(function)

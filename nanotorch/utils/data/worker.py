@@ -263,10 +263,7 @@ def give_out(end: socket.socket, outbox: "queue.SimpleQueue[Parts | None]") -> N
 
 
 def answer(
-    job: Job,
-    seed: int,
-    inbox: "queue.SimpleQueue[Any]",
-    outbox: "queue.SimpleQueue[Parts | None]",
+    job: Job, seed: int, inbox: "queue.SimpleQueue[Any]", outbox: "queue.SimpleQueue[Parts | None]"
 ) -> None:
     """Read what is asked for."""
     reading = Reading(job, seed)

@@ -256,9 +256,7 @@ def plain(value: Any) -> Value:
 
 
 def hparams(
-    values: Mapping[str, Any],
-    metrics: Iterable[str],
-    domains: Mapping[str, Any] | None = None,
+    values: Mapping[str, Any], metrics: Iterable[str], domains: Mapping[str, Any] | None = None
 ) -> list[Any]:
     """The summaries of a row: of the experiment, of its start and of its end.
 
