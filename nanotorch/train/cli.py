@@ -9,16 +9,8 @@ import numpy as np
 
 from nanotorch import optim
 
+from . import commands
 from .catalogue import catalogue, schema_text, unknown
-from .commands import (
-    Parser,
-    add_option,
-    call_again,
-    end_with_input,
-    exit_code,
-    import_components,
-    lasting_streams,
-)
 from .config import Origins
 from .experiment import Experiment
 from .load import dump_config, load_config
@@ -168,7 +160,7 @@ is to be resumed, 130 interrupted by Ctrl-C and 143 by SIGTERM, after a checkpoi
 
 def parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = Parser(program, "Train what a YAML file describes.", EXAMPLES)
+    parser = commands.Parser(program, "Train what a YAML file describes.", EXAMPLES)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--config", metavar="FILE", help="the YAML file")
     text = "resume a run: its directory, one of its checkpoints, or 'latest'"
@@ -181,7 +173,7 @@ def parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument("overrides", nargs="*", metavar="key=value", help=text)
     text = "pause as by SIGTERM when standard input ends: when what holds it is gone"
     parser.add_argument("--end-with-input", action="store_true", help=text)
-    add_option(parser)
+    commands.add_option(parser)
     action = parser.add_mutually_exclusive_group()
     text = "check the configuration, the data and one forward and backward pass, write nothing"
     action.add_argument("--check", action="store_true", help=text)
@@ -200,7 +192,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
         program: how the program is called, for its help.
     """
     command = list(sys.argv[1:] if arguments is None else arguments)
-    with lasting_streams():
+    with commands.lasting_streams():
         reader = parser(program)
         options = reader.parse_intermixed_args(command)
         if options.config is None and (options.check or options.find_lr or options.print_config):
@@ -210,14 +202,14 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
         if options.config is None and options.resume is None and options.overrides:
             reader.error(f"{options.overrides[0]!r} has no effect without --config or --resume")
         if options.end_with_input:
-            end_with_input()
-        return exit_code(lambda: run(options, command, program), unreadable=1)
+            commands.end_with_input()
+        return commands.exit_code(lambda: run(options, command, program), unreadable=1)
 
 
 def run(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
     """Do what the options say; return the exit code."""
-    import_components(options.imports)
-    program = call_again(program, options.imports)
+    commands.import_components(options.imports)
+    program = commands.call_again(program, options.imports)
     if options.resume is not None:
         return resume(options.resume, options.overrides, command, program).exit_code
     if options.schema:

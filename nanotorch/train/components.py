@@ -357,7 +357,6 @@ class Optimizers(Components):
     """Optimizers, with groups of parameters that have arguments of their own."""
 
     def keys(self, name: str) -> Mapping[str, Key]:
-        """Return the arguments that a configuration may give."""
         plain = super().keys(name)
         if name in SEARCHING:  # over all parameters as one vector
             return {**plain, "line_search_fn": Key(Literal["strong_wolfe"] | None, None)}

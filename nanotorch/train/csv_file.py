@@ -1,12 +1,14 @@
 """Tables of comma-separated values, with the line and column of every cell at hand."""
 
 import csv
+import io
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -329,3 +331,10 @@ def read_csv(
         ConfigError: if it is not a table; blank lines are passed over.
     """
     return Table(path, delimiter, header, configured).read()
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows as comma-separated values; numbers as short as they can be read back."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

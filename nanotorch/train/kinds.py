@@ -65,11 +65,9 @@ class Numbers(Kind):
     """A number for each sample."""
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
-        """Return the metrics."""
         return regression_metrics(outputs, targets)
 
     def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
-        """Return the numbers."""
         return {dataset.preprocessing.target: outputs.reshape(-1)}
 
 
@@ -87,18 +85,15 @@ class TwoClasses(Kind):
         )
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
-        """Return the metrics."""
         return classification_metrics(self.probability(outputs), targets)
 
     def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
-        """Return the class of each sample, and the probability of class 1."""
         names = np.array(dataset.classes or ())
         score = self.probability(outputs).reshape(-1)
         found = names[(score >= 0.5).astype(int)]
         return {dataset.preprocessing.target: found, f"p({names[1]})": score}
 
     def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
-        """Return the confusion matrix."""
         predicted = self.probability(outputs) >= 0.5
         return matrix_text(confusion_matrix(predicted, targets, 2), dataset.classes or ())
 
@@ -109,7 +104,6 @@ class ManyClasses(Kind):
     target_spec = TargetSpec(classes=True, binary=False)
 
     def outputs(self, dataset: Dataset) -> tuple[tuple[int, ...], str]:
-        """Return one output for each class."""
         count = len(dataset.classes or ())
         return (count,), f"there are {count} classes"
 
@@ -120,18 +114,15 @@ class ManyClasses(Kind):
         return softmax(outputs)
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
-        """Return the metrics."""
         return class_metrics(self.probability(outputs), targets)
 
     def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
-        """Return the class of each sample, and the probability of each class."""
         names = list(dataset.classes or ())
         probability = self.probability(outputs)
         found = {dataset.preprocessing.target: np.array(names)[probability.argmax(axis=1)]}
         return found | {f"p({name})": probability[:, k] for k, name in enumerate(names)}
 
     def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
-        """Return the confusion matrix, if it is not too large."""
         names = dataset.classes or ()
         if len(names) > MOST_SHOWN:
             return ""
@@ -158,20 +149,16 @@ class Characters(ManyClasses):
     """A score of each character for each place of a text."""
 
     def outputs(self, dataset: Dataset) -> tuple[tuple[int, ...], str]:
-        """Return a score for each place and character."""
         count, places = len(dataset.classes or ()), dataset.parts["train"].x.shape[1]
         return (places, count), f"at each of {places} places there are {count} characters"
 
     def criterion(self, loss: nn.Module) -> nn.Module:
-        """Return the loss, taken at every place."""
         return EachPlace(loss)
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
-        """Return how often the likeliest character is the right one."""
         return {"accuracy": float(np.mean(outputs.argmax(axis=2) == targets))}
 
     def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
-        """Return nothing: there are too many characters for a matrix."""
         return ""
 
 

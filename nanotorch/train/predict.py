@@ -1,12 +1,10 @@
 """The command line of predictions: a run's directory and new samples in, a table out."""
 
 import argparse
-import csv
 import errno
-import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from nanotorch.serialization.files import write
 from .build import ModelSpec, build_model
 from .commands import Parser, add_option, exit_code, import_components, lasting_streams
 from .config import ConfigError, Origins, Place, Problem, quoted, usage_error
-from .csv_file import read_csv
+from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
 from .kinds import Characters, Kind
 from .run import WEIGHTS, find, load_own_config
@@ -196,7 +194,9 @@ def run(options: argparse.Namespace) -> int:
         raise usage_error("", message)
     rows, targets = read_samples(trained, Path(options.input))
     outputs = trained.outputs(trained.preprocessing.inputs(rows))
-    text = table_text(trained.kind.predictions(outputs, trained.dataset))
+    columns = trained.kind.predictions(outputs, trained.dataset)
+    values = zip(*(column.tolist() for column in columns.values()), strict=True)
+    text = csv_text([columns, *values])
     if options.output is None:
         print(text, end="", flush=True)
     else:
@@ -316,12 +316,3 @@ def array_samples(trained: Trained, path: Path) -> NDArray[np.float64]:
         message = f"has {x.shape[1]} numbers for each sample; the model was trained on {features}"
         raise ConfigError([Problem(place, "", message)])
     return x
-
-
-def table_text(columns: Mapping[str, NDArray[Any]]) -> str:
-    """Return columns as comma-separated values; numbers as short as they can be read back."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-    return text.getvalue()

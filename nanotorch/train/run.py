@@ -26,6 +26,7 @@ from nanotorch.autograd.anomaly_mode import first_nonfinite
 from nanotorch.serialization import save
 from nanotorch.serialization.files import contents, opened, remove_unfinished, write_atomically
 
+from . import run_directory
 from .commands import as_options, imported
 from .config import ConfigError, Place, Problem, quoted, raise_all
 from .experiment import Experiment, Recorder, Report
@@ -43,25 +44,7 @@ from .metrics import duration
 from .minimization import Minimization
 from .plots import NO_PLOTS, available, draw
 from .progress import readable_warnings
-from .run_directory import (
-    CHECKPOINTS,
-    LATEST,
-    UNFIT,
-    CheckpointError,
-    Checkpoints,
-    LoopState,
-    check_files,
-    create_run_directory,
-    locked,
-    newest_state,
-    note_latest,
-    own_state,
-    read_json,
-    rewrite_json,
-    unreadable,
-    versions,
-    write_json,
-)
+from .run_directory import UNFIT, CheckpointError, Checkpoints, LoopState, unreadable
 from .schema import Config, MinimizationConfig, SupervisedConfig, TextConfig, TrainedConfig
 from .step import compilation_text
 from .supervised import Supervised
@@ -174,7 +157,7 @@ class Record:
 
     def begin(self) -> None:
         """Write what is known when a run begins."""
-        write_json(self._path, self.values)
+        run_directory.write_json(self._path, self.values)
         self._begun = True
 
     def __enter__(self) -> "Record":
@@ -188,7 +171,7 @@ class Record:
             self.values["status"] = "interrupted" if interrupted else "failed"
         self.values["seconds"] = round(self.seconds, 3)
         try:
-            rewrite_json(self._path, self.values)
+            run_directory.rewrite_json(self._path, self.values)
         except OSError:
             if kind is None:
                 raise  # else what ended the run is to be told
@@ -207,7 +190,7 @@ def new_record(directory: Path, experiment: Experiment, command: Sequence[str]) 
         "command": list(command),
         "imports": list(imported),
         "started": now(),
-        "versions": versions(),
+        "versions": run_directory.versions(),
         "data": checksums(experiment),
     }
     return Record(directory, values)
@@ -219,7 +202,7 @@ def read_record(directory: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: if there is none, or it is damaged.
     """
-    values = read_json(directory / RECORD, RecordValues)
+    values = run_directory.read_json(directory / RECORD, RecordValues)
     if values["status"] == FINISHED and not {"steps", "results"} <= values.keys():
         raise CheckpointError(directory / RECORD, "is finished, but lacks steps or results")
     return values
@@ -304,7 +287,7 @@ def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROG
             loaded = replace(loaded, config=replace(config, log=log))
         directory = make_directory(loaded)
         stack.callback(remove_empty, directory)
-        stack.enter_context(locked(directory))
+        stack.enter_context(run_directory.locked(directory))
         record = new_record(directory, experiment, command)
         with record, np.errstate(all="ignore"):  # a loss that is not finite ends the run by itself
             result = Run(loaded, experiment, directory, record, program).run()
@@ -323,7 +306,7 @@ def make_directory(loaded: LoadedConfig) -> Path:
     root = Path(loaded.config.log.dir)
     name = loaded.config.log.name or "run"  # a configuration made in Python has no file name
     try:
-        directory = create_run_directory(root, name)
+        directory = run_directory.create_run_directory(root, name)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         for path in (root / name).parents:
@@ -401,10 +384,10 @@ class Run:
         self.record.begin()
         if self.saved is None or self.saved.fresh:
             write_atomically(self.directory / "config.yaml", dump_config(self.loaded).encode())
-        note_latest(Path(self._config.log.dir), self.directory)
+        run_directory.note_latest(Path(self._config.log.dir), self.directory)
         preprocessing = self.experiment.preprocessing()
         if preprocessing is not None:
-            write_json(self.directory / "preprocessing.json", preprocessing)
+            run_directory.write_json(self.directory / "preprocessing.json", preprocessing)
 
     def make_loop(self, recorder: Recorder) -> Loop:
         """Return the loop with everything that listens to it."""
@@ -557,16 +540,16 @@ def resume(
         return RunResult(directory, FINISHED, values["results"], 0)
     if overrides:
         check_same(load_config(directory / "config.yaml").config, loaded.config, overrides)
-    with locked(directory):
-        check_files(directory)
+    with run_directory.locked(directory):
+        run_directory.check_files(directory)
         experiment = build_experiment(loaded)
         for name, checksum in checksums(experiment).items():
             if values["data"].get(name) != checksum:
                 raise CheckpointError(Path(name), "is not what it was when the run began")
         if chosen:
-            state = own_state(chosen, values["id"])
+            state = run_directory.own_state(chosen, values["id"])
         else:
-            state, problems = newest_state(directory, values["id"])
+            state, problems = run_directory.newest_state(directory, values["id"])
             for problem in problems:
                 print(f"warning: {problem}; going on from the one before", file=sys.stderr)
             state = state or FROM_THE_BEGINNING
@@ -617,7 +600,7 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
             path = latest(path.parent if path.parent.name else Path("runs"))
         chosen = path if path.is_file() else None
         directory = path.parent if chosen else path
-        if directory.name == CHECKPOINTS:
+        if directory.name == run_directory.CHECKPOINTS:
             directory = directory.parent
         if not path.exists():
             raise CheckpointError(path, "there is no such run")
@@ -631,11 +614,11 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
 def latest(root: Path) -> Path:
     """Return the run that is the newest below a directory."""
     try:
-        return root / contents(root / LATEST, LARGEST_NOTE).decode().strip()
+        return root / contents(root / run_directory.LATEST, LARGEST_NOTE).decode().strip()
     except OSError as error:
-        raise unreadable(root / LATEST, error) from None
+        raise unreadable(root / run_directory.LATEST, error) from None
     except UnicodeDecodeError:
-        raise CheckpointError(root / LATEST, "is not text in UTF-8") from None
+        raise CheckpointError(root / run_directory.LATEST, "is not text in UTF-8") from None
 
 
 def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:

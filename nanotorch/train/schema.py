@@ -75,7 +75,6 @@ class Schedules(Components):
     __hash__ = object.__hash__  # of what stands in a union of type hints
 
     def keys(self, name: str) -> Mapping[str, Key]:
-        """Return the arguments that a configuration may give."""
         found = {
             key: replace(about, hint=Positive) if key in PERIODS else about
             for key, about in super().keys(name).items()
@@ -458,7 +457,6 @@ class SupervisedConfig(TrainedConfig):
 
     @property
     def allowed_losses(self) -> Sequence[str]:
-        """The losses that fit what is predicted."""
         if self.experiment == "regression":
             return REGRESSION_LOSSES
         return [*BINARY_LOSSES, *CLASS_LOSSES]

@@ -255,7 +255,6 @@ class Line(Interval):
     """The value of y at x = 0."""
 
     def make(self, stream: torch.Generator) -> Made:
-        """Return the points."""
         return self.scattered((self.intercept, self.slope), stream)
 
 
@@ -275,7 +274,6 @@ class Polynomial(Interval):
             yield "coefficients", "needs 1 to 100 numbers"
 
     def make(self, stream: torch.Generator) -> Made:
-        """Return the points."""
         return self.scattered(self.coefficients, stream)
 
 
@@ -311,7 +309,6 @@ class Moons(Plane):
     """Which generator."""
 
     def make(self, stream: torch.Generator) -> Made:
-        """Return the points."""
         part, target = self.halves()
         angle = np.pi * part
         x = np.where(target, 1 - np.cos(angle), np.cos(angle))
@@ -332,7 +329,6 @@ class Circles(Plane):
     """The radius of the inner circle."""
 
     def make(self, stream: torch.Generator) -> Made:
-        """Return the points."""
         part, target = self.halves()
         radius = np.where(target, self.factor, 1.0)
         # Both ends of the interval are one point of a circle: the last step stays before it.
@@ -357,11 +353,9 @@ class Spiral(Plane):
 
     @property
     def class_count(self) -> int:
-        """How many arms there are."""
         return self.arms
 
     def make(self, stream: torch.Generator) -> Made:
-        """Return the points; the arms end at radius 1."""
         number = np.arange(self.samples)
         target, place = number % self.arms, number // self.arms
         radius = (place + 1) / (self.samples // self.arms + 1)
@@ -396,11 +390,9 @@ class Blobs(Generator):
 
     @property
     def class_count(self) -> int:
-        """How many clouds there are."""
         return self.centers
 
     def make(self, stream: torch.Generator) -> Made:
-        """Return the points."""
         shape = self.centers, self.features
         centers = self.box * (2 * draw(torch.rand, *shape, generator=stream) - 1)
         target = np.arange(self.samples) % self.centers
@@ -420,7 +412,6 @@ class Xor(Plane):
     """The standard deviation of what is added to both coordinates."""
 
     def make(self, stream: torch.Generator) -> Made:
-        """Return the points, uniform in the square."""
         x = 2 * draw(torch.rand, self.samples, 2, generator=stream) - 1
         return self.labelled(x, (x[:, 0] > 0) != (x[:, 1] > 0), stream)
 

@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 
 import nanotorch as torch
 from nanotorch import nn
-from nanotorch.optim.swa_utils import (
-    AveragedModel,
-    get_ema_multi_avg_fn,
-    get_swa_multi_avg_fn,
-    update_bn,
-)
+from nanotorch.optim import swa_utils
 from nanotorch.utils.data import DataLoader, TensorDataset
 
 from .build import ModelSpec, build_callbacks, build_model, build_optimizer, dry_run, freeze
@@ -58,8 +53,9 @@ class Average(Callback):
         self._by_steps = settings.method == "ema"
         self._start = settings.start
         self._source = model
-        average = get_ema_multi_avg_fn(settings.decay) if self._by_steps else get_swa_multi_avg_fn()
-        self._averaged = AveragedModel(model, multi_avg_fn=average)
+        ema = swa_utils.get_ema_multi_avg_fn(settings.decay)
+        average = ema if self._by_steps else swa_utils.get_swa_multi_avg_fn()
+        self._averaged = swa_utils.AveragedModel(model, multi_avg_fn=average)
 
     @property
     def begun(self) -> bool:
@@ -74,7 +70,7 @@ class Average(Callback):
     def finish(self, batches: Iterable[Any]) -> None:
         """Measure the statistics of batch normalizations anew: a mean of weights has its own."""
         if self.begun and not self._by_steps:
-            update_bn(batches, self.model)
+            swa_utils.update_bn(batches, self.model)
 
     def on_step(self, loop: Loop) -> None:
         if self._by_steps and loop.epoch > self._start:
@@ -193,7 +189,7 @@ class Supervised(Experiment):
         )
 
     def batches(self, start: int) -> Iterator[list[torch.Tensor]]:
-        """Return the samples of each step of an epoch: x, y, and again for more batches."""
+        """Return the tensors of each step: x and y, once for each batch that it accumulates."""
         if not start:
             self._begin_pass()
         epoch = iter(self.loader)  # which knows itself how much of it has been taken
@@ -205,7 +201,6 @@ class Supervised(Experiment):
         self.loader.load_state_dict({**self.loader.state_dict(), "pass": None})
 
     def step(self, batch: list[torch.Tensor]) -> tuple[float, int]:
-        """Fit the samples; return the loss before the step and their number."""
         full = len(batch) == self._tensors and len(batch[-1]) == self._batch_size
         samples = self._samples if full else sum(len(y) for y in batch[1::2])
         if self.trace is not None or self._profile.wanted:
@@ -231,7 +226,6 @@ class Supervised(Experiment):
         return {"train/lr": float(rate), "train/gradient_norm": norm}
 
     def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
-        """Return what records, averages, measures, schedules, stops, and shows progress."""
         log, train, stopping = self.config.log, self.config.train, self.config.early_stopping
         events = recorder.events
         # In this order: the rate is recorded with the step that it was used for, averages are
@@ -363,7 +357,6 @@ class Supervised(Experiment):
         return self.model, torch.from_numpy(self.dataset.parts["train"].x[:2])
 
     def preprocessing(self) -> Mapping[str, Any]:
-        """Return how features become inputs: (feature - mean) / scale, in this order."""
         return self.dataset.preprocessing.record()
 
     def plots(self, records: Records) -> Iterable[Plot | None]:
@@ -376,7 +369,6 @@ class Supervised(Experiment):
                 writer.add_pr_curve(f"pr/{name}", labels, scores, step)
 
     def report(self) -> Report:
-        """Return all metrics on all parts; for a linear model also the best there can be."""
         results = {name: value for part in PARTS for name, value in self.measure(part).items()}
         text = metrics_table(results, {name: len(self.dataset.parts[name]) for name in PARTS})
         layers = list(self.model)

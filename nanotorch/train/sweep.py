@@ -1,8 +1,6 @@
 """The command line of sweeps: many runs of one configuration, and one table of them."""
 
 import argparse
-import csv
-import io
 import itertools
 import math
 import os
@@ -21,19 +19,10 @@ import numpy as np
 
 from nanotorch.serialization.files import opened, size_of, write_atomically
 
-from .commands import (
-    Parser,
-    add_option,
-    as_options,
-    ended_by_signals,
-    exit_code,
-    import_components,
-    lasting_streams,
-    number_of,
-    signal_name,
-)
+from . import commands
 from .compare import Outcome, chosen_metrics, favourite, ranked, read_outcome, rows, table
 from .config import did_you_mean, quoted, usage_error
+from .csv_file import csv_text
 from .load import load_config, run_name
 from .loop import INTERRUPTED
 from .metrics import duration
@@ -203,7 +192,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 
 def parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = Parser(
+    parser = commands.Parser(
         program, "Train what a YAML file describes, over and over with other settings.", EXAMPLES
     )
     parser.add_argument("--config", metavar="FILE", required=True, help="the YAML file")
@@ -213,7 +202,7 @@ def parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="runs at a time")
     parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")
     parser.add_argument("--dir", default="runs", help="where sweeps are kept; `runs` by default")
-    add_option(parser)
+    commands.add_option(parser)
     return parser
 
 
@@ -231,14 +220,14 @@ def positive(text: str) -> int:
 
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
     """Run the command line; return the exit code."""
-    with lasting_streams(), ended_by_signals():
+    with commands.lasting_streams(), commands.ended_by_signals():
         options = parser(program).parse_intermixed_args(arguments)
-        return exit_code(lambda: sweep(options), unreadable=1)
+        return commands.exit_code(lambda: sweep(options), unreadable=1)
 
 
 def sweep(options: argparse.Namespace) -> int:
     """Run what the options ask for; return the exit code."""
-    import_components(options.imports)
+    commands.import_components(options.imports)
     axes = [parse_axis(argument) for argument in options.settings]
     for axis in axes:
         if axis.key in OWN:
@@ -254,14 +243,14 @@ def sweep(options: argparse.Namespace) -> int:
         message = f"cannot make a directory there: {error.strerror or error}"
         raise usage_error(f"--dir {options.dir}", message) from None
     print(f"{len(chosen)} runs, {options.jobs} at a time, in {directory}", flush=True)
-    command = [*as_options(options.imports), "--config", options.config]
+    command = [*commands.as_options(options.imports), "--config", options.config]
     runs = Runs(command, directory, len(str(len(chosen))), options.jobs)
     outcomes, interruption = runs.all(chosen)
     code = tell(outcomes, [axis.key for axis in axes], options.metric, directory)
     if interruption is None:
         return code
     print("interrupted", file=sys.stderr)
-    return 128 + number_of(interruption)
+    return 128 + commands.number_of(interruption)
 
 
 def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory: Path) -> int:
@@ -270,9 +259,7 @@ def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory
     known = metric is None or metric in measured or not measured
     metric = metric if metric in measured else favourite(outcomes)
     order, metrics = ranked(outcomes, metric), chosen_metrics(outcomes, metric)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows(order, keys, metrics))
-    write_atomically(directory / "sweep.csv", text.getvalue().encode())
+    write_atomically(directory / "sweep.csv", csv_text(rows(order, keys, metrics)).encode())
     print(f"\n{table(order, keys, metrics[:MOST_SHOWN])}")
     failed = [outcome for outcome in outcomes if outcome.status != "finished"]
     print(
@@ -377,7 +364,7 @@ class Runs:
             return Outcome(name, NOT_STARTED, settings)
         status = INTERRUPTED if self.ended else f"failed with exit code {code}"
         if code < 0 and not (self.ended and code == -signal.SIGTERM):
-            status = f"{KILLED} {signal_name(-code)}"
+            status = f"{KILLED} {commands.signal_name(-code)}"
         found = sorted((self.directory / name).glob("*/run.json"))
         if not found:
             return Outcome(name, status, settings)
