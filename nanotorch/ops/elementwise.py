@@ -543,13 +543,20 @@ def pow_tensor(input: Array, exponent: Array) -> Array:
 
 def real_power(input: Array, exponent: Array) -> Array:
     """Powers of real numbers: those of -inf and -0.0 by 0.5 are inf and 0.0, other than roots."""
-    # NumPy takes the root if it sees one exponent only. A step that is traced, as `type` alone
+    # NumPy takes the root where it sees one exponent only. A step that is traced, as `type` alone
     # tells, is to hold for other values.
-    if type(exponent) is not np.ndarray or (
-        (exponent == 0.5).any() and not (input > 0).all()  # nan included
-    ):
-        signless = (exponent == 0.5) & ((input == 0) | (input == -math.inf))
-        input = np.where(signless, np.abs(input), input)
+    if type(exponent) is np.ndarray:
+        if not exponent.ndim:
+            if exponent.item() != 0.5:
+                return np.power(input, exponent)
+            root = np.sqrt(input) + 0  # no -0.0
+            finite = input.min(initial=0) > -math.inf  # if nothing is nan
+            return root if finite else np.where(input == -math.inf, -input, root)
+        apart = exponent.shape == input.shape and exponent.size > 1 and 0 not in exponent.strides
+        if apart or not (exponent == 0.5).any():
+            return np.power(input, exponent)
+    signless = (exponent == 0.5) & ((input == 0) | (input == -math.inf))
+    input = np.where(signless, np.abs(input), input)
     return np.power(input, exponent)
 
 
