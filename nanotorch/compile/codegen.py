@@ -425,7 +425,9 @@ class Names:
         self.by_id: dict[int, str] = {}
 
     def of(self, value: Any, hint: str = "o") -> str:
-        """A name for an object."""
+        """A name for an object; None and truth values are their own."""
+        if value is None or value is True or value is False:
+            return repr(value)
         found = self.by_id.get(id(value))
         if found is None:
             # By the underscore they differ from the local variables of the source.

@@ -11,19 +11,26 @@ from nanotorch._core import dtypes
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import mode as grad_mode
 from nanotorch._core.op import observers
-from nanotorch.compile.capture import (
+from nanotorch.compile.guards import (
+    KNOWN_OPTIMIZERS,
+    Arguments,
+    Unguardable,
+    Watcher,
+    cannot_watch,
+    overlap,
+    watch_library,
+)
+from nanotorch.compile.plan import GUARD, MISS, Plan, Report, arguments_of, verified
+from nanotorch.compile.tape import holders
+from nanotorch.compile.tracing import (
     HAS_GRAPH,
     Capture,
+    guards_of,
     has_graph,
     place_of,
     surroundings,
-    survey_of,
+    tracing,
 )
-from nanotorch.compile.plan import GUARD, MISS, Plan, Report, arguments_of, verified
-from nanotorch.compile.proxy import watch_library
-from nanotorch.compile.reach import Arguments, Unguardable, overlap
-from nanotorch.compile.tape import holders
-from nanotorch.compile.tracing import KNOWN_OPTIMIZERS, Watcher, cannot_watch, tracing
 from nanotorch.nn.module import Module
 from nanotorch.optim.flat_buffer import settle
 
@@ -130,15 +137,15 @@ class Compiler:
             return self.watch(args, kwargs)
         try:
             arguments = Arguments(args, kwargs)
-            survey = survey_of(self.function, arguments, self.codes, self.library)
+            guards = guards_of(self.function, arguments, self.codes, self.library)
         except Unguardable as reason:
             return self.fall_back(str(reason), args, kwargs)
-        if overlap(arguments, survey):  # only this call: others need not
+        if overlap(arguments, guards):  # only this call: others need not
             self.overlaps += 1
             if self.overlaps >= OVERLAPS:
-                self.overlapping |= holders(t._array for t in survey.tensors.values())
+                self.overlapping |= holders(t._array for t in guards.tensors.values())
             return self.function(*args, **kwargs)
-        key = (surroundings(), arguments.key, survey.grads, survey.signature)
+        key = (surroundings(), arguments.key, guards.grads, guards.signature)
         for plan in self.plans:
             if plan.key != key or plan.turn or not plan.applies():
                 continue
@@ -150,8 +157,8 @@ class Compiler:
                 return result
         if any(plan.turn for plan in self.plans):
             return self.function(*args, **kwargs)
-        known = [o for o in survey.optimizers if type(o) in KNOWN_OPTIMIZERS]
-        del survey, arguments, key  # which hold arrays that may move
+        known = [o for o in guards.optimizers if type(o) in KNOWN_OPTIMIZERS]
+        del guards, arguments, key  # which hold arrays that may move
         if not self.plans:
             settle(known)
         return self.trace(args, kwargs)

@@ -14,20 +14,18 @@ from nanotorch._core.graph import changes
 from nanotorch._core.layout import address
 from nanotorch._core.op import observers
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.compile.capture import Capture, Same, Slot
 from nanotorch.compile.codegen import Calls, Names, Pieces, Undo, bundle, lower
-from nanotorch.compile.proxy import (
+from nanotorch.compile.guards import (
     BY_VALUE,
-    MISSING,
+    PLACES,
+    TESTS,
+    Arguments,
     Check,
-    Leaf,
+    Guards,
     Used,
     holds,
-    leaves,
     same_value,
-    text,
 )
-from nanotorch.compile.reach import Arguments, Look, State, Survey, fingerprint
 from nanotorch.compile.tape import (
     SLOT,
     TEMPORARY,
@@ -35,13 +33,17 @@ from nanotorch.compile.tape import (
     Entry,
     Gradient,
     Layout,
+    Leaf,
     Ref,
     Result,
     Storage,
     holders,
     hollow,
+    leaves,
     simplify,
+    text,
 )
+from nanotorch.compile.tracing import Capture, Look, Same, Slot, State, fingerprint
 from nanotorch.optim.flat_buffer import aligned, block_of, piece
 
 # What a compiled function tells about itself.
@@ -144,50 +146,27 @@ def memory_guards(arguments: Arguments, known: frozenset[int], names: Names) -> 
 
 def check_guards(checks: list[Check], names: Names) -> list[str]:
     """Tests that are true where something in reach has changed."""
-    tests: list[str] = []
+    tests: dict[str, None] = {}
     for check in checks:
-        test = source(check, names)
-        if test is not None and test not in tests:
-            tests.append(test)
-    return tests
-
-
-def source(check: Check, names: Names) -> str | None:
-    """One check; None if there is nothing to see."""
-    container, value = check.container, check.value
-    if check.kind == "group":
-        return None
-    if check.kind == "len":
-        return f"len({names.of(container, 'd')}) != {value}"
-    if check.kind == "grad":
-        return f"{names.of(container, 'd')}['_grad'] is {'not ' if value else ''}None"
-    if check.kind == "empty":
-        return f"{names.of(container, 'd')}[{check.key!r}]"
-    if check.kind == "keys":
-        return f"(*{names.of(container, 'd')},) != {names.of(value)}"
-    if check.kind == "absent":
-        return f"not {names.of(container.keys(), 'k')}.isdisjoint({names.of(value)})"
-    if check.kind == "set":
-        return f"{names.of(container, 'd')} != {names.of(value)}"
-    if check.kind == "cell":
-        if value is MISSING:
-            return None
-        found = f"{names.of(container, 'c')}.cell_contents"
-    elif check.kind == "state":
-        owner, key = check.key
-        found = f"{names.of(container, 'd')}[{names.of(owner)}][{key!r}]"
-    elif check.kind == "item":
+        if check.kind == "group":  # see `option_guards`
+            continue
         key = check.key
-        place = repr(key) if isinstance(key, (str, int)) else names.of(key)
-        found = f"{names.of(container, 'd')}[{place}]"
-    else:
-        found = f"{names.of(container)}.{check.key}"
-    return differs(found, value, names)
+        plain = key is None or isinstance(key, (str, int))
+        parts = {
+            "c": names.of(check.container, "d"),
+            "k": key if check.kind == "attr" else repr(key) if plain else names.of(key),
+        }
+        if check.kind in PLACES:
+            test = differs(PLACES[check.kind].format(**parts), check.value, names)
+        else:
+            test = TESTS[check.kind].format(**parts, v=names.of(check.value))
+        tests[test] = None
+    return list(tests)
 
 
 def differs(found: str, value: Any, names: Names) -> str:
     """A test whether something is another than before; numbers and texts may be equal ones."""
-    name = "None" if value is None else names.of(value)
+    name = names.of(value)
     if type(value) not in BY_VALUE:
         return f"{found} is not {name}"
     same = names.of(same_value, "f")
@@ -292,7 +271,7 @@ class Source:
         lines = [f"if ({' or '.join(tests)}) and not plan.refresh(): return MISS"] if tests else []
         for name, leaf in self.counters().items():
             lines.append(f"{name} = {self.names.of(leaf.container, 'a')}.item()")
-        for expression, answer in self.capture.conditions.asked:
+        for expression, answer in self.capture.recorder.asked:
             if has_counter(expression):
                 lines.append(f"if ({self.text(expression)}) is not {answer}: return MISS")
         return lines
@@ -357,7 +336,7 @@ class Source:
             lines.append(f"        {name} = {self.leaf(leaf)}")
             kinds = "(tuple,)" if type(leaf.container[leaf.key]) is tuple else "(int, float)"
             lines.append(f"        if type({name}) not in {kinds}: return False")
-        for expression, answer in self.capture.conditions.asked:
+        for expression, answer in self.capture.recorder.asked:
             if not has_counter(expression):
                 lines.append(f"        if ({self.text(expression)}) is not {answer}: return False")
         for entry in self.capture.tape.entries:
@@ -492,7 +471,7 @@ class Source:
 
     def numbers(self) -> list[Any]:
         """All expressions that a replay computes or asks."""
-        asked = [expression for expression, _ in self.capture.conditions.asked]
+        asked = [expression for expression, _ in self.capture.recorder.asked]
         made = [e.args[0] for e in self.capture.tape.entries if e.kind == "number"]
         return asked + made
 
@@ -562,10 +541,10 @@ class Plan(Source):
         tape = capture.tape
         self.eager_bytes = sum(s.base.nbytes for s in tape.storages if s.kind == TEMPORARY)
         self.traced = len(tape.entries)
-        survey, arguments = capture.survey, capture.arguments
-        self.key = (capture.surroundings, arguments.key, survey.grads, survey.signature)
-        self.checks, self.arguments = survey.checks, arguments
-        self.known = memory_in_reach(survey)
+        guards, arguments = capture.guards, capture.arguments
+        self.key = (capture.surroundings, arguments.key, guards.grads, guards.signature)
+        self.checks, self.arguments = guards.checks, arguments
+        self.known = memory_in_reach(guards)
         self.gradients = [g for g in capture.gradients if g.ref is not None]
         escaping = [g.ref for g in self.gradients if g.ref is not None]
         escaping += [result.ref for result in capture.returned.values()]
@@ -711,10 +690,10 @@ class Plan(Source):
         return same
 
 
-def memory_in_reach(survey: Survey) -> frozenset[int]:
+def memory_in_reach(guards: Guards) -> frozenset[int]:
     """What holds the tensors in reach, without gradients: when one has gone, its `id` returns."""
-    survey.let_go()
-    return holders(tensor._array for tensor in survey.tensors.values())
+    guards.let_go()
+    return holders(tensor._array for tensor in guards.tensors.values())
 
 
 def let_go(entries: list[Entry], escaping: list[Ref]) -> None:
@@ -753,11 +732,11 @@ def verified(
         What the step returned, and what differs: `GUARD` if the plan is one for another state.
         The state is the step's own.
     """
-    tensors = list(plan.capture.survey.tensors.values())
+    tensors = list(plan.capture.guards.tensors.values())
     tensors += [tensor for _, tensor in plan.capture.arguments.free]
     tensors += arguments_of(args, kwargs)
     held, drawn = list({id(t): t for t in tensors}.values()), generators(plan)
-    modules = plan.capture.survey.modules
+    modules = plan.capture.guards.modules
     before = State(held, drawn, modules)
     result = function(*args, **kwargs)
     expected = Look(held, drawn, modules)

@@ -10,7 +10,6 @@ from numpy.lib.stride_tricks import as_strided
 from nanotorch._core.graph import AccumulateGrad, Edge, Node
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import Tensor
-from nanotorch.compile.proxy import Leaf
 from nanotorch.optim.flat_buffer import Part, aligned, block_of, owner
 
 # The tape: which NumPy calls a step makes, in order, on which memory.
@@ -232,6 +231,46 @@ class Tape:
     def rollback(self, mark: int) -> None:
         """Forget the entries after the first ``mark``."""
         del self.entries[mark:]
+
+
+# Numbers that a replay computes anew: expressions of the options of optimizers.
+
+
+class Leaf:
+    """Where a number comes from: ``container[key]``, or the value of a 0-d array.
+
+    Attributes:
+        late: of an array: whether the step itself has written it before.
+    """
+
+    __slots__ = ("container", "key", "late")
+
+    def __init__(self, container: Any, key: Any = None, late: bool = False) -> None:
+        self.container, self.key, self.late = container, key, late
+
+
+# An expression: a `Leaf`, a Python number, or `(format, operands...)`.
+Expression = Any
+
+
+def leaves(expression: Expression) -> list[Leaf]:
+    """The leaves of an expression, in order."""
+    if isinstance(expression, Leaf):
+        return [expression]
+    if isinstance(expression, tuple):
+        return [leaf for part in expression[1:] for leaf in leaves(part)]
+    return []
+
+
+def text(expression: Expression, name_of: Any) -> str:
+    """An expression as Python source.
+
+    Args:
+        name_of: gives the name of a leaf, or of a Python number.
+    """
+    if isinstance(expression, tuple):
+        return expression[0].format(*[text(part, name_of) for part in expression[1:]])
+    return str(name_of(expression))
 
 
 # What a step leaves behind, besides what it writes to memory.

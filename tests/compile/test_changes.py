@@ -373,15 +373,15 @@ def test_memory_does_not_grow() -> None:
 
 
 def test_two_shapes_by_turns_need_no_new_look(monkeypatch: Any) -> None:
-    surveys: list[Any] = []
+    looks: list[Any] = []
     compiler = importlib.import_module("nanotorch.compile.compiler")
-    original = compiler.survey_of
-    monkeypatch.setattr(compiler, "survey_of", lambda *given: surveys.append(1) or original(*given))
+    original = compiler.guards_of
+    monkeypatch.setattr(compiler, "guards_of", lambda *given: looks.append(1) or original(*given))
 
     def count(n: int, step: Any) -> None:
         if n == 20:
-            surveys.clear()
+            looks.clear()
 
     step = compare(small, calls=40, arguments=batch, between=count)
     assert len(step.report().plans) == 2, str(step.report())
-    assert not surveys
+    assert not looks

@@ -153,7 +153,7 @@ def test_what_is_read(name: str, scene: Any) -> None:
 
 def test_a_kernel_whose_shape_comes_to_be_another() -> None:
     """A kernel that nobody knows to be of no fixed shape: the step runs as it is where it is."""
-    recorder: Any = __import__("nanotorch.compile.tracing", fromlist=["OF_NO_FIXED_SHAPE"])
+    recorder: Any = __import__("nanotorch.compile.recorder", fromlist=["OF_NO_FIXED_SHAPE"])
     known = set(recorder.OF_NO_FIXED_SHAPE)
     recorder.OF_NO_FIXED_SHAPE.clear()
     try:
