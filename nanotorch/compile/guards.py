@@ -167,9 +167,8 @@ class Watcher:
                 self.imported |= code.co_name == IMPORT
             elif is_library(code):
                 self.library.setdefault(code, frame.f_globals)
-                caller = frame.f_back
-                outward = code.co_filename.startswith(OUTWARD) and caller is not None
-                if outward and not is_library(caller.f_code):
+                caller = frame.f_back if code.co_filename.startswith(OUTWARD) else None
+                if caller is not None and not is_library(caller.f_code):
                     self.refuse(f"`{code.co_name}` has effects beyond tensors", frame)
             elif code not in self.codes:
                 self.codes.add(code)

@@ -261,39 +261,6 @@ def attributes_of(value: Any) -> dict[str, Any]:
     return found
 
 
-def inside(value: Any) -> Iterator[Any]:
-    """The arrays and tensors in the objects of a structure, not those in plain sight."""
-    if isinstance(value, (tuple, list)):
-        for part in value:
-            yield from inside(part)
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from inside(part)
-    elif not isinstance(value, (*PLAIN, np.ndarray)) and not callable(value):
-        for part in attributes_of(value).values():
-            arrays: list[Any] = []
-            taken_apart(part, arrays)
-            yield from arrays
-
-
-def taken_apart(value: Any, arrays: list[Any]) -> Any:
-    """A structure with a `Place` for each array, which goes to ``arrays``."""
-    if isinstance(value, Tensor):
-        arrays.append(value._array)
-        return Place(len(arrays) - 1, int(value._cell[0]))
-    if type(value) is Traced or isinstance(value, np.ndarray):
-        arrays.append(value)
-        return Place(len(arrays) - 1)
-    if type(value) in (tuple, list):
-        return type(value)([taken_apart(part, arrays) for part in value])
-    if type(value) is dict:
-        return {name: taken_apart(part, arrays) for name, part in value.items()}
-    if isinstance(value, PLAIN) or callable(value) or not attributes_of(value):
-        return value
-    parts = {name: taken_apart(part, arrays) for name, part in attributes_of(value).items()}
-    return Parts(type(value), parts)
-
-
 def put_together(value: Any, arrays: tuple[Array, ...]) -> Any:
     """The structure again, with other arrays."""
     if isinstance(value, Place):
@@ -315,13 +282,36 @@ def put_together(value: Any, arrays: tuple[Array, ...]) -> Any:
 
 
 class Whole:
-    """A kernel as a function of all arrays that it gets, in plain sight or inside objects."""
+    """A kernel as a function of all arrays that it gets, in plain sight or inside objects.
+
+    Attributes:
+        arrays: these.
+        in_objects: whether some are inside objects.
+    """
 
     def __init__(self, kernel: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self.kernel, self.__name__ = kernel, kernel.__name__
         self.arrays: list[Any] = []
-        self.args = taken_apart(tuple(args), self.arrays)
-        self.kwargs = taken_apart(dict(kwargs), self.arrays)
+        self.in_objects = False
+        self.args, self.kwargs = self.taken_apart(tuple(args)), self.taken_apart(dict(kwargs))
+
+    def taken_apart(self, value: Any) -> Any:
+        """A structure with a `Place` for each array."""
+        if isinstance(value, (Tensor, np.ndarray)):
+            tensor = isinstance(value, Tensor)
+            self.arrays.append(value._array if tensor else value)
+            return Place(len(self.arrays) - 1, int(value._cell[0]) if tensor else None)
+        if type(value) in (tuple, list):
+            return type(value)([self.taken_apart(part) for part in value])
+        if type(value) is dict:
+            return {name: self.taken_apart(part) for name, part in value.items()}
+        attributes = {} if isinstance(value, PLAIN) or callable(value) else attributes_of(value)
+        if not attributes:
+            return value
+        before = len(self.arrays)
+        parts = Parts(type(value), self.taken_apart(attributes))
+        self.in_objects |= len(self.arrays) > before
+        return parts
 
     def __call__(self, *arrays: Array) -> Any:
         return self.kernel(*put_together(self.args, arrays), **put_together(self.kwargs, arrays))
@@ -392,7 +382,6 @@ for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "
 # Writing down what traced arrays go through.
 
 
-Array = np.ndarray
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep  # noqa: PTH120,PTH100
 
 # Functions that write to their first argument.
@@ -552,24 +541,26 @@ class Recorder:
         result = function(*real(inputs), **real(kwargs), **given)
         kinds = [a.dtype for a in real(inputs) if isinstance(a, np.ndarray)]
         args = self.operand(inputs, kinds[0] if kinds else None)
-        noted = {name: self.operand(value) for name, value in kwargs.items()}
         kind = "ufunc" if method == "__call__" else "reduce"
         if given:
             self.writing(out[0])
-            ref = self.tape.ref(out[0])
-            self.note(Entry(kind, function, args, noted, [ref], False))
+            self.note(kind, function, args, kwargs, [self.tape.ref(out[0])], False)
             return target[0]
         fresh = np.asarray(result)
-        self.note(Entry(kind, function, args, noted, [self.tape.new(fresh)], True))
+        self.note(kind, function, args, kwargs, [self.tape.new(fresh)], True)
         return Traced(fresh)
 
-    def note(self, entry: Entry) -> None:
+    def note(
+        self, kind: str, function: Any, args: Any, kwargs: Any, outs: list[Ref], fresh: bool,
+        opaque: bool = False,
+    ) -> None:  # fmt: skip
         """Put an entry on the tape."""
-        if any(out.array.dtype.hasobject for out in entry.outs):  # memory of plans holds numbers
+        if any(out.array.dtype.hasobject for out in outs):  # memory of plans holds numbers
             if self.depth:
                 raise Untraceable
             self.refuse("an array of Python objects is made")
-        self.tape.entries.append(entry)
+        named = {name: self.operand(value) for name, value in kwargs.items()}
+        self.tape.entries.append(Entry(kind, function, args, named, outs, fresh, opaque))
         if len(self.tape.entries) > LONGEST:
             self.refuse(f"the step makes more than {LONGEST:,} calls")
 
@@ -600,8 +591,7 @@ class Recorder:
         if function not in WITH_OUT or kwargs or not isinstance(result, np.ndarray):
             return self.results("call", function, args, kwargs, result)
         out = self.tape.new(result)
-        noted = self.operand(tuple(args))
-        self.note(Entry("ufunc", WITH_OUT[function], noted, {}, [out], True))
+        self.note("ufunc", WITH_OUT[function], self.operand(tuple(args)), {}, [out], True)
         return Traced(result)
 
     def results(
@@ -618,11 +608,10 @@ class Recorder:
         arrays = [np.asarray(part) for part in parts]
         if any(self.tape.find(array) is None for array in arrays):
             held = tuple(self.operand(tuple(args)))
-            named = {name: self.operand(value) for name, value in kwargs.items()}
             outs = [
                 self.tape.new(a) if self.tape.find(a) is None else self.tape.ref(a) for a in arrays
             ]
-            self.note(Entry(kind, function, held, named, outs, True, opaque))
+            self.note(kind, function, held, kwargs, outs, True, opaque)
         traced = [Traced(array) for array in arrays]
         return type(result)(traced) if several else traced[0]
 
@@ -633,8 +622,7 @@ class Recorder:
             array = real(target)
             self.writing(array)
             held = tuple(self.operand(tuple(args), array.dtype))
-            named = {name: self.operand(value) for name, value in kwargs.items()}
-            self.note(Entry("effect", function, held, named, [self.tape.ref(array)], False))
+            self.note("effect", function, held, kwargs, [self.tape.ref(array)], False)
         return result
 
     def blank(self, array: Array, value: Any) -> Any:
@@ -643,7 +631,7 @@ class Recorder:
             return array
         out = self.tape.new(array)
         if value is not None:
-            self.note(Entry("effect", np.copyto, (out, self.operand(value)), {}, [out], False))
+            self.note("effect", np.copyto, (out, self.operand(value)), {}, [out], False)
         return Traced(array)
 
     def item(self, traced: Traced, *args: Any) -> Any:
@@ -699,18 +687,17 @@ class Recorder:
     def whole(self, kernel: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Call a kernel on plain arrays, as one entry."""
         function: Callable[..., Any] = kernel
-        if next(inside((args, kwargs)), None) is not None:
-            function = together = Whole(kernel, args, kwargs)
-            args, kwargs = tuple(together.arrays), {}
+        together = Whole(kernel, args, kwargs)
+        if together.in_objects:
+            function, args, kwargs = together, tuple(together.arrays), {}
         result = self.plainly(function, args, kwargs)
         by_mask = kernel.__name__ == "index" and any(a.dtype.kind in "bu" for a in args[1:])
         if kernel.__name__ in OF_NO_FIXED_SHAPE or by_mask:
             self.refuse(f"`{kernel.__name__}` gives a shape that depends on values")
         if self.live and args and result is real(args[0]):  # it writes to its first argument
-            held, named = self.operand(args), self.operand(kwargs)
+            held = self.operand(args)
             self.writing(result)
-            out = self.tape.ref(result)
-            self.note(Entry("effect", function, held, named, [out], False, opaque=True))
+            self.note("effect", function, held, kwargs, [self.tape.ref(result)], False, opaque=True)
             return args[0]
         return self.results("call", function, args, kwargs, result, opaque=True)
 
