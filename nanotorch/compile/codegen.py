@@ -420,8 +420,8 @@ def of_any_shape(entry: Entry) -> bool:
 class Names:
     """The objects that a source refers to, by the names it has for them."""
 
-    def __init__(self) -> None:
-        self.objects: dict[str, Any] = {}
+    def __init__(self, objects: dict[str, Any]) -> None:
+        self.objects = objects
         self.by_id: dict[int, str] = {}
 
     def of(self, value: Any, hint: str = "o") -> str:
@@ -441,20 +441,24 @@ class Calls:
 
     Args:
         array_of: the array for a temporary that is not a local variable.
-        numbers: the expressions of "number" entries, by storage.
+        slots: the numbers of storages that are other ones at each call.
+
+    Attributes:
+        numbers: the expressions of "number" entries that calls compute, by storage.
     """
 
     def __init__(
         self, layout: Layout, names: Names, array_of: Callable[[Ref], np.ndarray],
-        numbers: dict[int, str],
+        slots: set[int],
     ) -> None:  # fmt: skip
-        self.layout, self.names, self.array_of, self.numbers = layout, names, array_of, numbers
+        self.layout, self.names, self.array_of = layout, names, array_of
+        self.numbers: dict[int, str] = {}
         self.arrays: dict[Any, np.ndarray] = {}
         self.windows: dict[Any, str] = {}  # local names of parts of slots
         self.slot_lines: list[str] = []
         self.reads: list[str] = []  # of 0-d arrays, to be put before the next call
         self.known: dict[Any, str] = {}  # which 0-d arrays have been read into local variables
-        self.slot_names: dict[int, str] = {}
+        self.slot_names = {number: f"x{number}" for number in slots}
         self.copies: dict[int, np.ndarray] = {}
 
     # Operands
@@ -487,6 +491,11 @@ class Calls:
         copy = self.copies[number]
         a = ref.array
         return np.ndarray(a.shape, a.dtype, copy.ravel("K").view(np.uint8), ref.offset, a.strides)
+
+    def storage(self, storage: Storage) -> str:
+        """Memory that is there after the step, as the source names it."""
+        found = self.slot_names.get(storage.number)
+        return self.names.of(storage.base, "a") if found is None else found
 
     def operand(self, ref: Ref) -> str:
         """An array as the source names it."""
@@ -699,7 +708,7 @@ class Calls:
 # written before that, such as running means, is copied at the beginning of each replay.
 
 
-class Undo:
+class Rollback:
     """What a replay can put back.
 
     Attributes:

@@ -14,7 +14,7 @@ from nanotorch._core.graph import changes
 from nanotorch._core.layout import address
 from nanotorch._core.op import observers
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.compile.codegen import Calls, Names, Pieces, Undo, bundle, lower
+from nanotorch.compile.codegen import Calls, Names, Pieces, Rollback, bundle, lower
 from nanotorch.compile.guards import (
     BY_VALUE,
     PLACES,
@@ -29,14 +29,12 @@ from nanotorch.compile.guards import (
 from nanotorch.compile.tape import (
     SLOT,
     TEMPORARY,
-    Count,
     Entry,
     Gradient,
     Layout,
     Leaf,
     Ref,
     Result,
-    Storage,
     holders,
     hollow,
     leaves,
@@ -173,87 +171,185 @@ def differs(found: str, value: Any, names: Names) -> str:
     return f"{found} is not {name} and not {same}({found}, {name})"
 
 
-# The source of a plan's replay: its guards, its calls, its effects.
+# The source of a replay: its guards, its calls, its effects.
 
 
 MISS: Any = object()  # what a replay returns when a guard does not hold
-END = [
-    "        finally:",
-    "            try:",
-    "                if turn[0] is kwargs: del turn[0]",
-    "            except KeyError: pass",
-    "",
-]
 # What reading something that is no more there raises.
 ABSENT = (KeyError, IndexError, AttributeError, ValueError, TypeError)
+# Nothing that an interruption could come between takes or ends a turn: no call does.
+HEAD = """\
+def make({names}):
+    def replay(args, kwargs):
+        try:
+            if turn.setdefault(0, kwargs) is not kwargs: return MISS
+            try:
+{guards}
+            except absent: return MISS
+{copies}
+            try:
+"""
+TAIL = """
+            except Exception as error: plan.put_back(error)
+            return function(*args, **kwargs)
+        finally:
+            try:
+                if turn[0] is kwargs: del turn[0]
+            except KeyError: pass
+
+    def refresh():
+{refresh}
+        return True
+
+    def counts(): return [*map(count, held)]
+    return replay, refresh, counts
+"""
 
 
-class Source:
-    """Writes the source; the base of `Plan`, which says what the attributes are."""
+class Plan:
+    """The replay of one capture.
 
-    capture: Capture
-    arguments: Arguments
-    checks: list[Check]
-    known: frozenset[int]  # what holds the memory of tensors that are no arguments
-    gradients: list[Gradient]
-    layout: Layout
-    names: Names
-    calls: Calls
-    turn: dict[int, Any]  # whose turn it is: the `kwargs` of that call, which no other has
-    owned: bool
-    last: list[Any]  # the options of optimizers at the last call
-    seen: list[int]  # of `changes`, at the last look at the modules
-    counted: list[list[int]]  # how many hold the gradients
-    undo: Undo
-    first_line: int  # of the source's calls
-    starts: list[int]  # how many lines there are before those of each entry
-    grad_names: list[tuple[str, str, str]]  # of each leaf, its gradient, and that one's array
+    Attributes:
+        call: ``call(args, kwargs)`` makes the step and returns its result, or `MISS`.
+        refresh: reads the options of optimizers, and computes the numbers that depend on them.
+        counts: counts who holds the gradients.
+        source: of these functions.
+        error: the last one in a replay.
+        owned: whether gradients are computed in memory that is used again at the next step, which
+            nobody else may hold by then; otherwise they are copied.
+        turn: whose turn it is: the `kwargs` of that call, which no other has.
+        known: what holds the memory of tensors that are no arguments.
+    """
 
-    def assemble(self, body: list[str]) -> str:
-        """The whole source."""
-        guards = self.guards()
-        # Nothing that an interruption could come between takes or ends a turn: no call does.
-        parts = ["    def replay(args, kwargs):", "        try:",
-                 "            if turn.setdefault(0, kwargs) is not kwargs: return MISS",
-                 "            try:", *[f"                {line}" for line in guards],
-                 "            except absent: return MISS",
-                 *[f"            {line}" for line in self.copies()],
-                 "            try:"]  # fmt: skip
-        self.first_line = sum(part.count("\n") + 1 for part in parts) + 2
-        parts += [f"                {line}" for line in body]
-        parts += ["            except Exception as error: plan.put_back(error)",
-                  "            return function(*args, **kwargs)",
-                  *END]  # fmt: skip
-        parts += [*self.refresh_source(), *self.count_source()]
-        parts.append("    return replay, refresh, counts")
-        names = ", ".join(self.names.objects)
-        return f"def make({names}):\n" + "\n".join(parts) + "\n"
+    def __init__(self, capture: Capture, name: str) -> None:
+        self.capture, self.name = capture, name
+        tape = self.tape = capture.tape
+        self.eager_bytes = sum(s.base.nbytes for s in tape.storages if s.kind == TEMPORARY)
+        self.traced = len(tape.entries)
+        guards, self.arguments = capture.guards, capture.arguments
+        self.key = (capture.surroundings, self.arguments.key, guards.grads, guards.signature)
+        self.checks, self.known = guards.checks, memory_in_reach(guards)
+        self.gradients = [g for g in capture.gradients if g.ref is not None]
+        simplify(tape, self.escaping())
+        bundle(tape, self.gradients)
+        lower(tape)
+        escaping = self.escaping()
+        numbers = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
+        self.grad_storages = {ref.storage.number for ref in escaping[: len(self.gradients)]}
+        self.layout = Layout(tape.entries, self.grad_storages | numbers, escaping)
+        let_go(self.layout.entries, escaping)
+        tape.by_owner.clear()
+        tape.storages.clear()
+        used = {
+            ref.storage.number
+            for entry in tape.entries
+            for ref in (*entry.inputs(), *entry.outs)
+            if ref.storage.kind == SLOT
+        }
+        self.slots = [slot for slot in capture.slots if slot.storage.number in used]
+        for slot in capture.slots:
+            if slot not in (*self.slots, *[count.slot for count in capture.counts]):
+                slot.forget()  # the gradient of another step
+        capture.known.clear()
+        self.error: Exception | None = None
+        self.rollback = Rollback(self.layout.entries)
+        self.turn: dict[int, Any] = {}
+        self.used = Used(capture.library)
+        self.owned, self.verified = True, False
+        self.bind()
 
-    def fixed(self, name: str, value: Any) -> str:
-        """A name of its own for something."""
-        self.names.objects[name] = value
-        return name
+    def escaping(self) -> list[Ref]:
+        """What is seen after the step."""
+        refs = [g.ref for g in self.gradients if g.ref is not None]
+        return refs + [result.ref for result in self.capture.returned.values()]
+
+    def applies(self) -> bool:
+        """Whether the plan is still one for the state that it was made in."""
+        return self.used.unchanged() and all(map(holds, self.checks)) and bool(self.refresh())
+
+    def bind(self) -> None:
+        """Allocate memory and write the source."""
+        self.last: list[Any] = []  # the options of optimizers at the last call
+        self.seen = [changes[0]]  # at the last look at the modules
+        self.counted: list[list[int]] = []  # who holds the gradients: taken by their leaves or not
+        self.names = names = Names({
+            "MISS": MISS, "mode": mode, "default": dtypes.default, "observers": observers,
+            "turn": self.turn, "last": self.last, "plan": self, "function": self.capture.function,
+            "changes": changes, "seen": self.seen, "absent": ABSENT, "rounded": rounded,
+            "ndarray": np.ndarray, "wrap": wrap, "Tensor": Tensor, "new": object.__new__,
+            "asarray": np.asarray, "counted": self.counted, "count": getrefcount, "map": map,
+        })  # fmt: skip
+        own = self.own_memory()
+        self.block, array_of = self.layout.memory()
+
+        def place(ref: Ref) -> np.ndarray:
+            memory = own.get(ref.storage.number)
+            if memory is None:
+                return array_of(ref)
+            if isinstance(memory, np.ndarray):
+                return memory
+            return piece(memory[0], memory[1] + ref.offset, ref.array)
+
+        self.calls = Calls(self.layout, names, place, {s.storage.number for s in self.slots})
+        for number, value in self.layout.preset.items():
+            ref = Ref(self.layout.storages[number], self.layout.storages[number].base)
+            place(ref)[...] = value.array if isinstance(value, Ref) else value
+        self.number_expressions()
+        self.grad_names: list[tuple[str, str, str]] = []  # of leaves, gradients, and their arrays
+        body = self.body()
+        held = [name for _, *grads in self.grad_names for name in grads]
+        names.objects["held"] = tuple([names.objects[name] for name in held])
+        refresh, guards = self.refresh_lines(), self.guards()
+        copies = self.rollback.lines(names.of, self.calls.storage)
+        head = HEAD.format(
+            guards=indented(guards, 16), copies=indented(copies, 12), names=", ".join(names.objects)
+        )
+        self.first_line = head.count("\n") + 1
+        self.source = head + indented(body, 16) + TAIL.format(refresh=indented(refresh, 8))
+        filename = f"<nanotorch compiled {self.name} {id(self):#x}>"
+        space: dict[str, Any] = {}
+        exec(compile(self.source, filename, "exec"), space)
+        linecache.cache[filename] = (
+            len(self.source), None, self.source.splitlines(keepends=True), filename
+        )  # fmt: skip
+        self.call, self.refresh, self.counts = space["make"](*names.objects.values())
+        if held:
+            alone = self.counts()
+            taken = [n + (position % 2 == 0) for position, n in enumerate(alone)]
+            self.counted += [taken, alone]
+        self.refresh()
+
+    def own_memory(self) -> dict[int, Any]:
+        """Memory that is not shared: arrays of numbers, places of gradients in one block."""
+        own: dict[int, Any] = {}
+        at = 0
+        for entry in self.tape.entries:
+            for out in entry.outs:
+                number, base = out.storage.number, out.storage.base
+                if entry.kind == "number":
+                    own[number] = np.array(base)
+                elif number in self.grad_storages - own.keys() and out.storage.kind == TEMPORARY:
+                    own[number] = at
+                    at += aligned(base.nbytes)
+        self.grad_block = block_of(at)
+        return {n: (self.grad_block, at) if type(at) is int else at for n, at in own.items()}
+
+    # Guards
 
     def guards(self) -> list[str]:
         """Return `MISS` unless everything is as in the trace."""
         capture, names = self.capture, self.names
-        for name, value in (
-            ("MISS", MISS), ("mode", mode), ("default", dtypes.default),
-            ("observers", observers), ("turn", self.turn), ("last", self.last),
-            ("plan", self), ("function", capture.function), ("changes", changes),
-            ("seen", self.seen), ("absent", ABSENT), ("rounded", rounded),
-        ):  # fmt: skip
-            self.fixed(name, value)
         enabled, kind = capture.surroundings
-        tests = [f"mode.enabled is not {enabled}", f"default.numpy is not {names.of(kind)}"]
-        tests.append("observers")  # anomaly mode is one too
-        tests += argument_guards(self.arguments, self.known, names)
-        later = {id(check) for check in self.of_leaves()}
-        seen = [c for c in self.checks if not (c.counted or id(c) in later)]
-        tests += check_guards(seen, names)
+        tests = [
+            f"mode.enabled is not {enabled}", f"default.numpy is not {names.of(kind)}",
+            "observers",  # anomaly mode is one too
+            *argument_guards(self.arguments, self.known, names),
+        ]  # fmt: skip
+        later = self.leaf_checks()
+        tests += check_guards([c for c in self.checks if not (c.counted or c in later)], names)
         tests.append("changes[0] != seen[0] and not plan.unchanged()")
         lines = [f"if {test}: return MISS" for test in tests]
-        return lines + self.option_guards() + self.slot_guards() + self.hold_guards()
+        return lines + self.option_guards() + self.slot_guards() + self.holder_guards()
 
     def option_guards(self) -> list[str]:
         """Compute the optimizers' numbers anew where options have changed."""
@@ -264,156 +360,146 @@ class Source:
             for check in groups
         ]
         tests += [
-            f"{self.leaf(leaf)} is not last[{position}]"
-            for position, leaf in enumerate(self.options())
-            if id(leaf.container) not in known
+            f"{found} is not last[{position}]"
+            for container, (position, found) in self.options.items()
+            if container[0] not in known
         ]
         lines = [f"if ({' or '.join(tests)}) and not plan.refresh(): return MISS"] if tests else []
-        for name, leaf in self.counters().items():
-            lines.append(f"{name} = {self.names.of(leaf.container, 'a')}.item()")
-        for expression, answer in self.capture.recorder.asked:
-            if has_counter(expression):
-                lines.append(f"if ({self.text(expression)}) is not {answer}: return MISS")
-        return lines
+        lines += [f"{name} = {array}.item()" for name, array in self.counters.items()]
+        asked = self.capture.recorder.asked
+        tests = [f"({self.text(e)}) is not {answer}" for e, answer in asked if has_counter(e)]
+        return lines + [f"if {test}: return MISS" for test in tests]
 
     def slot_guards(self) -> list[str]:
         """Find the arrays of this call's arguments and gradients."""
         lines = []
-        for slot in self.used_slots():
-            array = f"x{slot.storage.number}"
+        for slot in self.slots:
+            array, a = f"x{slot.storage.number}", slot.array
             lines.append(f"{array} = {self.path(slot)}._array")
-            a = slot.array
-            kind = self.names.of(a.dtype, "t")
             lines.append(
-                f"if {array}.shape != {a.shape} or {array}.dtype is not {kind} or "
-                f"{array}.strides != {a.strides}: return MISS"
+                f"if {array}.shape != {a.shape} or {array}.dtype is not "
+                f"{self.names.of(a.dtype, 't')} or {array}.strides != {a.strides}: return MISS"
             )
         return lines + self.calls.slot_lines
 
-    def hold_guards(self) -> list[str]:
+    def holder_guards(self) -> list[str]:
         """See that nobody else holds the gradients of the last step, which are overwritten."""
-        if not (self.owned and self.gradients):
+        if not self.grad_names:
             return []
-        objects = self.names.objects
-        held = [objects[name] for _, *names in self.grad_names for name in names]
-        self.fixed("held", tuple(held))
-        self.fixed("counted", self.counted)
-        self.fixed("count", getrefcount)
-        self.fixed("map", map)
+        found = "[*map(count, held)]"
         if len(self.grad_names) == 1:
-            _, grad, array = self.grad_names[0]
-            found = f"[count({grad}), count({array})]"
-        else:
-            found = "[*map(count, held)]"
+            found = "[count({1}), count({2})]".format(*self.grad_names[0])
         # A leaf that let go of its gradient and somebody who holds it count alike.
         theirs = " and ".join(f"{leaf}._grad is {grad}" for leaf, grad, _ in self.grad_names)
         return [
             f"if (found := {found}) != counted[0] or not ({theirs}):",
-            *[f"    if {test}: return MISS" for test in check_guards(self.of_leaves(), self.names)],
+            *[
+                f"    if {test}: return MISS"
+                for test in check_guards(self.leaf_checks(), self.names)
+            ],
             "    if found != counted[1] and not plan.alone(): return plan.share()",
         ]
 
-    def of_leaves(self) -> list[Check]:
+    def leaf_checks(self) -> list[Check]:
         """Checks that leaves have a gradient: known of those that have that of the last step."""
-        if not self.owned:
-            return []
         leaves = {id(vars(self.names.objects[leaf])) for leaf, *_ in self.grad_names}
         found = [c for c in self.checks if c.kind == "grad" and id(c.container) in leaves]
-        return found if not any(check.value for check in found) else []
+        return [] if any(check.value for check in found) else found
 
-    def count_source(self) -> list[str]:
-        """The function that counts who holds the gradients."""
-        if not (self.owned and self.gradients):
-            return ["    def counts(): return []"]
-        return ["    def counts(): return [*map(count, held)]"]
+    # Numbers of optimizers
 
-    def refresh_source(self) -> list[str]:
-        """The function that reads the options and computes the numbers that depend on them."""
-        lines = ["    def refresh():"]
-        options = self.options()
-        for position, leaf in enumerate(options):
-            name = f"h{position}"
-            lines.append(f"        {name} = {self.leaf(leaf)}")
-            kinds = "(tuple,)" if type(leaf.container[leaf.key]) is tuple else "(int, float)"
-            lines.append(f"        if type({name}) not in {kinds}: return False")
+    def number_expressions(self) -> None:
+        """Name what symbolic numbers are made of: options, and the values of 0-d arrays.
+
+        Of an option: which number it is, and where it is found; of an array: its local variable.
+        """
+        self.options: dict[tuple[int, Any], tuple[int, str]] = {}
+        self.option_kinds: list[Any] = []
+        self.counters: dict[str, str] = {}
+        self.number_entries = [entry for entry in self.tape.entries if entry.kind == "number"]
+        expressions = [expression for expression, _ in self.capture.recorder.asked]
+        for expression in (*expressions, *[entry.args[0] for entry in self.number_entries]):
+            for leaf in leaves(expression):
+                key = (id(leaf.container), leaf.key)
+                if leaf.key is not None and key not in self.options:
+                    place = f"{self.names.of(leaf.container, 'd')}[{leaf.key!r}]"
+                    self.options[key] = (len(self.options), place)
+                    several = type(leaf.container[leaf.key]) is tuple
+                    self.option_kinds.append((tuple,) if several else (int, float))
+                elif leaf.key is None and not leaf.late:
+                    array = self.names.of(leaf.container, "a")
+                    self.counters[f"k{address(leaf.container)}"] = array
+        for entry in self.number_entries:
+            if has_counter(entry.args[0]):
+                self.calls.numbers[entry.outs[0].storage.number] = self.text(entry.args[0])
+
+    def text(self, expression: Any, options: str = "last") -> str:
+        """An expression in terms of local variables."""
+
+        def name_of(part: Any) -> str:
+            if not isinstance(part, Leaf):
+                return repr(part)
+            if part.key is not None:
+                return f"{options}[{self.options[id(part.container), part.key][0]}]"
+            if part.late:
+                return f"{self.names.of(part.container, 'a')}.item()"
+            return f"k{address(part.container)}"
+
+        return text(expression, name_of)
+
+    def refresh_lines(self) -> list[str]:
+        """Read the options and compute the numbers that depend on them."""
+        lines = [f"now = [{', '.join(place for _, place in self.options.values())}]"]
+        for position, kinds in enumerate(self.option_kinds):
+            kind = self.names.of(kinds, "t")
+            lines.append(f"if type(now[{position}]) not in {kind}: return False")
         for expression, answer in self.capture.recorder.asked:
             if not has_counter(expression):
-                lines.append(f"        if ({self.text(expression)}) is not {answer}: return False")
-        for entry in self.capture.tape.entries:
-            if entry.kind == "number" and not has_counter(entry.args[0]):
-                lines.append(
-                    f"        {self.calls.operand(entry.outs[0])}[()] = {self.text(entry.args[0])}"
-                )
-        lines.append("        if not plan.same_groups(): return False")
-        lines.append(f"        last[:] = [{', '.join(f'h{i}' for i in range(len(options)))}]")
-        return [*lines, "        return True"]
+                lines.append(f"if ({self.text(expression, 'now')}) is not {answer}: return False")
+        for entry in self.number_entries:
+            if not has_counter(entry.args[0]):
+                value = self.text(entry.args[0], "now")
+                lines.append(f"{self.calls.operand(entry.outs[0])}[()] = {value}")
+        return [*lines, "if not plan.same_groups(): return False", "last[:] = now"]
 
-    def copies(self) -> list[str]:
-        """Copy what an error in the middle would spoil."""
-
-        def operand(storage: Storage) -> str:
-            if storage.kind == SLOT:
-                return self.calls.slot_names[storage.number]
-            return self.names.of(storage.base, "a")
-
-        return self.undo.lines(self.names.of, operand)
+    # Calls and effects
 
     def body(self) -> list[str]:
         """The calls and the effects."""
-        tape = self.capture.tape
-        for slot in self.used_slots():
-            self.calls.slot_names[slot.storage.number] = f"x{slot.storage.number}"
-        self.fixed("ndarray", np.ndarray)
-        self.fixed("wrap", wrap)
-        self.fixed("Tensor", Tensor)
-        self.fixed("new", object.__new__)
-        self.fixed("asarray", np.asarray)
-        for entry in tape.entries:
-            if entry.kind == "number" and has_counter(entry.args[0]):
-                number = entry.outs[0].storage.number
-                self.calls.numbers[number] = self.text(entry.args[0])
-        lines: list[str] = []
-        self.starts = []
+        capture, lines = self.capture, list[str]()
+        self.starts: list[int] = []  # how many lines there are before those of each entry
         for entry in self.layout.entries:
             self.starts.append(len(lines))
             lines += self.calls.all_lines(entry)
         self.kernels = len(lines)
-        for count in self.capture.counts:
-            lines += self.count_lines(count)
-        for gradient in self.capture.gradients:
-            lines += self.gradient_lines(gradient)
-        for own, training in self.capture.switched:
+        for count in capture.counts:
+            cell = self.names.of(count.cell, "c")
+            if count.slot is not None:
+                cell = f"{self.path(count.slot)}._cell"
+            lines.append(f"{cell}[0] += {count.times}")
+            for position, value in enumerate(count.rest, 1):
+                lines.append(f"{cell}[{position}] = {self.names.of(value)}")
+        lines += [self.gradient_line(gradient) for gradient in capture.gradients]
+        for own, training in capture.switched:
             lines.append(f"{self.names.of(own, 'd')}['training'] = {training!r}")
-        if self.capture.switched:  # others look at modules only when something has been changed
+        if capture.switched:  # others look at modules only when something has been changed
             lines.append("changes[0] += 1")
         self.made: dict[int, str] = {}
-        value = self.returned(self.capture.result, lines)
+        value = self.returned(capture.result, lines)
         return [*lines, f"return {value}"]
 
-    def count_lines(self, count: Count) -> list[str]:
-        """A version cell moves on."""
-        if count.slot is None:
-            cell = self.names.of(count.cell, "c")
-        else:
-            cell = f"{self.path(count.slot)}._cell"
-        lines = [f"{cell}[0] += {count.times}"]
-        return lines + [
-            f"{cell}[{position}] = {self.names.of(value)}"
-            for position, value in enumerate(count.rest, 1)
-        ]
-
-    def gradient_lines(self, gradient: Gradient) -> list[str]:
+    def gradient_line(self, gradient: Gradient) -> str:
         """A leaf gets its gradient."""
         leaf = self.names.of(gradient.leaf)
         if gradient.ref is None:
-            return [f"{leaf}._grad = None"]
+            return f"{leaf}._grad = None"
         array = self.calls.array(gradient.ref)
         name = self.names.of(array, "a")
         if not self.owned or gradient.ref.storage.kind != TEMPORARY:
-            return [f"{leaf}._grad = wrap({name}.copy('K'))"]
+            return f"{leaf}._grad = wrap({name}.copy('K'))"
         grad = self.names.of(wrap(array), "g")
         self.grad_names.append((leaf, grad, name))
-        return [f"{leaf}._grad = {grad}"]
+        return f"{leaf}._grad = {grad}"
 
     def returned(self, result: Any, lines: list[str]) -> str:
         """The source of what the step returns."""
@@ -451,206 +537,11 @@ class Source:
             lines.append(f"{name}._edge = {self.names.of(result.edge)}")
         return name
 
-    # Names of things
-
     def path(self, slot: Slot) -> str:
         """How to find the tensor of a slot."""
-        if slot.leaf is not None:
-            return f"{self.names.of(slot.leaf)}._grad"
-        return str(slot.path)
+        return str(slot.path) if slot.leaf is None else f"{self.names.of(slot.leaf)}._grad"
 
-    def used_slots(self) -> list[Slot]:
-        """Those whose memory the replay reads or writes."""
-        used = {
-            ref.storage.number
-            for entry in self.capture.tape.entries
-            for ref in (*entry.inputs(), *entry.outs)
-            if ref.storage.kind == SLOT
-        }
-        return [slot for slot in self.capture.slots if slot.storage.number in used]
-
-    def numbers(self) -> list[Any]:
-        """All expressions that a replay computes or asks."""
-        asked = [expression for expression, _ in self.capture.recorder.asked]
-        made = [e.args[0] for e in self.capture.tape.entries if e.kind == "number"]
-        return asked + made
-
-    def options(self) -> list[Leaf]:
-        """The options of optimizers that matter, each once."""
-        found = {
-            (id(leaf.container), leaf.key): leaf
-            for expression in self.numbers()
-            for leaf in leaves(expression)
-            if leaf.key is not None
-        }
-        return list(found.values())
-
-    def counters(self) -> dict[str, Leaf]:
-        """The 0-d arrays whose values matter, by the local variable that has them."""
-        found: dict[str, Leaf] = {}
-        for expression in self.numbers():
-            for leaf in leaves(expression):
-                if leaf.key is None and not leaf.late:
-                    found.setdefault(f"k{address(leaf.container)}", leaf)
-        return found
-
-    def leaf(self, leaf: Leaf) -> str:
-        """An option as the source reads it."""
-        return f"{self.names.of(leaf.container, 'd')}[{leaf.key!r}]"
-
-    def text(self, expression: Any) -> str:
-        """An expression in terms of local variables."""
-        options = {(id(leaf.container), leaf.key): f"h{n}" for n, leaf in enumerate(self.options())}
-
-        def name_of(part: Any) -> str:
-            if not isinstance(part, Leaf):
-                return repr(part)
-            if part.late:
-                return f"{self.names.of(part.container, 'a')}.item()"
-            if part.key is None:
-                return f"k{address(part.container)}"
-            name = options[(id(part.container), part.key)]
-            return name if not has_counter(expression) else f"last[{name[1:]}]"
-
-        return text(expression, name_of)
-
-
-def rounded(value: float) -> float:
-    """A number as one of float32."""
-    return float(np.float32(value))
-
-
-def has_counter(expression: Any) -> bool:
-    """Whether an expression depends on the value of an array."""
-    return any(leaf.key is None for leaf in leaves(expression))
-
-
-class Plan(Source):
-    """The replay of one capture.
-
-    Attributes:
-        call: ``call(args, kwargs)`` makes the step and returns its result, or `MISS`.
-        source: of that function.
-        error: the last one in a replay.
-        owned: whether gradients are computed in memory that is used again at the next step, which
-            nobody else may hold by then; otherwise they are copied.
-    """
-
-    def __init__(self, capture: Capture, name: str) -> None:
-        self.capture, self.name = capture, name
-        tape = capture.tape
-        self.eager_bytes = sum(s.base.nbytes for s in tape.storages if s.kind == TEMPORARY)
-        self.traced = len(tape.entries)
-        guards, arguments = capture.guards, capture.arguments
-        self.key = (capture.surroundings, arguments.key, guards.grads, guards.signature)
-        self.checks, self.arguments = guards.checks, arguments
-        self.known = memory_in_reach(guards)
-        self.gradients = [g for g in capture.gradients if g.ref is not None]
-        escaping = [g.ref for g in self.gradients if g.ref is not None]
-        escaping += [result.ref for result in capture.returned.values()]
-        simplify(tape, escaping)
-        bundle(tape, self.gradients)
-        lower(tape)
-        escaping = [g.ref for g in self.gradients if g.ref is not None]
-        escaping += [result.ref for result in capture.returned.values()]
-        numbers = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
-        self.grad_storages = {ref.storage.number for ref in escaping[: len(self.gradients)]}
-        self.layout = Layout(tape.entries, self.grad_storages | numbers, escaping)
-        let_go(self.layout.entries, escaping)
-        tape.by_owner.clear()
-        tape.storages.clear()
-        needed = [*self.used_slots(), *[count.slot for count in capture.counts]]
-        for slot in capture.slots:
-            if slot not in needed:  # the gradient of another step
-                slot.forget()
-        capture.known.clear()
-        self.error: Exception | None = None
-        self.undo = Undo(self.layout.entries)
-        self.turn: dict[int, Any] = {}
-        self.used = Used(capture.library)
-        self.owned, self.verified = True, False
-        self.bind()
-
-    def applies(self) -> bool:
-        """Whether the plan is still one for the state that it was made in."""
-        return self.used.unchanged() and all(map(holds, self.checks)) and bool(self.refresh())
-
-    def bind(self) -> bool:
-        """Allocate memory and write the source anew."""
-        self.names = Names()
-        self.last = []
-        self.seen = [changes[0]]
-        self.counted = []
-        self.own = self.own_memory()
-        block, array_of = self.layout.memory()
-        self.block = block
-
-        def place(ref: Ref) -> np.ndarray:
-            own = self.own.get(ref.storage.number)
-            if own is None:
-                return array_of(ref)
-            if isinstance(own, np.ndarray):
-                return own
-            return piece(own[0], own[1] + ref.offset, ref.array)
-
-        self.calls = Calls(self.layout, self.names, place, {})
-        for number, value in self.layout.preset.items():
-            ref = Ref(self.layout.storages[number], self.layout.storages[number].base)
-            place(ref)[...] = value.array if isinstance(value, Ref) else value
-        self.grad_names = []
-        lines = self.body()
-        self.source = self.assemble(lines)
-        filename = f"<nanotorch compiled {self.name} {id(self):#x}>"
-        space: dict[str, Any] = {}
-        exec(compile(self.source, filename, "exec"), space)
-        linecache.cache[filename] = (
-            len(self.source), None, self.source.splitlines(keepends=True), filename
-        )  # fmt: skip
-        self.call, self.refresh, self.counts = space["make"](*self.names.objects.values())
-        self.expect()
-        return bool(self.refresh())
-
-    def figures(self) -> Figures:
-        """The plan in numbers."""
-        entries = self.layout.entries
-        fresh = sum(
-            out.array.nbytes for e in entries for out in e.outs
-            if out.storage.number in self.layout.rebound
-        )  # fmt: skip
-        fresh += sum(result.ref.array.nbytes for result in self.capture.returned.values())
-        if not self.owned:
-            fresh += self.grad_block.nbytes
-        held = self.block.nbytes + self.grad_block.nbytes
-        guards = self.source.partition("except absent")[0].count("return MISS")
-        return Figures(self.kernels, self.traced, held, fresh, self.eager_bytes, guards)
-
-    def own_memory(self) -> dict[int, Any]:
-        """Memory that is not shared: arrays of numbers, places of gradients in one block."""
-        tape = self.capture.tape
-        own: dict[int, Any] = {}
-        sizes = {}
-        for entry in tape.entries:
-            for out in entry.outs:
-                number, base = out.storage.number, out.storage.base
-                if entry.kind == "number":
-                    own[number] = np.array(base)
-                elif number in self.grad_storages and out.storage.kind == TEMPORARY:
-                    sizes[number] = out.storage
-        self.grad_block = block_of(sum(aligned(s.base.nbytes) for s in sizes.values()))
-        at = 0
-        for number, storage in sizes.items():
-            own[number] = (self.grad_block, at)
-            at += aligned(storage.base.nbytes)
-        return own
-
-    def expect(self) -> None:
-        """Count who holds the gradients, before and after their leaves do."""
-        self.counted.clear()
-        if not (self.owned and self.gradients):
-            return
-        alone = self.counts()
-        taken = [n + (position % 2 == 0) for position, n in enumerate(alone)]
-        self.counted += [taken, alone]
+    # What a replay asks
 
     def alone(self) -> bool:
         """Whether nobody but their leaves holds the gradients, some of which may hold them."""
@@ -669,17 +560,16 @@ class Plan(Source):
     def put_back(self, error: Exception) -> None:
         """An error has come in the middle of a replay: as it was before."""
         self.error = error
-        self.undo.put_back(error, self.first_line, self.starts)
+        self.rollback.put_back(error, self.first_line, self.starts)
 
     def same_groups(self) -> bool:
         """Whether groups of optimizers differ from those of the trace in numbers only."""
-        groups = {id(c.container): c.value for c in self.checks if c.kind == "group"}
-        for check in self.checks:
-            if id(check.container) in groups and not holds(check):
-                return False
-        for check in self.checks:
-            if check.kind == "group":
-                check.value[:] = check.container.values()
+        groups = [check for check in self.checks if check.kind == "group"]
+        known = {id(check.container) for check in groups}
+        if not all(holds(check) for check in self.checks if id(check.container) in known):
+            return False
+        for check in groups:
+            check.value[:] = check.container.values()
         return True
 
     def unchanged(self) -> bool:
@@ -688,6 +578,31 @@ class Plan(Source):
         same = self.used.unchanged() and all(holds(check) for check in self.checks if check.counted)
         self.seen[0] = now if same else -1
         return same
+
+    def figures(self) -> Figures:
+        """The plan in numbers."""
+        refs = [out for e in self.layout.entries for out in e.outs]
+        fresh = sum(r.array.nbytes for r in refs if r.storage.number in self.layout.rebound)
+        fresh += sum(result.ref.array.nbytes for result in self.capture.returned.values())
+        fresh += 0 if self.owned else self.grad_block.nbytes
+        held = self.block.nbytes + self.grad_block.nbytes
+        guards = self.source.partition("except absent")[0].count("return MISS")
+        return Figures(self.kernels, self.traced, held, fresh, self.eager_bytes, guards)
+
+
+def indented(lines: list[str], by: int) -> str:
+    """Lines as a block of source."""
+    return "\n".join(" " * by + line for line in lines)
+
+
+def rounded(value: float) -> float:
+    """A number as one of float32."""
+    return float(np.float32(value))
+
+
+def has_counter(expression: Any) -> bool:
+    """Whether an expression depends on the value of an array."""
+    return any(leaf.key is None for leaf in leaves(expression))
 
 
 def memory_in_reach(guards: Guards) -> frozenset[int]:
@@ -713,16 +628,6 @@ def let_go(entries: list[Entry], escaping: list[Ref]) -> None:
 GUARD = "a guard"
 
 
-def generators(plan: Plan) -> list[Any]:
-    """The generators that the step draws from."""
-    found = {
-        id(entry.fn.__self__): entry.fn.__self__  # type: ignore[attr-defined]
-        for entry in plan.capture.tape.entries
-        if entry.kind == "draw"
-    }
-    return list(found.values())
-
-
 def verified(
     plan: Plan, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> tuple[Any, str | None]:
@@ -735,7 +640,9 @@ def verified(
     tensors = list(plan.capture.guards.tensors.values())
     tensors += [tensor for _, tensor in plan.capture.arguments.free]
     tensors += arguments_of(args, kwargs)
-    held, drawn = list({id(t): t for t in tensors}.values()), generators(plan)
+    held = list({id(t): t for t in tensors}.values())
+    draws: Any = [e.fn for e in plan.tape.entries if e.kind == "draw"]
+    drawn = list({id(draw.__self__): draw.__self__ for draw in draws}.values())
     modules = plan.capture.guards.modules
     before = State(held, drawn, modules)
     result = function(*args, **kwargs)

@@ -298,9 +298,9 @@ class Whole:
     def taken_apart(self, value: Any) -> Any:
         """A structure with a `Place` for each array."""
         if isinstance(value, (Tensor, np.ndarray)):
-            tensor = isinstance(value, Tensor)
-            self.arrays.append(value._array if tensor else value)
-            return Place(len(self.arrays) - 1, int(value._cell[0]) if tensor else None)
+            version = int(value._cell[0]) if isinstance(value, Tensor) else None
+            self.arrays.append(value._array if isinstance(value, Tensor) else value)
+            return Place(len(self.arrays) - 1, version)
         if type(value) in (tuple, list):
             return type(value)([self.taken_apart(part) for part in value])
         if type(value) is dict:

@@ -8,7 +8,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn, optim
-from nanotorch.compile.codegen import Undo, back, mark
+from nanotorch.compile.codegen import Rollback, back, mark
 from nanotorch.compile.tape import OUTSIDE, TEMPORARY, Entry, Ref, Storage
 from nanotorch.nn import functional as F
 from tests.compile.beside import array, flat, snapshot
@@ -193,8 +193,8 @@ def test_what_cannot_be_put_back_is_raised_as_it_is() -> None:
         return Entry("ufunc", np.add, (ref, ref), {}, [ref], False)
 
     entries = [written(TEMPORARY, 0), written(OUTSIDE, 1), written(TEMPORARY, 2)]
-    undo = Undo(entries)
-    assert (undo.limit, undo.saved) == (1, {})
+    rollback = Rollback(entries)
+    assert (rollback.limit, rollback.saved) == (1, {})
 
     def raised(line: int) -> Exception:
         space: dict[str, Any] = {}
@@ -207,7 +207,7 @@ def test_what_cannot_be_put_back_is_raised_as_it_is() -> None:
         except ZeroDivisionError as error:
             inner = error.with_traceback(error.__traceback__.tb_next.tb_next)  # type: ignore[union-attr]
             if line <= 2:
-                undo.put_back(inner, 1, [0, 1, 2])
+                rollback.put_back(inner, 1, [0, 1, 2])
             else:
                 with pytest.raises(ZeroDivisionError):
-                    undo.put_back(inner, 1, [0, 1, 2])
+                    rollback.put_back(inner, 1, [0, 1, 2])
