@@ -14,6 +14,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import METHOD
 from nanotorch._core.grad_mode import REQUIRES_GRAD, mode
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -82,11 +83,13 @@ def running(batch: Batch) -> Iterator[None]:
     """
     active.batches.append(batch)
     mode.transforms += 1
+    exchange.count(1)
     try:
         yield
     except NoValues:
         raise RuntimeError(ITEM) from None
     finally:
+        exchange.count(-1)
         active.batches.pop()
         mode.transforms -= 1
 
@@ -99,40 +102,14 @@ class Shadow:
     def __init__(self, whole: Tensor) -> None:
         self.whole = whole  # the tensor of all samples
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.whole._array.shape[1:]
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.whole._array.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.whole._array.ndim - 1
-
-    @property
-    def size(self) -> int:
-        count = 1
-        for n in self.shape:
-            count *= n
-        return count
-
-    @property
-    def itemsize(self) -> int:
-        return self.whole._array.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        return self.whole._array.strides[1:]
-
-    @property
-    def flags(self) -> Any:
-        return self.whole._array.flags
+    shape = property(lambda self: self.whole._array.shape[1:])
+    dtype = property(lambda self: self.whole._array.dtype)
+    ndim = property(lambda self: self.whole._array.ndim - 1)
+    size = property(lambda self: math.prod(self.shape))
+    itemsize = property(lambda self: self.whole._array.itemsize)
+    nbytes = property(lambda self: self.size * self.itemsize)
+    strides = property(lambda self: self.whole._array.strides[1:])
+    flags = property(lambda self: self.whole._array.flags)
 
     def __len__(self) -> int:
         return self.whole._array.shape[1]
@@ -172,6 +149,15 @@ class Unknown(Shadow):
     __slots__ = ()
     shape = dtype = ndim = size = itemsize = nbytes = strides = flags = property(no_values)
     __len__ = no_values
+
+
+def refusing(text: str, error: type[Exception] = RuntimeError) -> Any:
+    """A method that there cannot be for samples."""
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise error(text)
+
+    return refuse
 
 
 class Batched(Tensor):
@@ -219,34 +205,15 @@ class Batched(Tensor):
 
         return self._whole.register_hook(of_all)
 
-    def item(self) -> NoReturn:
-        raise RuntimeError(ITEM)
-
-    __float__ = __int__ = item
+    item = __float__ = __int__ = __contains__ = refusing(ITEM)
+    __bool__ = is_nonzero = refusing(CONTROL_FLOW)
+    tolist = data_ptr = numpy = refusing(DATA)
+    __deepcopy__ = refusing(STORAGE, NotImplementedError)
 
     def __index__(self) -> NoReturn:
         if self._array.size != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         raise RuntimeError(ITEM)
-
-    def __contains__(self, value: Any) -> NoReturn:
-        raise RuntimeError(ITEM)
-
-    def __bool__(self) -> NoReturn:
-        raise RuntimeError(CONTROL_FLOW)
-
-    is_nonzero = __bool__
-
-    def tolist(self) -> NoReturn:
-        raise RuntimeError(DATA)
-
-    data_ptr = tolist
-
-    def numpy(self, *, force: bool = False) -> NoReturn:
-        raise RuntimeError(DATA)
-
-    def __deepcopy__(self, memo: Any) -> NoReturn:
-        raise NotImplementedError(STORAGE)
 
     def __repr__(self) -> str:
         inner = repr(self._whole).replace("\n", "\n    ")
@@ -279,6 +246,11 @@ def whole_of(tensor: Tensor, batch: Batch) -> Tensor:
         if tensor._batch.depth > batch.depth:  # this batch's dimension lies behind the inner one's
             return batched(whole_of(tensor._whole, batch).transpose(0, 1), tensor._batch)
     return tensor.expand(batch.size, *tensor.shape)
+
+
+def differing(value: Any, batch: Batch) -> bool:
+    """Whether a value is a sample of the batch."""
+    return isinstance(value, Batched) and value._batch is batch
 
 
 def innermost(values: Iterable[Any]) -> Batch | None:
@@ -330,7 +302,7 @@ def sample_of(whole: Tensor, batch: Batch) -> Tensor:
 # by calling its function again or others. Which rule an operation has follows from its declaration
 # where that says enough, else the declaration names it as ``batch``:
 #
-#     elementwise    numbers of dimensions are brought in line            most with ``cast``
+#     elementwise    numbers of dimensions are brought in line            those that broadcast
 #     dimensions     static arguments that count dimensions are shifted   `dim`, `dims`, `shape`
 #     leading        any dimensions may stand before those it works on    `linalg`
 #     merged         the samples join the dimension that comes first      convolution, pooling
@@ -373,15 +345,12 @@ class Call:
 
     def is_batched(self, name: str) -> bool:
         """Whether an argument differs between the samples."""
-        return self.differs(self.args[name])
-
-    def differs(self, value: Any) -> bool:
-        return isinstance(value, Batched) and value._batch is self.batch
+        return differing(self.args[name], self.batch)
 
     def whole(self, name: str) -> Any:
         """A tensor of all samples; what is the same for all is left as it is."""
         value = self.args[name]
-        return value._whole if self.differs(value) else value
+        return value._whole if differing(value, self.batch) else value
 
     def repeated(self, name: str) -> Any:
         """A tensor of all samples, also where it is the same for all."""
@@ -421,11 +390,7 @@ def in_batch(o: "Op", inplace: bool, *values: Any) -> Any:
         raise cannot_hold(o, batch)
     rule: Rule = o.batch or derived(o)
     result = rule(call)
-    if inplace:
-        return args[o.inputs[0]]
-    if isinstance(result, tuple):
-        return tuple([batched(r, batch) for r in result])
-    return batched(result, batch)
+    return args[o.inputs[0]] if inplace else as_samples(result, batch)
 
 
 def cannot_hold(o: "Op", batch: Batch) -> RuntimeError:
@@ -461,7 +426,8 @@ def in_line(whole: Tensor, own: int, ndim: int) -> Tensor:
 
 
 def elementwise(call: Call) -> Any:
-    """The inputs broadcast together: to as many dimensions as the sample with the most has."""
+    """The inputs broadcast together, or what stands before their matrices: to as many dimensions
+    as the sample with the most has."""
     names = call.tensors()
     ndim = max([call.ndim(n) for n in names])
     # Kernels that do not convert need not broadcast either: what is the same for all is repeated.
@@ -477,18 +443,8 @@ def elementwise(call: Call) -> Any:
     return call.again(**changed)
 
 
-def dimensions(call: Call) -> Any:
-    """Static arguments that count dimensions, or are sizes of all of them, get one more."""
-    return with_dimensions(call, 0)
-
-
-def new_dimension(call: Call) -> Any:
-    """As `dimensions`, for results with one dimension more, which are the ones counted."""
-    return with_dimensions(call, 1)
-
-
-def with_dimensions(call: Call, added: int) -> Any:
-    """Do an operation with its dimensions shifted.
+def dimensions(call: Call, added: int = 0) -> Any:
+    """Static arguments that count dimensions, or are sizes of all of them, get one more.
 
     Args:
         added: how many dimensions the result has more than the samples. Of an adjoint, which is
@@ -506,35 +462,30 @@ def with_dimensions(call: Call, added: int) -> Any:
     for name in call.op.statics:
         value = call.args[name]
         if name in COUNT_DIMS and value is not None:
-            several, count = isinstance(value, (tuple, list)), own + added
-            changed[name] = (
-                tuple([shifted(d, count) for d in value]) if several else shifted(value, count)
-            )
-            if several and not own and not value:
+            changed[name] = shifted(value, own + added)
+            if changed[name] == () and not own:
                 changed[name] = (1,)
         elif name in ARE_SIZES and isinstance(value, tuple):
             changed[name] = (size, *value) if value or name == "size" else (size, 1)
     result = call.again(**wholes, **changed)
     if flat and "size" not in changed:
-        parts = result if isinstance(result, tuple) else (result,)
-        parts = tuple([part.reshape(size) for part in parts])
-        return parts if isinstance(result, tuple) else parts[0]
+        return rebuilt(result, lambda part: part.reshape(size))
     return result
 
 
-def shifted(dim: int, ndim: int) -> int:
-    """A dimension of a sample as one of all samples.
+# For results with one dimension more, which are the ones counted.
+new_dimension = partial(dimensions, added=1)
+
+
+def shifted(dim: Any, ndim: int) -> Any:
+    """A dimension of a sample, or several, as dimensions of all samples.
 
     Raises:
         IndexError: if the sample has none such.
     """
-    count = ndim or 1
-    if not -count <= dim < count:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], "
-            f"but got {dim})"
-        )
-    return dim % count + 1
+    if isinstance(dim, (tuple, list)):
+        return tuple([shifted(d, ndim) for d in dim])
+    return normal_dim(dim, ndim) + 1
 
 
 def joined(call: Call) -> Any:
@@ -554,13 +505,6 @@ def leading(call: Call) -> Any:
     return call.again(**{n: call.repeated(n) for n in call.tensors()})
 
 
-def matrices(call: Call) -> Any:
-    """As `leading`, for matrices of several inputs whose further dimensions broadcast."""
-    names = call.tensors()
-    ndim = max([call.ndim(n) for n in names])
-    return call.again(**{n: in_line(call.repeated(n), call.ndim(n), ndim) for n in names})
-
-
 def merged(call: Call) -> Any:
     """Operations that take what their first dimension counts one by one: the samples as well."""
     wholes = {n: call.repeated(n) for n in call.tensors()}
@@ -569,10 +513,7 @@ def merged(call: Call) -> Any:
     if "shape" in call.args:
         count, *rest = call.args["shape"]
         changed["shape"] = (size * count, *rest)
-    result = call.again(**changed)
-    if isinstance(result, tuple):
-        return tuple([apart(r, size) for r in result])
-    return apart(result, size)
+    return rebuilt(call.again(**changed), lambda whole: apart(whole, size))
 
 
 def apart(whole: Tensor, size: int) -> Tensor:
@@ -584,10 +525,7 @@ def per_sample(call: Call) -> Any:
     """Elementwise losses: of each sample by itself the mean or the sum."""
     how = call.args["reduction"]
     losses = elementwise(Call(call.op, False, {**call.args, "reduction": "none"}, call.batch))
-    if how == "none":
-        return losses
-    rows = in_rows(losses)
-    return rows.sum(1) if how == "sum" else rows.mean(1)
+    return losses if how == "none" else getattr(in_rows(losses), how)(1)
 
 
 def in_rows(whole: Tensor) -> Tensor:
@@ -597,58 +535,91 @@ def in_rows(whole: Tensor) -> Tensor:
 
 def one_by_one(call: Call) -> Any:
     """A loop over the samples."""
-    o, size = call.op, call.batch.size
-    names = [n for n in o.inputs if n != o.variadic and call.is_batched(n)]
+    o, first = call.op, call.op.inputs[0]
     # An operation with another form takes that one: a write to a sample spoils what others saved.
     collect = not call.inplace or o.public
     each = Call(o, call.inplace and not o.public, call.args, call.batch)
-    results = []
-    for k in range(size or 1):
-        changed: dict[str, Any] = {n: sample(call.whole(n), k) for n in names}
 
+    def one(args: dict[str, Any]) -> Any:
         if call.inplace and collect:  # it will be written to
-            changed[o.inputs[0]] = changed[o.inputs[0]].clone()
+            args[first] = args[first].clone()
+        return each.again(**args)
 
-        def one(t: Any, k: int = k) -> Tensor:
-            return sample(t._whole, k) if call.differs(t) else t
-
-        for name in o.statics:  # an index
-            if hasattr(call.args[name], "replaced"):
-                changed[name] = call.args[name].replaced(one)
-        if o.variadic:
-            changed[o.variadic] = [one(t) for t in call.args[o.variadic]]
-        results.append(each.again(**changed))
+    varying = {n: v for n, v in call.args.items() if n in o.inputs or hasattr(v, "replaced")}
+    results = for_samples(one, varying, call.batch)
     if not collect:
         return None
-    if call.inplace:
-        return call.whole(o.inputs[0]).copy_(stacked(results, size))
-    if isinstance(results[0], tuple):
-        return tuple([stacked(column, size) for column in zip(*results, strict=True)])
-    return stacked(results, size)
+    whole = stacked(results, call.batch.size)
+    return call.whole(first).copy_(whole) if call.inplace else whole
 
 
-def sample(whole: Tensor, number: int) -> Tensor:
-    """One sample; zeros where there is none."""
-    if not whole.shape[0]:
-        return whole.new_zeros(whole.shape[1:])
-    return whole.select(0, number)
+def for_samples(function: Any, given: Any, batch: Batch, copy: bool = False) -> list[Any]:
+    """What a function makes of its arguments for one sample after the other.
+
+    Args:
+        copy: whether each sample lies in memory of its own.
+    """
+
+    def one(value: Any, number: int) -> Any:
+        part = one_of(value, batch, number)
+        return part.clone() if copy and part is not value else part
+
+    numbers = range(batch.size or 1)
+    return [function(rebuilt(given, lambda value, k=k: one(value, k))) for k in numbers]  # type: ignore[misc]
 
 
-def stacked(samples: Any, size: int) -> Tensor:
+def one_of(value: Any, batch: Batch, number: int) -> Any:
+    """One sample of a value, zeros where there is none; what is the same for all, as it is."""
+    if not differing(value, batch):
+        return value
+    whole = value._whole
+    return whole.select(0, number) if len(whole) else whole.new_zeros(whole.shape[1:])
+
+
+def stacked(samples: Any, size: int) -> Any:
     """The tensor of all samples; without any, an empty one of what a sample would be like.
 
     Raises:
-        RuntimeError: if their shapes differ.
+        RuntimeError: if their shapes differ, or they are no tensors.
     """
-    whole: Tensor = samples[0]._stacked_with(samples[1:])
+    first = samples[0]
+    if isinstance(first, tuple):
+        return type(first)([stacked(column, size) for column in zip(*samples, strict=True)])
+    if not isinstance(first, Tensor):
+        raise RuntimeError(CONTROL_FLOW)
+    whole = first._stacked_with(samples[1:])
     return whole if size else whole.narrow(0, 0, 0)
+
+
+def as_samples(result: Any, batch: Batch) -> Any:
+    """A result for all samples, or several, as that of one."""
+    return rebuilt(result, lambda v: batched(v, batch) if isinstance(v, Tensor) else v)
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """The arguments, also those in sequences."""
+    for value in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(value, (tuple, list, dict)):
+            yield from leaves(value)
+        else:
+            yield value
+
+
+def rebuilt(tree: Any, change: Callable[[Any], Any]) -> Any:
+    """The same nesting with every argument changed; of an index, its tensors."""
+    if isinstance(tree, dict):
+        return {name: rebuilt(value, change) for name, value in tree.items()}
+    if isinstance(tree, (tuple, list)):
+        return type(tree)([rebuilt(value, change) for value in tree])
+    return tree.replaced(change) if hasattr(tree, "replaced") else change(tree)
 
 
 # Functions that are no operations and yet look at values, while `vmap` runs.
 #
 # They are made of operations and of NumPy, which has nothing to look at where a tensor is a sample.
-# So while some function runs under `vmap`, their code is another: that of `in_batch`, which does
-# what their rule says. At all other times they are as they were written.
+# So while some function runs under `vmap`, their code is another: that of `in_place_of`, which does
+# what their rule says. At all other times they are as they were written: a test at the beginning of
+# each would cost what a tenth of `reshape` does.
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -663,7 +634,7 @@ DYNAMIC = (
 NO_RULE = "Batching rule not implemented for aten::{}. We could not generate a fallback."
 
 
-def stand_in(*args: Any, under_vmap: Any, **kwargs: Any) -> Any:
+def in_place_of(*args: Any, under_vmap: Any, **kwargs: Any) -> Any:
     """What stands for the code of a function while `vmap` runs; its globals are the function's."""
     return under_vmap(args, kwargs)
 
@@ -691,12 +662,9 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
         )
         plain.__kwdefaults__ = function.__kwdefaults__
         # The function has no such argument, so a default would not reach it.
-        named = {
-            **(function.__kwdefaults__ or {}),
-            "under_vmap": partial(function_in_batch, plain, rule, random),
-        }
-        function.__kwdefaults__ = named
-        switch.add(function)
+        asked = partial(function_in_batch, plain, rule, random)
+        function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "under_vmap": asked}
+        exchange.add(function)
         return function
 
     return register
@@ -705,74 +673,37 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
 def follow(copy: F) -> F:
     """Let a copy of a function that has a rule have it, too."""
     if "under_vmap" in (getattr(copy, "__kwdefaults__", None) or {}):
-        switch.add(copy)
+        exchange.add(copy)
     return copy
 
 
-class Switch:
+class Exchange:
     """Gives the functions their other code for as long as some `vmap` runs, in any thread."""
 
     def __init__(self) -> None:
-        self.lock, self.runs = threading.Lock(), 0
-        self.readers: list[tuple[Any, Any]] = []  # with the code that they have otherwise
+        self.lock, self.running = threading.Lock(), 0
+        self.functions: list[tuple[Any, Any]] = []  # with the code that they have otherwise
 
     def add(self, function: Any) -> None:
         """One more of them; what `vmap` runs may be the first to use the module that has it."""
         with self.lock:
-            self.readers.append((function, function.__code__))
-            if self.runs:
-                function.__code__ = stand_in.__code__
+            self.functions.append((function, function.__code__))
+            if self.running:
+                function.__code__ = in_place_of.__code__
 
-    def __enter__(self) -> None:
+    def count(self, more: int) -> None:
+        """One `vmap` more that runs, or one less."""
         with self.lock:
-            self.runs += 1
-            if self.runs == 1:
-                for function, _ in self.readers:
-                    function.__code__ = stand_in.__code__
-
-    def __exit__(self, *exc: object) -> None:
-        with self.lock:
-            self.runs -= 1
-            if not self.runs:
-                for function, code in self.readers:
-                    function.__code__ = code
+            before, self.running = self.running, self.running + more
+            if not (before and self.running):
+                for function, code in self.functions:
+                    function.__code__ = in_place_of.__code__ if self.running else code
 
 
-switch = Switch()
-
-
-def leaves(tree: Any) -> Iterator[Any]:
-    """The arguments, also those in sequences."""
-    for value in tree.values() if isinstance(tree, dict) else tree:
-        if isinstance(value, (tuple, list, dict)):
-            yield from leaves(value)
-        else:
-            yield value
-
-
-def rebuilt(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """The same nesting with every argument changed."""
-    if isinstance(tree, dict):
-        return {name: rebuilt(value, change) for name, value in tree.items()}
-    if isinstance(tree, (tuple, list)):
-        return type(tree)([rebuilt(value, change) for value in tree])
-    return change(tree)
+exchange = Exchange()
 
 
 # Rules of functions
-
-
-def differing(value: Any, batch: Batch) -> bool:
-    """Whether a value is a sample of the batch."""
-    return isinstance(value, Batched) and value._batch is batch
-
-
-def results_of(result: Any, change: Callable[[Any], Any]) -> Any:
-    """A result, or each of several, changed where it is a tensor."""
-    if isinstance(result, tuple):
-        parts = [results_of(part, change) for part in result]
-        return type(result)(parts)
-    return change(result) if isinstance(result, Tensor) else result
 
 
 def looped(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
@@ -780,41 +711,21 @@ def looped(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     try:
         return function(*args, **kwargs)
     except NoValues:
-        return function_one_by_one(function, batch, args, kwargs, one_of)
+        return separately(function, batch, args, kwargs, copy=False)
 
 
-def separately(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """One sample after the other, each in memory of its own."""
-
-    def own(value: Any, batch: Batch, number: int) -> Any:
-        part = one_of(value, batch, number)
-        return part if part is value else part.clone()
-
-    return function_one_by_one(function, batch, args, kwargs, own)
-
-
-def function_one_by_one(function: Any, batch: Batch, args: Any, kwargs: Any, choose: Any) -> Any:
-    """What a function gives for each sample, stacked.
-
-    Args:
-        choose: gives a value's sample of a number.
+def separately(function: Any, batch: Batch, args: Any, kwargs: Any, copy: bool = True) -> Any:
+    """One sample after the other, each in memory of its own.
 
     Raises:
         RuntimeError: if it gives anything but tensors, which differ between the samples.
     """
-    found = []
-    for k in range(batch.size or 1):
-        given = rebuilt((args, kwargs), lambda v, k=k: choose(v, batch, k))  # type: ignore[misc]
-        found.append(
-            function_in_batch(function, looped, False, *given)
-        )  # there may be other batches
-    first = found[0]
-    if isinstance(first, Tensor):
-        return batched(stacked(found, batch.size), batch)
-    if isinstance(first, tuple):
-        columns = zip(*found, strict=True)
-        return type(first)([batched(stacked(c, batch.size), batch) for c in columns])
-    raise RuntimeError(CONTROL_FLOW)
+
+    def one(given: Any) -> Any:  # there may be other batches
+        return function_in_batch(function, looped, False, *given)
+
+    found = for_samples(one, (args, kwargs), batch, copy)
+    return as_samples(stacked(found, batch.size), batch)
 
 
 def for_each(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
@@ -822,11 +733,6 @@ def for_each(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     given = rebuilt((args, kwargs), lambda value: one_of(value, batch, 0))
     made = function_in_batch(function, for_each, False, *given).detach()
     return batched(made.expand(batch.size, *made.shape).clone(), batch)
-
-
-def one_of(value: Any, batch: Batch, number: int) -> Any:
-    """One sample of a value; the value itself if it is the same for all."""
-    return sample(value._whole, number) if differing(value, batch) else value
 
 
 def in_place(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
@@ -838,7 +744,7 @@ def in_place(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     tensor = next(value for value in args if isinstance(value, Tensor))
     if not differing(tensor, batch):
         raise RuntimeError(IN_PLACE.format("inplace arithmetic", "in a vmap"))
-    function_one_by_one(function, batch, args, kwargs, one_of)
+    separately(function, batch, args, kwargs, copy=False)
     return tensor
 
 
@@ -849,8 +755,7 @@ def wholes(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
         return whole_of(value, batch) if isinstance(value, Tensor) else value
 
     given = rebuilt((args, kwargs), whole)
-    result = function_in_batch(function, wholes, False, *given)
-    return results_of(result, lambda t: batched(t, batch))
+    return as_samples(function_in_batch(function, wholes, False, *given), batch)
 
 
 def along(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
@@ -865,8 +770,7 @@ def along(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     if dim is None:
         whole, dim = whole.flatten(1), 0
     given[first] = whole
-    several = isinstance(dim, (tuple, list))
-    given["dim"] = [shifted(d, own) for d in dim] if several else shifted(dim, own)
+    given["dim"] = shifted(dim, own)
     result = function_in_batch(function, along, False, bound.args, bound.kwargs)
     if given["dim"] == 1 and bound.arguments.get("keepdim") and whole.ndim == 2:
         result = result.view(batch.size, *(1,) * own)

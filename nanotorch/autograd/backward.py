@@ -8,7 +8,7 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core import engine
-from nanotorch._core.batched import Batch, Batched, batched, running, switch, whole_of
+from nanotorch._core.batched import Batch, Batched, batched, running, whole_of
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep, sum_to
@@ -224,7 +224,7 @@ def batched_grad(
     """`grad` for each entry of the leading dimension of ``grad_outputs``, stacked."""
     weights = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
     batch = Batch(next(len(w) for w in weights if w is not None), "error")
-    with switch, running(batch):
+    with running(batch):
         found = grad(
             outputs, inputs, [None if w is None else batched(w, batch) for w in weights],
             retain_graph=True, create_graph=create_graph, allow_unused=allow_unused,

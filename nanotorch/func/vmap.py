@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nanotorch import ops
-from nanotorch._core.batched import Batch, Batched, batched, running, switch, whole_of
+from nanotorch._core.batched import Batch, batched, differing, running, whole_of
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.generator import default_generator
 
@@ -261,7 +261,7 @@ def vmap(
                 value if dim is None else batched(value.movedim(dim, 0) if dim else value, batch)
                 for value, dim in zip(leaves, dims, strict=True)
             ]
-            with switch, running(batch):
+            with running(batch):
                 results, nested = flatten(func(*unflatten(samples, spec), **kwargs))
                 places = output_dims(name, out_dims, nested)
                 pairs = zip(results, places, strict=True)
@@ -349,7 +349,7 @@ def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
 def left(name: str, part: Any, dim: Any, batch: Batch) -> Any:
     """One result, as it is outside; refuse one that is no tensor, or that ``out_dims`` denies."""
     if dim is None:
-        if isinstance(part, Batched) and part._batch is batch:
+        if differing(part, batch):
             raise ValueError(
                 f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
             )

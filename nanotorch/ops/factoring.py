@@ -8,7 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import named_tuple
-from nanotorch._core.batched import Call, leading, looped, matrices, under_vmap, wholes
+from nanotorch._core.batched import Call, elementwise, leading, looped, under_vmap, wholes
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch.ops.arguments import refuse_half
 from nanotorch.ops.comparison import vanishing
@@ -217,9 +217,9 @@ def solved_of_all(call: Call) -> Any:
     """`solve` of each sample; vectors as matrices of one column."""
     A, B = call.args["A"], call.args["B"]
     if not is_vector(A.shape, B.shape):
-        return matrices(call)
+        return elementwise(call)
     columns = {**call.args, "B": B.unsqueeze(-1)}
-    return matrices(Call(call.op, False, columns, call.batch)).squeeze(-1)
+    return elementwise(Call(call.op, False, columns, call.batch)).squeeze(-1)
 
 
 @hidden_op(
@@ -272,7 +272,7 @@ def triangle_slope(
         tr(input), g, upper=not upper, left=left, unitriangular=unitriangular
     ),
     node="LinalgSolveTriangularBackward0",
-    batch=matrices,
+    batch=elementwise,
 )
 def solve_triangular(
     input: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False

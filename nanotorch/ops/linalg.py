@@ -8,7 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import named, named_tuple
-from nanotorch._core.batched import leading, looped, matrices, separately, under_vmap
+from nanotorch._core.batched import elementwise, leading, looped, separately, under_vmap
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op
 from nanotorch._core.sums import DOUBLE, sum_over, sum_products
@@ -458,7 +458,7 @@ def cholesky_solve_slope(g: Any, input2: Any, out: Any, upper: bool) -> Any:
 @op(
     input=lambda g, input2, upper: cholesky_solve(g, input2, upper),
     input2=cholesky_solve_slope,
-    batch=matrices,
+    batch=elementwise,
 )
 def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
     """The solutions X of ``A X = input`` for A with the Cholesky factor ``input2``.

@@ -8,7 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, named, within_memory
-from nanotorch._core.batched import Call, dimensions, matrices, one_by_one
+from nanotorch._core.batched import Call, dimensions, elementwise, one_by_one
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import no_grad
@@ -483,7 +483,7 @@ def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]
     joint=True,
     node="CdistBackward0",
     in_order=True,
-    batch=matrices,
+    batch=elementwise,
 )
 def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
     """The kernel of `cdist`."""

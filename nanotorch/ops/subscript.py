@@ -10,7 +10,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.anomaly import look, watch
 from nanotorch._core.arguments import as_int, kind_of
-from nanotorch._core.batched import Call, NoValues, in_line
+from nanotorch._core.batched import Call, NoValues, differing, in_line
 from nanotorch._core.call_site import warn, wrote
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import NO_EDGE, modified_error
@@ -219,7 +219,7 @@ def picked_of_all(call: Call) -> Any:
     dim = 0
     for t in tensors:
         mask = t is not None and t.dtype in (dtypes.bool_, dtypes.uint8)
-        if mask and call.differs(t):
+        if mask and differing(t, call.batch):
             raise RuntimeError(MASK)
         taken = t.ndim if mask else 1
         dims += range(dim, dim + taken) if t is not None else ()
@@ -228,10 +228,10 @@ def picked_of_all(call: Call) -> Any:
     count = max(
         1 if t.dtype in (dtypes.bool_, dtypes.uint8) else t.ndim for t in tensors if t is not None
     )
-    if not any(call.differs(t) for t in tensors):
+    if not any(differing(t, call.batch) for t in tensors):
         found = index(call.whole("input"), Index([None, *tensors]))
         return found if together else found.movedim(count, 0)
-    wholes = [in_line(t._whole, t.ndim, count) if call.differs(t) else t for t in tensors]
+    wholes = [in_line(t._whole, t.ndim, count) if differing(t, call.batch) else t for t in tensors]
     place = dims[0] if together else 0
     if not call.is_batched("input"):
         return index(call.args["input"], Index(wholes)).movedim(place, 0)
