@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nanotorch._core.call_site import PACKAGE, Place, paragraph, place_at, place_of, warn
+from nanotorch._core.call_site import (
+    PACKAGE,
+    CallSite,
+    call_site_at,
+    call_site_of,
+    paragraph,
+    warn,
+)
 from nanotorch._core.graph import Node, anomaly
 from nanotorch._core.views import CopySlices, write
 
@@ -83,17 +90,19 @@ class Range(NamedTuple):
         return math.prod(self.shape)
 
     @property
-    def values(self) -> str:
-        """What of its elements is not finite: ``nan``, ``inf and -inf``."""
-        return " and ".join(name for name, n in zip(NAMES, self.count, strict=True) if n)
+    def values(self) -> dict[str, int]:
+        """What of its elements is not finite, and how many are."""
+        return {name: n for name, n in zip(NAMES, self.count, strict=True) if n}
 
     def __str__(self) -> str:
+        named = self.values
         if not self.shape:
-            return f"{self.name}: {self.values or short(self.low)}"
+            return f"{self.name}: {' and '.join(named) or short(self.low)}"
         parts = [f"{self.name}: {self.dtype} of shape {list(self.shape)}"]
-        named = [(name, n) for name, n in zip(NAMES, self.count, strict=True) if n]
         every = "all " if self.size > 1 else ""
-        parts += [f"{every}{name}" if n == self.size else f"{name} in {n}" for name, n in named]
+        parts += [
+            f"{every}{name}" if n == self.size else f"{name} in {n}" for name, n in named.items()
+        ]
         if self.low is not None and self.dtype != "bool":
             one = self.low == self.high
             rest = "else " if named else every if one else ""
@@ -117,7 +126,7 @@ class NonFinite(NamedTuple):
         cause: the level of what it was made from, see above.
         result: the result that is not finite; of a node, the gradient.
         inputs: what it was made from; of a node, the gradients that arrived and what it had saved.
-        place: where it was called; of a node, its forward call. None if that was not noted.
+        call_site: where it was called; of a node, its forward call. None if that was not noted.
         made: False if nothing had made it: the operation was the first to be given it.
     """
 
@@ -126,24 +135,24 @@ class NonFinite(NamedTuple):
     cause: int
     result: Range
     inputs: tuple[Range, ...]
-    place: Place | None
+    call_site: CallSite | None
     of_node: bool = False
     made: bool = True
 
     @property
     def module(self) -> str | None:
         """The module whose forward it was called in, as ``MLP.net.0 (Linear)``."""
-        return self.place and self.place.module
+        return self.call_site and self.call_site.module
 
     @property
     def file(self) -> str | None:
         """The file of the user's line that called it."""
-        return self.place and self.place.file
+        return self.call_site and self.call_site.file
 
     @property
     def line(self) -> int | None:
         """The number of that line."""
-        return self.place and self.place.line
+        return self.call_site and self.call_site.line
 
     @property
     def level(self) -> int:
@@ -151,27 +160,24 @@ class NonFinite(NamedTuple):
         return NAN if self.result.count[0] else INFINITE
 
     def __str__(self) -> str:
-        lines = [self.headline()]
-        if self.place is not None:
-            lines.append(f"{'for the call at' if self.of_node else 'at'} {self.place}")
-            if self.module is not None:
-                lines.append(f"in module {self.module}")
-        ranges = [*self.inputs, self.result] if self.made else self.inputs
-        return "\n    ".join([*lines, *map(str, ranges)])
-
-    def headline(self) -> str:
-        """What has happened, in a line."""
         result = self.result
-        bad, size = sum(result.count), result.size
+        values, bad, size = " and ".join(result.values), sum(result.count), result.size
         share = f" in {'all' if bad == size else f'{bad} of'} {size} elements" if size > 1 else ""
         if not self.made:
-            of = f"{share} of" if share else " as"
-            return f"{self.op} was given {result.values}{of} {result.name}"
-        kind = "gradients" if self.of_node else "inputs"
-        text = f"{self.op} gave {result.values}{share}"
-        if not self.inputs:
-            return text
-        return f"{text}, from {'finite ' + kind if not self.cause else kind + ' without nan'}"
+            lines = [
+                f"{self.op} was given {values}{share + ' of' if share else ' as'} {result.name}"
+            ]
+        else:
+            lines = [f"{self.op} gave {values}{share}"]
+            if self.inputs:
+                kind = "gradients" if self.of_node else "inputs"
+                lines[0] += f", from {kind} without nan" if self.cause else f", from finite {kind}"
+        if self.call_site is not None:
+            lines.append(f"{'for the call at' if self.of_node else 'at'} {self.call_site}")
+            if self.module is not None:
+                lines.append(f"in module {self.module}")
+        ranges = [*self.inputs, result] if self.made else self.inputs
+        return "\n    ".join([*lines, *map(str, ranges)])
 
 
 # Anomaly mode's eye on values: which operation was the first to make one that is not finite.
@@ -269,10 +275,17 @@ def switch(on: bool, ops: Iterable["Op"]) -> None:
 
 def equip(o: "Op") -> None:
     """Let the functions of an operation call what the mode asks for."""
+
+    def writing(tensor: Any, values: Any, name: str, *how: Any) -> None:
+        write(tensor, values, name, *how)
+        # The conversion to a smaller dtype may make infinities.
+        if values.dtype != tensor._array.dtype and level_of(tensor):
+            look(name, tensor, [("computed", values)], None, sys._getframe(1))
+
     # A view shows numbers that are there already.
     looking = watch.on and not (o.view or o.multi)
     o.namespace["kernel"] = watched(o) if looking else o.called
-    o.namespace["write"] = watched_write(o) if looking else write
+    o.namespace["write"] = writing if looking else write
 
 
 def watched(o: "Op") -> Callable[..., Any]:
@@ -296,29 +309,16 @@ def watched(o: "Op") -> Callable[..., Any]:
         if level_of(result):
             caller = sys._getframe(1)
             name = o.known_as + ("_" if caller.f_code.co_name == o.inplace_name else "")
-            look(name, result, passed_to(o, args, named), cause, caller)
+            passed = dict(zip(o.arguments, args, strict=False)) | named
+            inputs = [  # without numbers that are the default
+                (key, value)
+                for key, value in passed.items()
+                if type(value) not in (int, float) or value != o.arguments[key].default
+            ]
+            look(name, result, inputs, cause, caller)
         return result
 
     return watching
-
-
-def watched_write(o: "Op") -> Callable[..., Any]:
-    """`write`, looking at the conversion to a smaller dtype."""
-
-    def writing(tensor: Any, values: Any, name: str, *how: Any) -> None:
-        write(tensor, values, name, *how)
-        if values.dtype != tensor._array.dtype and level_of(tensor):
-            look(name, tensor, [("computed", values)], None, sys._getframe(1))
-
-    return writing
-
-
-def passed_to(o: "Op", args: Sequence[Any], named: dict[str, Any]) -> Inputs:
-    """The arguments of a kernel with their names, without numbers that are the default."""
-    arguments = dict(zip(o.arguments, args, strict=False)) | named
-    for name, value in arguments.items():
-        if type(value) not in (int, float) or value != o.arguments[name].default:
-            yield name, value
 
 
 def look(name: str, result: Any, inputs: Inputs, cause: int | None, frame: FrameType) -> None:
@@ -337,15 +337,15 @@ def look(name: str, result: Any, inputs: Inputs, cause: int | None, frame: Frame
     made = level > cause
     if not (made or cause == NAN):
         return
-    place, user = place_of(frame)
-    if place is None:
+    call_site, user = call_site_of(frame)
+    if call_site is None:
         return
-    phase = BACKWARD if place.backward else FORWARD
+    phase = BACKWARD if call_site.backward else FORWARD
     wanted = here.in_backward is None if phase == BACKWARD else watch.is_news(phase, level, made)
     if not wanted:
         return
     ranges = tuple([Range.of(n, v) for n, v in listed])
-    found = NonFinite(name, phase, cause, Range.of("result", worst), ranges, place)
+    found = NonFinite(name, phase, cause, Range.of("result", worst), ranges, call_site)
     if made:
         watch.note(found, user)
         if phase == BACKWARD:
@@ -366,14 +366,14 @@ def flat(inputs: Inputs) -> Inputs:
             yield name, value
 
 
-# What one backward pass in anomaly mode came across, told with what the forward pass had made.
+# What one backward pass in anomaly mode came across, after what the forward pass had made.
 
 
 NOTHING_BEFORE = "No operation of the forward pass had made such a value."
 COMES_FROM = "It was passed to backward(), it came from a hook, or finite gradients added up to it."
 
 
-class Story:
+class SweepAnomalies:
     """The first infinity that a backward pass came across, if any, and its first nan."""
 
     def __init__(self) -> None:
@@ -397,7 +397,7 @@ class Story:
                 self.found += (found,)
                 watch.note(found)
 
-    def tell(self, node: Node) -> str:
+    def text(self, node: Node) -> str:
         """All of it, in the order of time, to follow the error of the ``node`` with nan."""
         before = watch.forward if watch.given is None else (watch.given, *watch.forward)
         earlier = watch.sweeps_before != self.sweep - 1
@@ -411,15 +411,12 @@ class Story:
         return paragraph(*(part.replace("\n", "\n  ") for part in parts))
 
 
-def place_of_node(node: Node) -> Place | None:
-    """Where the call stood that made a node; its module only if the mode was on."""
-    place, _ = noted_of(node)
-    return place_at(node._site) if place is None and node._site is not None else place
-
-
-def noted_of(node: Node) -> tuple[Place | None, int]:
-    """That place as the mode noted it, and `Watch.times` at that time; 0 if the mode was off."""
-    return writer_of(node).__dict__.get("_noted", (None, 0))
+def noted_of(node: Node) -> tuple[CallSite | None, int]:
+    """Where the call stood that made a node, and `Watch.times` then; 0 if the mode was off."""
+    call_site, times = writer_of(node).__dict__.get("_noted", (None, 0))
+    if call_site is None and node._site is not None:
+        call_site = call_site_at(node._site)  # without the module
+    return call_site, times
 
 
 def writer_of(node: Node) -> Node:
@@ -431,20 +428,27 @@ def writer_of(node: Node) -> Node:
 
 def found_at(node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> NonFinite:
     """What is known of gradients that are not finite at a node."""
-    results = list(named("gradient", grads, gradients_of(node)))
+    writer = writer_of(node)
+    op = getattr(type(writer), "op", None)
     given = list(named("grad_output", arrived, []))
+    inputs = [] if op is None or op.variadic else list(op.formulas)
     cause = level_of([g for _, g in given])
-    name, worst = max(results, key=lambda pair: level_of(pair[1]))
+    name, worst = max(named("gradient", grads, inputs), key=lambda pair: level_of(pair[1]))
     made = level_of(worst) > cause
     if not made:
         name, worst = max(given, key=lambda pair: level_of(pair[1]))
+    saved: Any = writer._saved if type(writer._saved) is tuple else ()  # users' hooks pack others
+    kept = [(f"saved[{k}]", "input") for k in range(len(saved))] if op is None else op.recipe
+    for (key, kind), value in zip(kept, saved, strict=False):
+        if value is not None and kind in ("input", "out", "aux") and hasattr(value[0], "dtype"):
+            given.append(("result" if key == "out" else key, value[0]))
     return NonFinite(
         op=node.name(),
         phase=BACKWARD,
         cause=cause,
         result=Range.of(name, worst),
-        inputs=tuple(Range.of(n, v) for n, v in [*given, *saved_by(writer_of(node))]),
-        place=place_of_node(node),
+        inputs=tuple(Range.of(n, v) for n, v in given),
+        call_site=noted_of(node)[0],
         of_node=True,
         made=made,
     )
@@ -459,24 +463,6 @@ def named(name: str, values: Sequence[Any], names: Sequence[str]) -> Iterator[tu
             yield f"{name} of {names[position]}", value
         else:
             yield name if len(values) == 1 else f"{name}[{position}]", value
-
-
-def gradients_of(node: Node) -> list[str]:
-    """The names of the inputs that an operation's node makes gradients of."""
-    op = getattr(type(writer_of(node)), "op", None)
-    return list(op.formulas) if op is not None and not op.variadic else []
-
-
-def saved_by(node: Node) -> Iterator[tuple[str, Any]]:
-    """What a node had kept of its forward call; nothing, where a user's hooks have packed it."""
-    saved: Any = node._saved
-    if type(saved) is not tuple:
-        return
-    op = getattr(type(node), "op", None)
-    kept = [(f"saved[{k}]", "input") for k in range(len(saved))] if op is None else op.recipe
-    for (name, kind), value in zip(kept, saved, strict=False):
-        if value is not None and kind in ("input", "out", "aux") and hasattr(value[0], "dtype"):
-            yield "result" if name == "out" else name, value[0]
 
 
 # Anomaly mode: nodes note the call that made them, and the sweep looks for nan.
@@ -509,31 +495,31 @@ def note_origin(node: Node) -> None:
     while frames and frames[-1].filename.startswith(OURS):
         frames.pop()
     node.metadata[TRACE] = frames.format()
-    place, _ = place_of(sys._getframe(1))
+    call_site, _ = call_site_of(sys._getframe(1))
     if anomaly.running is not None:
         node.metadata[PARENT] = anomaly.running
-        place = place or place_of_node(anomaly.running)
-    node.__dict__["_noted"] = (place, watch.times)
+        call_site = call_site or noted_of(anomaly.running)[0]
+    node.__dict__["_noted"] = (call_site, watch.times)
 
 
 def check_gradients(sweep: Any, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
     """Refuse nan among the gradients that a node has made.
 
     Args:
-        sweep: the backward pass, which keeps its story.
+        sweep: the backward pass, which keeps what it came across.
         arrived: the gradients of its outputs, from which it made them.
 
     Raises:
         RuntimeError: naming the node and the position, and where it all began.
     """
-    if sweep.story is None:
-        sweep.story = Story()
-    sweep.story.look(node, grads, arrived)
+    if sweep.anomalies is None:
+        sweep.anomalies = SweepAnomalies()
+    sweep.anomalies.look(node, grads, arrived)
     for position, g in enumerate(grads):
         if g is not None and np.isnan(getattr(g, "_array", g)).any():
             raise RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {position}th output."
-                + sweep.story.tell(node)
+                + sweep.anomalies.text(node)
             )
 
 

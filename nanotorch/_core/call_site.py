@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from nanotorch._core.tensor import Tensor
 
 
-# Where in the user's source something was done.
-#
-# A place is a code object and the offset of an instruction, which cost next to nothing to keep.
-# They are read only for a message that tells of them, after PyTorch's text.
+# Where in the user's source something was done: a code object and the offset of an instruction,
+# which cost next to nothing to keep. They are read only for a message that tells of them, after
+# PyTorch's text.
 
 
 Site = tuple[CodeType, int]
@@ -51,7 +50,7 @@ def climb(frame: FrameType | None) -> Site | None:
 
 
 def here() -> Site | None:
-    """The place in the user's source that is being executed, or the call of one of our modules."""
+    """The user's line that is being executed, or that calls one of our modules."""
     site: Site | bool | None = mode.enabled
     return site if isinstance(site, tuple) else climb(sys._getframe(1))
 
@@ -62,20 +61,13 @@ def wrote(cell: list[Any], name: str) -> None:
     cell[1] = (name, here())
 
 
-def told(site: Site | None) -> str:
+def at(site: Site | None) -> str:
     """` at file:line`, and below it the line itself if it can be read."""
     if site is None:
         return ""
-    path, line = site[0].co_filename, line_of(site)
-    text = linecache.getline(path, line).strip()
-    return f" at {shown(path)}:{line}" + (f"\n      {text}" if text else "")
-
-
-def line_of(site: Site) -> int:
-    """The number of the line in its file."""
-    code, offset = site
-    lines = [line for start, end, line in code.co_lines() if start <= offset < end and line]
-    return lines[0] if lines else code.co_firstlineno
+    found = call_site_at(site)
+    text = f"\n      {found.source}" if found.source else ""
+    return f" at {shown(found.file)}:{found.line}{text}"
 
 
 def shown(path: str) -> str:
@@ -93,7 +85,7 @@ def maker(tensor: "Tensor") -> str:
     node = tensor.grad_fn
     if node is None:
         return "a leaf" if tensor._requires_grad else "not made by a recorded operation"
-    return f"made by {operation(node)}{told(node._site)}"
+    return f"made by {operation(node)}{at(node._site)}"
 
 
 def operation(node: "Node") -> str:
@@ -104,18 +96,18 @@ def operation(node: "Node") -> str:
 
 def about_change(node: "Node | None", kept: str, cell: list[Any]) -> str:
     """Who saved a value, under which name, and who has written to it since."""
-    parts = [] if node is None else [f"{operation(node)} saved it as {kept}{told(node._site)}"]
+    parts = [] if node is None else [f"{operation(node)} saved it as {kept}{at(node._site)}"]
     if cell[1] is not None:
         name, site = cell[1]
-        parts.append(f"{name} changed it{told(site)}")
+        parts.append(f"{name} changed it{at(site)}")
     return paragraph(*parts) if parts else ""
 
 
 def about_second_pass(node: "Node", site: Site | None) -> str:
     """What was freed, and by which pass."""
     return paragraph(
-        f"{operation(node)} saved values{told(node._site)}",
-        f"a backward pass used and freed them{told(site)}",
+        f"{operation(node)} saved values{at(node._site)}",
+        f"a backward pass used and freed them{at(site)}",
     )
 
 
@@ -136,7 +128,7 @@ def about_operands(operands: dict[str, Any]) -> str:
 ENGINE, CALLS = "nanotorch._core.engine", "nanotorch.nn.module_call"
 
 
-class Place(NamedTuple):
+class CallSite(NamedTuple):
     """A line of the user's source, and in which call of a module it ran.
 
     Attributes:
@@ -148,18 +140,22 @@ class Place(NamedTuple):
     file: str
     line: int
     function: str
-    module: str | None
-    backward: bool
+    module: str | None = None
+    backward: bool = False
+
+    @property
+    def source(self) -> str:
+        """The line itself; "" if it cannot be read."""
+        return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:
-        source = linecache.getline(self.file, self.line).strip()
         where = f"{shown(self.file)}:{self.line}"
         if not self.function.startswith("<"):
             where += f", in {self.function}"
-        return f"{where}: {source}" if source else where
+        return f"{where}: {self.source}" if self.source else where
 
 
-def place_of(frame: FrameType | None) -> tuple[Place | None, FrameType | None]:
+def call_site_of(frame: FrameType | None) -> tuple[CallSite | None, FrameType | None]:
     """Where the computation in ``frame`` was asked for, and the user's frame there.
 
     Neither, if it is the backward pass itself that computes, by a formula of an operation.
@@ -185,12 +181,14 @@ def place_of(frame: FrameType | None) -> tuple[Place | None, FrameType | None]:
         return None, None
     code = user.f_code
     path = path_of(modules[::-1]) if modules else None
-    return Place(code.co_filename, user.f_lineno, code.co_name, path, backward), user
+    return CallSite(code.co_filename, user.f_lineno, code.co_name, path, backward), user
 
 
-def place_at(site: Site) -> Place:
-    """What is known of a place that every node keeps."""
-    return Place(site[0].co_filename, line_of(site), site[0].co_name, None, False)
+def call_site_at(site: Site) -> CallSite:
+    """What is known of a site that every node keeps."""
+    code, offset = site
+    lines = (line for start, end, line in code.co_lines() if start <= offset < end and line)
+    return CallSite(code.co_filename, next(lines, code.co_firstlineno), code.co_name)
 
 
 def path_of(modules: list[Any]) -> str:

@@ -294,11 +294,11 @@ class Sweep:
         accumulate: the nodes of these edges run as well, in place of handing out what arrives.
 
     Attributes:
-        story: what anomaly mode has come across in this pass.
+        anomalies: what anomaly mode has come across in this pass.
         depth: how many passes it runs inside of.
     """
 
-    story: Any = None
+    anomalies: Any = None
     depth = 0
 
     def __init__(
