@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from nanotorch._core.tensor import Tensor
 
 
-# Whether operations are recorded: a switch per thread, as context managers and decorators.
-
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -123,24 +120,22 @@ def _switched_generator(
     return steps
 
 
-class no_grad(_Switch):  # noqa: N801 - PyTorch's name
+class _Recording(_Switch):
+    """A switch that decorates a function without being called first, too."""
+
+    def __new__(cls, function: Any = None) -> Any:
+        self = super().__new__(cls)
+        return self if function is None else self(function)
+
+
+class no_grad(_Recording):  # noqa: N801 - PyTorch's name
     """Context manager and decorator: operations inside are not recorded."""
 
     target = False
 
-    def __new__(cls, function: Any = None) -> Any:
-        self = super().__new__(cls)
-        return self if function is None else self(function)
 
-
-class enable_grad(_Switch):  # noqa: N801 - PyTorch's name
+class enable_grad(_Recording):  # noqa: N801 - PyTorch's name
     """Context manager and decorator: operations inside are recorded, even inside `no_grad`."""
-
-    target = True
-
-    def __new__(cls, function: Any = None) -> Any:
-        self = super().__new__(cls)
-        return self if function is None else self(function)
 
 
 class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name

@@ -4,6 +4,7 @@ import copy
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -64,6 +65,11 @@ def strides_of(array: np.ndarray) -> tuple[int, ...]:
                 last = d + 1 == array.ndim
                 strides[d] = 1 if last else array.shape[d + 1] * strides[d + 1]
     return tuple(strides)
+
+
+def address(array: np.ndarray) -> int:
+    """Where the first element lies."""
+    return int(array.__array_interface__["data"][0])
 
 
 class layout:  # noqa: N801 - PyTorch's name
@@ -167,7 +173,7 @@ class Layout:
 
     def data_ptr(self) -> int:
         """The address of the first element."""
-        return int(self._array.__array_interface__["data"][0])
+        return address(self._array)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
         """Whether the elements lie in memory in the order of the dimensions."""
@@ -229,11 +235,6 @@ def attributes_of(tensor: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(tensor).items() if name not in OWN}
 
 
-def address(array: np.ndarray) -> int:
-    """Where the first element lies."""
-    return int(array.__array_interface__["data"][0])
-
-
 def owner_of(array: np.ndarray) -> np.ndarray:
     """The array whose memory ``array`` is a view of."""
     while isinstance(array.base, np.ndarray):
@@ -270,13 +271,16 @@ def copied(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
     return np.ndarray(array.shape, array.dtype, whole_memory(memory), start, array.strides)
 
 
+def repeats(array: np.ndarray) -> bool:
+    """Whether several elements share a place."""
+    if 0 not in array.strides or not array.size:
+        return False
+    return any(d == 0 and n > 1 for d, n in zip(array.strides, array.shape, strict=True))
+
+
 def order_of(array: np.ndarray) -> Literal["C", "K"]:
     """In which order, for NumPy, something new like ``array`` lies: in its own, if none repeats."""
-    strides = array.strides
-    if 0 not in strides:
-        return "K"
-    repeats = any(s == 0 and n > 1 for s, n in zip(strides, array.shape, strict=True))
-    return "C" if repeats else "K"
+    return "C" if repeats(array) else "K"
 
 
 def like(array: np.ndarray) -> np.ndarray:
@@ -349,24 +353,14 @@ OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "
     "memory location. Please clone() the tensor before performing the operation."
 )
-
 PARTIAL_OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
     "single memory location. Please clone() the tensor before performing the operation."
 )
-
-
 EXPANDED = (
     "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this "
     "operation. This also applies to advanced indexing e.g. tensor[{}"
 )
-
-
-def repeats(array: np.ndarray) -> bool:
-    """Whether several elements share a place."""
-    if 0 not in array.strides or not array.size:
-        return False
-    return any(d == 0 and n > 1 for d, n in zip(array.strides, array.shape, strict=True))
 
 
 def check_places(array: np.ndarray) -> None:
@@ -386,21 +380,18 @@ def refuse_overlap(written: "Tensor", read: "Tensor", same_too: bool = False) ->
     """
     if read is written and not same_too:
         return
-    if read is written:
-        raise RuntimeError(PARTIAL_OVERLAP)
     a, b = written._array, read._array
-    if not (a.size and b.size and is_dense(a) and is_dense(b)):
-        return
-    low, other = address(a), address(b)
-    same = low == other and a.nbytes == b.nbytes and lie_alike(a, b)
-    if (same_too or not same) and low < other + b.nbytes and other < low + a.nbytes:
-        raise RuntimeError(PARTIAL_OVERLAP)
-
-
-def lie_alike(written: np.ndarray, read: np.ndarray) -> bool:
-    """Whether the strides are the same; those of dimensions of size 1 are NumPy's affair."""
-    triples = zip(written.strides, read.strides, written.shape, strict=False)
-    return written.ndim == read.ndim and all(a == b or n == 1 for a, b, n in triples)
+    if read is not written:
+        if not (a.size and b.size and is_dense(a) and is_dense(b)):
+            return
+        low, other = address(a), address(b)
+        if low >= other + b.nbytes or other >= low + a.nbytes:
+            return
+        if not same_too and low == other and a.nbytes == b.nbytes and a.ndim == b.ndim:
+            steps = zip(a.strides, b.strides, a.shape, strict=True)
+            if all(s == t or n == 1 for s, t, n in steps):  # the very same elements
+                return
+    raise RuntimeError(PARTIAL_OVERLAP)
 
 
 def is_dense(array: np.ndarray) -> bool:
@@ -424,23 +415,12 @@ def is_dense(array: np.ndarray) -> bool:
 _FLOAT32 = np.dtype(np.float32)
 
 
-class _Options:
-    """What `set_printoptions` sets."""
-
-    def __init__(self) -> None:
-        self.precision = 4
-        self.threshold: float = 1000
-        self.edgeitems = 3
-        self.linewidth = 80
-        self.sci_mode: bool | None = None
-
-
-_options = _Options()
-_PROFILES: dict[str, dict[str, Any]] = {
+_PROFILES: dict[str | None, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
 }
+_options = SimpleNamespace(**_PROFILES["default"], sci_mode=None)
 
 
 def set_printoptions(
@@ -462,17 +442,14 @@ def set_printoptions(
             given override. An unknown name changes nothing, as in PyTorch.
         sci_mode: Whether to write exponents; `None`, also by omission, decides by the values.
     """
-    chosen = dict(_PROFILES.get(profile, {})) if profile is not None else {}
     given = {
         "precision": precision,
         "threshold": threshold,
         "edgeitems": edgeitems,
         "linewidth": linewidth,
     }
-    chosen |= {name: value for name, value in given.items() if value is not None}
-    for name, value in chosen.items():
-        setattr(_options, name, value)
-    _options.sci_mode = sci_mode
+    vars(_options).update(_PROFILES.get(profile, {}), sci_mode=sci_mode)
+    vars(_options).update((name, value) for name, value in given.items() if value is not None)
 
 
 def get_printoptions() -> dict[str, Any]:
@@ -508,9 +485,7 @@ class _Style(NamedTuple):
 def _style(values: np.ndarray) -> _Style:
     """The style that `values` ask for; zeros, infinities and NaN have no say in it."""
     if values.dtype.kind != "f":
-        return _Style(
-            "", "", max((len(str(value)) for value in values.ravel().tolist()), default=1)
-        )
+        return _Style("", "", max(map(len, map(str, values.ravel().tolist())), default=1))
     values = values[np.isfinite(values) & (values != 0)]
     if values.size == 0:
         return _Style(".0f", ".", 1)
@@ -563,13 +538,10 @@ def _block(array: np.ndarray, indent: int, summarize: bool, style: _Style) -> st
         return _row(array, indent, summarize, style)
     edge, count = _options.edgeitems, len(array)
     cut = summarize and count > 2 * edge
-    head = [_block(part, indent + 1, summarize, style) for part in (array[:edge] if cut else array)]
-    tail = (
-        [_block(part, indent + 1, summarize, style) for part in array[count - edge :]]
-        if cut
-        else []
-    )
-    parts = [*head, "...", *tail] if cut else head
+    shown = [*array[:edge], *array[count - edge :]] if cut else array
+    parts = [_block(part, indent + 1, summarize, style) for part in shown]
+    if cut:
+        parts.insert(edge, "...")
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
@@ -578,12 +550,9 @@ def _close(text: str, suffixes: Sequence[str], indent: int) -> str:
     # One or two columns more than there are: PyTorch breaks lines by this count.
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if used + len(suffix) + 2 > _options.linewidth:
-            text += ",\n" + " " * indent + suffix
-            used = indent + len(suffix)
-        else:
-            text += ", " + suffix
-            used += len(suffix) + 2
+        breaks = used + len(suffix) + 2 > _options.linewidth
+        text += (",\n" + " " * indent if breaks else ", ") + suffix
+        used = (indent if breaks else used + 2) + len(suffix)
     return text + ")"
 
 
@@ -688,10 +657,9 @@ class Exchange:
         return self
 
     def __bool__(self) -> bool:
-        if self._array.size > 1:
-            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-        if self._array.size == 0:
-            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        if self._array.size != 1:
+            what = "more than one value" if self._array.size else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
         return bool(self._array.item())
 
     def __float__(self) -> float:
