@@ -17,6 +17,7 @@ from nanotorch._core.graph import (
     Folded,
     FreedValues,
     Node,
+    NodeHooks,
     accumulate_into,
     accumulating,
     anomaly,
@@ -44,10 +45,8 @@ def seen(node: Node, arrived: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(lift(g) for g in (*arrived, *(None,) * count)[:count])
 
 
-def call_tensor_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
+def call_tensor_hooks(hooks: NodeHooks, arrived: list[Any], graph: bool) -> list[Any]:
     """The hooks of each output's tensor in order, then its `retain_grad`."""
-    hooks = node._hooks
-    assert hooks is not None
     # A hook may register others, which are not called in this pass.
     listed = [(number, list(by_id.values())) for number, by_id in hooks.tensor.items()]
     for number, functions in listed:
@@ -64,9 +63,7 @@ def call_tensor_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
 
 def call_before_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
     """The node's prehooks; each may replace all the gradients that arrived."""
-    hooks = node._hooks
-    assert hooks is not None
-    for hook in list(hooks.before.values()):
+    for hook in list(node.own_hooks().before.values()):
         given = seen(node, arrived)
         result = hook(given)
         if result is not None:
@@ -79,10 +76,8 @@ def call_after_hooks(
     node: Node, grads: Sequence[Any], arrived: list[Any], graph: bool
 ) -> Sequence[Any]:
     """The node's hooks after it ran; each may replace all the gradients it made."""
-    hooks = node._hooks
-    assert hooks is not None
     outputs = seen(node, arrived)
-    for hook in list(hooks.after.values()):
+    for hook in list(node.own_hooks().after.values()):
         given = tuple(lift(g) for g in grads)
         result = hook(given, outputs)
         if result is not None:
@@ -215,17 +210,15 @@ def to_write(g: Any) -> Any:
     return np.array(g) if g.__class__ is ndarray and not g.flags.writeable else g
 
 
-def count_consumers(roots: Iterable[Node]) -> dict[Node, int]:
+def count_consumers(roots: Iterable[Node]) -> dict[Any, int]:
     """For every node behind the roots, and the roots themselves, how many edges lead to it."""
     consumers = dict.fromkeys(roots, 0)
     found = list(consumers)
     for node in found:  # the list grows while the loop runs
         for target, _ in node.next_functions:
-            if target is None:
-                continue
             if target in consumers:
                 consumers[target] += 1
-            else:
+            elif target is not None:
                 consumers[target] = 1
                 found.append(target)
     return consumers
@@ -437,15 +430,14 @@ class Sweep:
         used = self.used(node)
         if node.together and any(used):
             used = [True] * len(used)
-        pairs = zip(grads, node._edges, used, strict=False)
-        return [
-            None
-            if g is None or not wanted
-            else g
-            if target is None
-            else fit(g, node, position, *target._outputs[number])
-            for position, (g, (target, number), wanted) in enumerate(pairs)
-        ]
+        fitting = []
+        for position, (g, edge, wanted) in enumerate(zip(grads, node._edges, used, strict=False)):
+            target, number = edge
+            g = g if wanted else None
+            if g is not None and target is not None:
+                g = fit(g, node, position, *target._outputs[number])
+            fitting.append(g)
+        return fitting
 
     def pass_on(self, node: Node, grads: Sequence[Any] | None, arrived: Any) -> None:
         """Send a node's gradients along its edges; None where nothing had arrived at the node."""
@@ -472,15 +464,15 @@ class Sweep:
 
     def visit(self, node: Node, held: list[Any]) -> None:
         """Run one node that has hooks, or whose gradient may be wanted or not wanted at all."""
-        arrived, mine = held[0::2], held[1]
+        arrived, mine, hooks = held[0::2], held[1], node._hooks
         runs = self.needed is None or node in self.needed
         wanted = node in self.goals
         if wanted and runs:
             self.capture(node, arrived)  # as it came: a node that runs has its hooks called later
         # The hooks of a root are called though nothing may be wanted of it, as in PyTorch.
-        if node._hooks is not None and (wanted or runs or node in self.roots):
+        if hooks is not None and (wanted or runs or node in self.roots):
             mine = False  # a hook may have kept what it saw
-            arrived = call_tensor_hooks(node, arrived, self.graph)
+            arrived = call_tensor_hooks(hooks, arrived, self.graph)
         if wanted and not runs:
             self.capture(node, arrived)
         if not runs:
@@ -489,7 +481,6 @@ class Sweep:
         if isinstance(node, AccumulateGrad):
             self.accumulate(node, arrived[0], mine)
             return
-        hooks = node._hooks
         if hooks is not None and hooks.before:
             arrived = call_before_hooks(node, arrived, self.graph)
         grads = node.apply(arrived, self.graph) if self.asks(node) else [None] * len(node._edges)
@@ -527,10 +518,8 @@ class Sweep:
             call_after_hooks(node, (), [g], self.graph)
 
     def capture(self, node: Node, arrived: list[Any]) -> None:
-        assert self.captures is not None
-        for number, g in enumerate(arrived):
-            if (node, number) in self.captures:
-                self.captures[(node, number)] = g
+        captures = self.captures or {}
+        captures.update({(node, k): g for k, g in enumerate(arrived) if (node, k) in captures})
 
 
 class _Current(threading.local):
