@@ -351,10 +351,6 @@ class _Limits:
 
     bits: int
     dtype: str
-    _names: tuple[str, ...] = ("min", "max")
-
-    def _set(self, **values: Any) -> None:
-        vars(self).update(values)
 
     def __setattr__(self, name: str, value: Any) -> None:
         kind = type(self).__name__
@@ -369,9 +365,9 @@ class _Limits:
         return hash((type(self), vars(self)["dtype"]))
 
     def __repr__(self) -> str:
-        held = vars(self)
-        listed = ", ".join(f"{name}={held[name]:g}" for name in self._names)
-        return f"{type(self).__name__}({listed}, dtype={held['dtype']})"
+        kind, held = type(self), vars(self)
+        listed = ", ".join(f"{name}={held[name]:g}" for name in kind.__annotations__)
+        return f"{kind.__name__}({listed}, dtype={held['dtype']})"
 
 
 def _checked(name: str, kind: Any) -> dtype:
@@ -400,7 +396,7 @@ class iinfo(_Limits):  # noqa: N801 - PyTorch's name
         if type is bool_:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         info = np.iinfo(type._numpy)
-        self._set(bits=info.bits, min=int(info.min), max=int(info.max), dtype=type.name)
+        vars(self).update(bits=info.bits, min=int(info.min), max=int(info.max), dtype=type.name)
 
 
 class finfo(_Limits):  # noqa: N801 - PyTorch's name
@@ -413,13 +409,12 @@ class finfo(_Limits):  # noqa: N801 - PyTorch's name
         TypeError: for another dtype.
     """
 
-    eps: float
+    resolution: float
     min: float
     max: float
-    resolution: float
+    eps: float
     smallest_normal: float
     tiny: float
-    _names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
     def __init__(self, type: Any = ...) -> None:
         kind = default.dtype if type is ... else _checked("finfo", type)
@@ -429,17 +424,9 @@ class finfo(_Limits):  # noqa: N801 - PyTorch's name
                 "'torch.finfo'"
             )
         info = np.finfo(kind._numpy)
-        tiny = float(info.smallest_normal)
-        self._set(
-            bits=info.bits,
-            dtype=kind.name,
-            eps=float(info.eps),
-            min=float(info.min),
-            max=float(info.max),
-            tiny=tiny,
-            smallest_normal=tiny,
-            resolution=10.0**-info.precision,
-        )
+        names = ("min", "max", "eps", "smallest_normal", "tiny")
+        vars(self).update({name: float(getattr(info, name)) for name in names})
+        vars(self).update(bits=info.bits, dtype=kind.name, resolution=10.0**-info.precision)
 
 
 # Devices: any of PyTorch's can be named, but tensors live on the CPU only.
@@ -565,8 +552,6 @@ def require_cpu(where: Any) -> None:
 
 def absent(kind: str) -> Exception:
     """The error for the use of a type of devices that is not there."""
-    error, text = ABSENT.get(kind) or (
-        RuntimeError,
-        f"nanotorch runs on the CPU only; there is no device '{kind}'",
-    )
+    plain = RuntimeError, f"nanotorch runs on the CPU only; there is no device '{kind}'"
+    error, text = ABSENT.get(kind, plain)
     return error(text)

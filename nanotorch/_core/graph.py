@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nanotorch._core.call_site import Site, about_change, about_second_pass, here
+from nanotorch._core.dtypes import OF_NUMPY
 from nanotorch._core.layout import is_dense
 
 if TYPE_CHECKING:
@@ -54,14 +55,10 @@ class HookDict(dict[int, Callable[..., Any]]):
 def add_hook(hooks: HookDict, hook: Callable[..., Any], *, first: bool = False) -> RemovableHandle:
     """Append ``hook`` to ``hooks``, or put it before the others."""
     changes[0] += 1
-    handle = RemovableHandle(hooks)
-    if first:
-        others = dict(hooks)
-        hooks.clear()
-        hooks[handle.id] = hook
-        hooks.update(others)
-    else:
-        hooks[handle.id] = hook
+    handle, others = RemovableHandle(hooks), list(hooks)
+    hooks[handle.id] = hook
+    for number in others if first else ():
+        hooks[number] = hooks.pop(number)
     return handle
 
 
@@ -331,15 +328,14 @@ def add_reshaped(variable: Any, grad: Any) -> None:
     Raises:
         RuntimeError: if the shapes do not fit.
     """
-    if variable._grad is None and is_dense(variable._array):
-        variable._grad = variable._lift(np.empty_like(variable._array, grad._array.dtype)).copy_(
-            grad
-        )
-    elif variable._grad is None:
+    if variable._grad is not None:
+        variable._grad.add_(grad)
+    elif is_dense(variable._array):
+        empty = np.empty_like(variable._array, grad._array.dtype)
+        variable._grad = variable._lift(empty).copy_(grad)
+    else:
         inline = grad.contiguous()
         variable._grad = grad.clone() if inline is grad else inline
-    else:
-        variable._grad.add_(grad)
 
 
 class AccumulateGrad(Node):
@@ -432,13 +428,6 @@ def short_name(node: Node) -> str:
     return name + number.removeprefix("0")
 
 
-def type_and_shape(array: Any) -> tuple[str, str]:
-    """How PyTorch's messages name an array: its type's name and its shape."""
-    names = {"float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long"}
-    names |= {"int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}
-    return names.get(str(array.dtype), str(array.dtype)), str(list(array.shape))
-
-
 def modified_error(
     array: Any,
     origin: tuple["Node | None", int],
@@ -456,7 +445,7 @@ def modified_error(
         seen: the version that was saved.
         node, kept: who saved it, and under which name, where that is known.
     """
-    kind, shape = type_and_shape(array)
+    kind, shape = OF_NUMPY[array.dtype].char, list(array.shape)
     named = "CPUBoolType" if kind == "Bool" else f"torch.{kind}Tensor"  # as PyTorch has it
     maker, number = origin
     where = ""

@@ -9,7 +9,7 @@ import numpy as np
 from nanotorch._core import dtypes, grad_mode
 from nanotorch._core.arguments import keep_freed_memory, require_bool
 from nanotorch._core.call_site import warn
-from nanotorch._core.dtypes import Shown, whole
+from nanotorch._core.dtypes import C_NAMES, Shown, whole
 from nanotorch._core.grad_mode import REQUIRES_GRAD, RETAIN_GRAD, mode, refuse_inside
 from nanotorch._core.graph import (
     AccumulateGrad,
@@ -37,6 +37,7 @@ NON_LEAF_GRAD = (
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
     "github.com/pytorch/pytorch/pull/30531 for more information."
 )
+NO_GRADIENT = "cannot register a hook on a tensor that doesn't require gradient"
 FLAG_OF_LEAVES = "you can only change requires_grad flags of leaf variables."
 USE_DETACH = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation "
@@ -174,8 +175,9 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
                 "tensor are the same size"
             )
         if value.dtype != self.dtype:
+            kind = C_NAMES[value.dtype.name]
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{_c_name(value)}' to a tensor with "
+                f"attempting to assign a gradient with dtype '{kind}' to a tensor with "
                 f"grad_dtype '{self.dtype.char}'. The gradient must match the tensor's grad_dtype "
                 "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute "
                 "with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. "
@@ -275,7 +277,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             RuntimeError: if the tensor does not require grad.
         """
         if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+            raise RuntimeError(NO_GRADIENT)
         node, number = edge_of(self)
         if node is None or isinstance(node, AccumulateGrad):
             if self._leaf_hooks is None:
@@ -293,11 +295,10 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             RuntimeError: if the tensor does not require grad or is not a leaf.
         """
         if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+            raise RuntimeError(NO_GRADIENT)
         if self.grad_fn is not None:
-            raise RuntimeError(
-                "post accumulate grad hooks cannot be registered on non-leaf tensors"
-            )
+            text = "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            raise RuntimeError(text)
         if self._post_accumulate_hooks is None:
             self._post_accumulate_hooks = HookDict()
         return add_hook(self._post_accumulate_hooks, hook)
@@ -366,14 +367,6 @@ def require_float(array: np.ndarray) -> None:
     """Refuse gradients for integers and bools."""
     if array.dtype.kind != "f":
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-
-
-def _c_name(tensor: Tensor) -> str:
-    """The dtype's name in C++, which some of PyTorch's messages use."""
-    char = tensor.dtype.char
-    names = {"Byte": "unsigned char", "Char": "signed char", "Long": "long int"}
-    names["Half"] = "c10::Half"
-    return names.get(char, char.lower())
 
 
 # How error messages name the type of an object.
