@@ -565,7 +565,7 @@ def for_samples(function: Any, given: Any, batch: Batch, copy: bool = False) -> 
         return part.clone() if copy and part is not value else part
 
     numbers = range(batch.size or 1)
-    return [function(rebuilt(given, lambda value, k=k: one(value, k))) for k in numbers]  # type: ignore[misc]
+    return [function(rebuilt(given, partial(one, number=k))) for k in numbers]
 
 
 def one_of(value: Any, batch: Batch, number: int) -> Any:
