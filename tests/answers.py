@@ -1,9 +1,9 @@
-"""Situations of training code with answers, PyTorch's and nanotorch's.
+"""Golden cases: functions of the framework, and PyTorch's answers to them.
 
-A situation is a function of the framework that returns what it saw: texts, numbers, lists and
-dicts of them. `scripts/golden/nn.py` puts each to PyTorch; the tests put it to nanotorch and
-compare. Tensors answer by their `repr`; `bits` gives their exact content, `numbers` their values
-to be compared up to rounding.
+A case returns what it saw: texts, numbers, lists and dicts of them. Each is a public function of
+``torch`` alone in some `tests/*/golden_*.py`. `scripts/golden/cases.py` puts it to PyTorch and
+`tests/test_golden.py` to nanotorch. Tensors answer by their `repr`; `bits` gives their exact
+content, `numbers` their values to be compared up to rounding.
 """
 
 import hashlib
@@ -15,54 +15,13 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from tests.tolerances import TERMS, rounding
 
-Situation = Callable[[Any], Any]
+Case = Callable[[Any], Any]
 GOLDEN = Path(__file__).parent / "golden"
-# Golden file -> module of situations.
-FILES = {
-    "nn_module": "tests.nn.situations_module",
-    "nn_state": "tests.nn.situations_state",
-    "nn_hooks": "tests.nn.situations_hooks",
-    "nn_container": "tests.nn.situations_container",
-    "nn_layers": "tests.nn.situations_layers",
-    "nn_init": "tests.nn.situations_init",
-    "nn_loss": "tests.nn.situations_loss",
-    "nn_random": "tests.nn.situations_random",
-    "nn_utils": "tests.nn.situations_utils",
-    "nn_windows": "tests.nn.situations_windows",
-    "nn_recurrent": "tests.nn.situations_recurrent",
-    "nn_embedding": "tests.nn.situations_embedding",
-    "nn_attention": "tests.nn.situations_attention",
-    "nn_transformer": "tests.nn.situations_transformer",
-    "nn_activation": "tests.nn.situations_activation",
-    "nn_norm": "tests.nn.situations_norm",
-    "nn_dropout": "tests.nn.situations_dropout",
-    "nn_further_loss": "tests.nn.situations_further_loss",
-    "nn_module_api": "tests.nn.situations_module_api",
-    "nn_parametrize": "tests.nn.situations_parametrize",
-    "nn_classes": "tests.nn.situations_classes",
-    "nn_everyday": "tests.nn.situations_everyday",
-    "nn_mistakes": "tests.nn.situations_mistakes",
-    "optim": "tests.optim.situations_optim",
-    "optim_state": "tests.optim.situations_state",
-    "optim_elementwise": "tests.optim.situations_elementwise",
-    "optim_lbfgs": "tests.optim.situations_lbfgs",
-    "optim_schedulers": "tests.optim.situations_schedulers",
-    "optim_swa": "tests.optim.situations_swa",
-    "data": "tests.utils.data.situations_data",
-    "data_order": "tests.utils.data.situations_order",
-    "settings": "tests.program.situations_settings",
-    "buffers": "tests.core.situations_buffers",
-    "testing": "tests.program.situations_testing",
-    "distributions": "tests.distributions.situations_distributions",
-    "func": "tests.func.situations_func",
-    "vmap": "tests.func.situations_vmap",
-    "data_workers": "tests.utils.data.situations_workers",
-    "tensorboard": "tests.utils.tensorboard.situations_writer",
-}
 # Where a class stands differs; its name does not.
 QUALIFIED = re.compile(r"\b(?:nano)?torch\.(?:nn|optim|utils|_core|autograd|ops)[\w.]*\.(\w+)")
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -70,26 +29,32 @@ ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 BEYOND = re.compile(r"\n\nWhere:.*", re.DOTALL)
 
 
-def situations(name: str) -> dict[str, Situation]:
-    """The situations of one file."""
-    return situations_in(FILES[name])
+def files() -> dict[str, Path]:
+    """The files of golden cases, by the names of the files of answers: `nn_loss`."""
+    paths = sorted(Path(__file__).parent.rglob("golden_*.py"))
+    return {f"{path.parent.name}_{path.stem.removeprefix('golden_')}": path for path in paths}
 
 
-def situations_in(path: str) -> dict[str, Situation]:
-    """The situations of a module: its public functions of nothing but the framework."""
-    module = importlib.import_module(path)
+def module(name: str) -> ModuleType:
+    """The module of golden cases of that name."""
+    path = files()[name].relative_to(Path(__file__).parents[1])
+    return importlib.import_module(".".join(path.with_suffix("").parts))
+
+
+def cases(name: str) -> dict[str, Case]:
+    """The golden cases of a file: its public functions of nothing but the framework."""
     return {
         key: value
-        for key, value in vars(module).items()
+        for key, value in vars(module(name)).items()
         if inspect.isfunction(value)
         and not key.startswith("_")
-        and value.__module__ == module.__name__
+        and value.__module__ == module(name).__name__
         and list(inspect.signature(value).parameters) == ["torch"]
     }
 
 
 def golden(name: str) -> dict[str, Any]:
-    """PyTorch's answers, by situation."""
+    """PyTorch's answers, by case."""
     answers: dict[str, Any] = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
     return answers
 
@@ -200,3 +165,39 @@ def leaves(value: Any) -> Iterator[Any]:
             yield from leaves(entry)
     else:
         yield value
+
+
+# How cases describe graphs.
+
+
+def name_of(node: Any) -> str | None:
+    """A node by its class."""
+    return None if node is None else type(node).__name__
+
+
+def tree(node: Any) -> Any:
+    """A node with everything it leads to, as nested lists of names."""
+    if node is None:
+        return None
+    return [name_of(node), [[tree(n), k] for n, k in node.next_functions]]
+
+
+class Log(list[Any]):
+    """Hooks that note their name and the gradient they saw."""
+
+    def hook(self, name: str, result: Any = None) -> Callable[[Any], Any]:
+        """A tensor hook that returns ``result``, called with the gradient if it is a function."""
+
+        def note(g: Any) -> Any:
+            self.append([name, told(g)])
+            return result(g) if callable(result) else result
+
+        return note
+
+    def name(self, name: str) -> Callable[..., None]:
+        """A hook of any kind that notes only that it was called."""
+
+        def note(*_: Any) -> None:
+            self.append(name)
+
+        return note

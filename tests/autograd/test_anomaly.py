@@ -9,11 +9,8 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch._core.op import OPS, Array, op
 from nanotorch.autograd.anomaly_mode import detect_anomaly, first_nonfinite, set_detect_anomaly
-from tests.autograd.asking import as_pytorch
-from tests.autograd.situations_function import leaf
+from tests.autograd.golden_function import leaf
 from tests.autograd.watching import watching
-
-test_as_pytorch = as_pytorch("anomaly")
 
 
 def kernels() -> list[bool]:

@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from tests.autograd.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("function", "function_views", "function_context", "function_outputs")
 
 
 def keeping(*which: str) -> Any:

@@ -4,9 +4,6 @@ import numpy as np
 
 import nanotorch as torch
 from nanotorch.autograd.functional import hessian, hvp, jacobian, jvp, vhp, vjp
-from tests.autograd.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("functional", "functional_strict")
 
 
 def test_the_products_are_those_of_the_matrices() -> None:

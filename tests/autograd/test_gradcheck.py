@@ -7,9 +7,6 @@ import pytest
 import nanotorch as torch
 from nanotorch.autograd import Function, gradcheck, gradgradcheck
 from nanotorch.autograd.gradient_check import GradcheckError
-from tests.autograd.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("gradcheck")
 
 OFF = 1.001  # a rule wrong by a tenth of a percent
 TIGHT = {"atol": 1e-7, "rtol": 1e-5}

@@ -8,7 +8,7 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch._core.call_site import shown
 from nanotorch.autograd.anomaly_mode import first_nonfinite, set_detect_anomaly
-from tests.autograd.situations_function import leaf, make
+from tests.autograd.golden_function import leaf, make
 from tests.autograd.watching import failure_of, line_of, watching
 
 NAN, INF = float("nan"), float("inf")

@@ -4,9 +4,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core.op import hooks, observers
-from tests.autograd.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("saved_hooks")
 
 
 def test_hooks_have_to_be_functions() -> None:

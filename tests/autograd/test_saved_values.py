@@ -1,9 +1,6 @@
 """What nodes keep for the backward pass."""
 
 import nanotorch as torch
-from tests.autograd.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("saved_values")
 
 
 def test_running_values_that_move_before_the_backward_pass() -> None:

@@ -4,9 +4,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core.arguments import as_int, as_ints
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("arguments")
 
 
 def test_an_error_without_an_operation_names_none() -> None:

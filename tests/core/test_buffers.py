@@ -7,9 +7,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core import call_site
-from tests.asking import as_pytorch
-
-test_buffers = as_pytorch("buffers")
 
 
 def test_the_memory_outlives_its_first_owner() -> None:

@@ -6,9 +6,6 @@ import numpy as np
 
 import nanotorch as torch
 from nanotorch._core.layout import attributes_of
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("copying")
 
 
 def test_nothing_of_the_engines_is_a_users() -> None:

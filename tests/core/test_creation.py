@@ -6,9 +6,6 @@ import pytest
 import nanotorch as torch
 from nanotorch._core import call_site
 from nanotorch.ops import memory
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("creation", "sizes")
 
 
 def test_told_once(monkeypatch: pytest.MonkeyPatch) -> None:

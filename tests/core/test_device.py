@@ -6,9 +6,6 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("device")
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core import dtypes
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("dtypes")
 
 
 @pytest.mark.parametrize("kind", ["complex64", "U3", "object", "datetime64[s]"])

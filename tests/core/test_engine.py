@@ -9,9 +9,6 @@ import pytest
 import nanotorch as torch
 from nanotorch._core.engine import Ready, count_consumers, fit, leading_to, sum_to
 from nanotorch._core.graph import Node
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("engine", "random_engine")
 
 
 @pytest.mark.parametrize(

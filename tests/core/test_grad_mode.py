@@ -6,9 +6,6 @@ from collections.abc import Callable
 import pytest
 
 import nanotorch as torch
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("mode")
 
 
 def test_each_thread_has_a_mode_of_its_own() -> None:

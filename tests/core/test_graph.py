@@ -5,9 +5,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core.graph import AccumulateGrad, Node
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("graph")
 
 
 def test_an_accumulator_lives_as_long_as_a_graph_holds_it() -> None:

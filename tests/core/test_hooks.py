@@ -8,9 +8,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core.graph import HookDict, add_hook
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("hooks", "node_hooks")
 
 
 def test_hooks_keep_their_order_and_may_be_put_first() -> None:

@@ -4,10 +4,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core import call_site
-from tests.core.asking import as_pytorch
-
-asked = as_pytorch("called", "mistakes")
-test_as_pytorch = pytest.mark.filterwarnings("ignore:This overload")(asked)
 
 
 def test_the_former_order_is_told_to_be_deprecated_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.nn import functional as F
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("numbers", "special_values", "beyond")
 
 
 @pytest.mark.parametrize("count", [4095, 4096, 5000])

@@ -1,14 +1,8 @@
 """Tensors among NumPy's arrays and numbers."""
 
 import numpy as np
-import pytest
 
 import nanotorch as torch
-from tests.core.asking import as_pytorch
-
-# What is warned of once is so by the test that comes first.
-once = pytest.mark.filterwarnings("ignore:Creating a tensor from a list")
-test_as_pytorch = once(as_pytorch("numpy"))
 
 
 def test_no_array_of_tensors() -> None:

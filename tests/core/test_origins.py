@@ -10,13 +10,10 @@ import pytest
 import nanotorch as torch
 from nanotorch._core.call_site import WHERE
 from tests import answers
-from tests.core.asking import as_pytorch
-from tests.core.casebook import situations
+from tests.answers import cases
 
-test_as_pytorch = as_pytorch("origins")
-
-SITUATIONS = situations("origins")
-# What follows PyTorch's text; @word stands for the line of the situation that ends in `# word`.
+CASES = cases("core_origins")
+# What follows PyTorch's text; @word stands for the line of the case that ends in `# word`.
 TOLD = {
     "result_changed": ["exp saved it as its result@saved", "add_ changed it@changed"],
     "input_changed_by_a_view": ["sin saved it as `input`@saved", "fill_ changed it@changed"],
@@ -83,20 +80,20 @@ TOLD = {
 
 
 def located(name: str, part: str) -> str:
-    """A line of a message, with its place in the source of the situation."""
+    """A line of a message, with its place in the source of the case."""
     text, at, marker = part.partition("@")
     if not at:
         return f"\n  {text}"
-    lines, first = inspect.getsourcelines(SITUATIONS[name])
+    lines, first = inspect.getsourcelines(CASES[name])
     number = next(k for k, line in enumerate(lines) if line.rstrip().endswith(f"# {marker}"))
-    file = "tests/core/situations_origins.py"
+    file = "tests/core/golden_origins.py"
     return f"\n  {text} at {file}:{first + number}\n      {lines[number].strip()}"
 
 
 @pytest.mark.parametrize("name", TOLD)
 def test_where(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "BEYOND", re.compile("$^"))  # leave the message whole
-    message = SITUATIONS[name](torch)
+    message = CASES[name](torch)
     monkeypatch.undo()
     expected = WHERE + "".join(located(name, part) for part in TOLD[name])
     assert message[message.index(WHERE) :] == expected

@@ -9,14 +9,8 @@ import pytest
 import nanotorch as torch
 from nanotorch._core.tensor import wrap
 from nanotorch.ops.tables import rules
-from tests.answers import Situation, assert_same, golden, told
-from tests.core.casebook import situations
 from tests.ops.keywords import found, prepared
 from tests.ops.samples import TABLE
-
-FILES = ("out", "out_functions", "out_layout", "out_memory")
-SITUATIONS = {name: ask for file in FILES for name, ask in situations(file).items()}
-ANSWERS = {name: answer for file in FILES for name, answer in golden(file).items()}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -24,13 +18,6 @@ def _few_objects() -> None:
     """Who shares memory that grows is searched for among all objects that are not frozen."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.mark.parametrize("name", SITUATIONS)
-def test_as_pytorch(name: str) -> None:
-    ask: Situation = SITUATIONS[name]
-    answer: Any = told(ask(torch))
-    assert_same(answer, ANSWERS[name], name)
 
 
 def test_help_tells_of_it() -> None:

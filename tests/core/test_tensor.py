@@ -5,9 +5,6 @@ import copy
 import numpy as np
 
 import nanotorch as torch
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("tensor", "traits")
 
 
 def test_the_array_is_always_an_ndarray() -> None:

@@ -3,9 +3,6 @@
 import numpy as np
 
 import nanotorch as torch
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("views", "inplace", "random")
 
 
 def test_many_writes_to_one_base() -> None:

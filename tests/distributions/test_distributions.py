@@ -1,9 +1,6 @@
 """Distributions, compared with PyTorch."""
 
 import nanotorch as torch
-from tests.asking import as_pytorch
-
-test_distributions = as_pytorch("distributions")
 
 
 def test_a_divergence_of_ones_own() -> None:

@@ -5,10 +5,6 @@ import sys
 
 import nanotorch as torch
 from nanotorch.func import grad, jacfwd, jacrev, vjp
-from tests.asking import as_pytorch
-
-test_func = as_pytorch("func")
-test_vmap = as_pytorch("vmap")
 
 
 def test_results_hold_no_graph() -> None:

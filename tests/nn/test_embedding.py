@@ -5,9 +5,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.ops.embedding import sums_of_rows
-from tests.asking import as_pytorch
-
-test_embedding = as_pytorch("nn_embedding")
 
 
 def test_sparse_gradients_are_refused() -> None:

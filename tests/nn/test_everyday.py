@@ -8,9 +8,6 @@ import pytest
 import nanotorch as torch
 from nanotorch._core import call_site
 from nanotorch.nn import module_call as module
-from tests.asking import as_pytorch
-
-test_everyday = as_pytorch("nn_everyday")
 
 
 def test_former_backward_hooks_of_all_modules() -> None:

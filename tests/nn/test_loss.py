@@ -4,9 +4,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.nn import functional as F
-from tests.asking import as_pytorch
-
-test_losses = as_pytorch("nn_loss")
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,6 @@
 import pytest
 
 import nanotorch as torch
-from tests.asking import as_pytorch
-
-test_mistakes = as_pytorch("nn_mistakes")
 
 
 def test_layers_of_users_inherit_as_always() -> None:

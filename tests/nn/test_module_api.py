@@ -3,9 +3,6 @@
 import os
 
 import nanotorch as torch
-from tests.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("nn_module_api")
 
 
 def test_a_forked_process_writes_to_shared_parameters() -> None:

@@ -3,9 +3,6 @@
 import pytest
 
 import nanotorch as torch
-from tests.asking import as_pytorch
-
-test_recurrent = as_pytorch("nn_recurrent")
 
 
 def test_a_length_beyond_the_padding_is_refused() -> None:

@@ -27,7 +27,7 @@ from tests.ops.sampling import is_inplace
 
 FOLDED = "it stands for addmm and t: tests/ops/test_affine.py"
 # Why an operation has no row and stands in no row's graph.
-NO_DERIVATIVE = "PyTorch has no derivative of it: tests/core/situations_engine.py"
+NO_DERIVATIVE = "PyTorch has no derivative of it: tests/core/golden_engine.py"
 ELSEWHERE = dict.fromkeys(
     [
         "floor_divide",
@@ -49,7 +49,7 @@ STATE = "acts on the state of a generator or of a tensor, not on values"
 NUMPY = "takes NumPy's arrays"
 NO_VALUES = "its values are undefined"
 NO_FUNCTION = "not an operation"
-DEPRECATED = "given with its warning in `tests/core/situations_called.py`"
+DEPRECATED = "given with its warning in `tests/core/golden_called.py`"
 SECOND_NAME = "a second name of what is sampled by its first"
 ITSELF = "gives the tensor itself, or an error, since no number is complex"
 NOT_SAMPLED: dict[str, str] = {

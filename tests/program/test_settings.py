@@ -3,9 +3,6 @@
 import pytest
 
 import nanotorch as torch
-from tests.asking import as_pytorch
-
-test_settings = as_pytorch("settings")
 
 
 def test_mixed_precision_is_told_not_to_happen() -> None:

@@ -5,10 +5,7 @@ from pathlib import Path
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.utils.tensorboard import SummaryWriter
-from tests.autograd.asking import as_pytorch
 from tests.utils.tensorboard.records import graph_of
-
-test_as_pytorch = as_pytorch("dynamic_graphs", folder="seeds")
 
 
 def test_the_graph_of_a_module_goes_to_tensorboard(tmp_path: Path) -> None:

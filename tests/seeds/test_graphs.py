@@ -4,9 +4,6 @@ from typing import Any
 
 import nanotorch as torch
 from nanotorch.autograd import make_dot
-from tests.autograd.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("graphs", folder="seeds")
 
 
 def test_the_picture_of_a_graph_names_the_leaves_that_require_grad() -> None:

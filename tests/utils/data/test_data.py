@@ -7,10 +7,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.utils.data import DataLoader, Subset, TensorDataset, default_collate
-from tests.asking import as_pytorch
-
-test_data = as_pytorch("data")
-test_orders = as_pytorch("data_order")
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 8, 50])

@@ -16,7 +16,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.utils.data import DataLoader, Dataset, TensorDataset, get_worker_info
-from tests.asking import as_pytorch
 from tests.patience import LONG, wait_until
 
 pytestmark = [
@@ -27,8 +26,6 @@ pytestmark = [
 ]
 
 FORK = multiprocessing.get_context("fork") if os.name == "posix" else None
-
-test_workers = as_pytorch("data_workers")
 
 
 class Items(Dataset[Any]):

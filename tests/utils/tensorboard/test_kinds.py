@@ -13,10 +13,8 @@ from tensorboard.util.tensor_util import make_ndarray
 
 import nanotorch as torch
 from nanotorch.utils.tensorboard import SummaryWriter
-from tests.asking import as_pytorch
 from tests.utils.tensorboard.records import events
 
-test_kinds = as_pytorch("tensorboard")
 KEEP_ALL = {"images": 0, "tensors": 0, "scalars": 0}
 
 

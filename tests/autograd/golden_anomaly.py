@@ -1,0 +1,229 @@
+"""Anomaly mode: nan in gradients, and where the forward call stood."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tests.answers import raised
+from tests.autograd.golden_function import leaf, make
+
+
+def told_by(call: Callable[[], Any]) -> list[Any]:
+    """The error, and each warning by its first line and the source line it ends with.
+
+    Without those of values that are not finite, which PyTorch does not give.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        error = raised(call)
+    texts = []
+    for warning in caught:
+        if warning.category.__name__ == "NonFiniteWarning":
+            continue
+        text = str(warning.message).split(" (Triggered")[0]
+        lines = [line.strip() for line in text.strip().split("\n")]
+        texts.append([lines[0], lines[-1]])
+    return [error, texts]
+
+
+def nan_in_a_gradient(torch: Any) -> Any:
+    x = torch.tensor([-1.0, 4.0], requires_grad=True)
+
+    def run() -> None:
+        with torch.autograd.detect_anomaly():
+            y = x.sqrt()
+            y.sum().backward()
+
+    return [told_by(run), x.grad, torch.is_anomaly_enabled()]
+
+
+def nan_unchecked(torch: Any) -> Any:
+    x = leaf(torch, 0.0)
+
+    def run() -> Any:
+        with torch.autograd.detect_anomaly(check_nan=False):
+            (x.sqrt() * 0).backward()
+        return x.grad
+
+    return told_by(run)
+
+
+def forward_outside(torch: Any) -> Any:
+    x = leaf(torch, 0.0)
+    y = x.sqrt() * 0
+
+    def run() -> None:
+        with torch.autograd.set_detect_anomaly(True):
+            y.backward()
+
+    return told_by(run)
+
+
+def backward_outside(torch: Any) -> Any:
+    x = leaf(torch, 0.0)
+    with torch.autograd.set_detect_anomaly(True):
+        y = x.sqrt() * 0
+    return [told_by(y.backward), x.grad, list(y.grad_fn.metadata)]
+
+
+def user_functions(torch: Any) -> Any:
+    nan = float("nan")
+
+    def attempt(backward: Any) -> Any:
+        x = leaf(torch, 1.0)
+
+        def run() -> None:
+            with torch.autograd.set_detect_anomaly(True):
+                y = make(torch, lambda ctx, a, b: a * b, backward).apply(x, x)
+                y.backward()
+
+        return told_by(run)
+
+    def fail(ctx: Any, g: Any) -> Any:
+        raise ValueError("inside")
+
+    return [
+        attempt(lambda ctx, g: (g * nan, g)),
+        attempt(lambda ctx, g: (g, g * nan)),
+        attempt(lambda ctx, g: g),
+        attempt(fail),
+    ]
+
+
+def writes(torch: Any) -> Any:
+    """The hint differs in anomaly mode, since the warning says more."""
+
+    def run() -> None:
+        with torch.autograd.set_detect_anomaly(True):
+            x = leaf(torch, 1.0)
+            y = x * 1
+            z = y * y
+            y.add_(1)
+            z.backward()
+
+    return told_by(run)
+
+
+def writes_to_views(torch: Any) -> Any:
+    def run() -> None:
+        with torch.autograd.set_detect_anomaly(True):
+            base = leaf(torch, 1.0, 2.0) * 2
+            base[:1].mul_(float("nan"))
+            base.sum().backward()
+
+    return told_by(run)
+
+
+def freed_graphs(torch: Any) -> Any:
+    def run() -> None:
+        with torch.autograd.set_detect_anomaly(True):
+            x = leaf(torch, 1.0)
+            y = x * x
+            y.backward()
+            y.backward()
+
+    return told_by(run)
+
+
+def hooks(torch: Any) -> Any:
+    """Nan that a hook brings in is found by the node after it; at a leaf there is none."""
+    nan = float("nan")
+
+    def at_the_leaf() -> Any:
+        with torch.autograd.set_detect_anomaly(True):
+            x = leaf(torch, 1.0)
+            x.register_hook(lambda g: g * nan)
+            (x * 1).backward()
+        return x.grad
+
+    def between() -> None:
+        with torch.autograd.set_detect_anomaly(True):
+            x = leaf(torch, 1.0)
+            y = x * 1
+            y.register_hook(lambda g: g * nan)
+            y.backward()
+
+    def of_the_node() -> None:
+        with torch.autograd.set_detect_anomaly(True):
+            x = leaf(torch, 1.0)
+            y = x.exp()
+            y.grad_fn.register_hook(lambda inputs, outputs: 3)
+            y.backward()
+
+    return [told_by(at_the_leaf), told_by(between), told_by(of_the_node)]
+
+
+def calculations_in_a_backward_pass(torch: Any) -> Any:
+    """A node made by a recorded pass names the call whose gradient it belongs to."""
+    inner = make(torch, lambda ctx, g: g * 1, lambda ctx, g: g * float("nan"))
+    outer = make(torch, lambda ctx, x: x * 1, lambda ctx, g: inner.apply(g))
+
+    def run(forward_too: bool) -> None:
+        x, w = leaf(torch, 1.0), leaf(torch, 1.0)
+        y = None if forward_too else outer.apply(x)
+        with torch.autograd.set_detect_anomaly(True):
+            if forward_too:
+                y = outer.apply(x)
+            (g,) = torch.autograd.grad(y, x, w, create_graph=True)
+            g.sum().backward()
+
+    return [told_by(lambda: run(True)), told_by(lambda: run(False))]
+
+
+def gradients_of_inputs(torch: Any) -> Any:
+    def run() -> None:
+        x = leaf(torch, 1.0)
+        with torch.autograd.set_detect_anomaly(True):
+            y = x * 1
+            torch.autograd.grad(y, x, torch.tensor([float("nan")]))
+
+    return told_by(run)
+
+
+def switching(torch: Any) -> Any:
+    seen = [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
+    with torch.autograd.set_detect_anomaly(True, check_nan=False):
+        seen += [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
+        with torch.autograd.set_detect_anomaly(False):
+            seen += [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
+        seen += [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
+    torch.autograd.set_detect_anomaly(True)
+    seen.append(torch.is_anomaly_enabled())
+    torch.autograd.set_detect_anomaly(False)
+    seen.append(torch.is_anomaly_enabled())
+    return [*seen, raised(torch.autograd.set_detect_anomaly, "yes")]
+
+
+def notes(torch: Any) -> Any:
+    with torch.autograd.set_detect_anomaly(True):
+        y = leaf(torch, 1.0).sqrt()
+    lines = y.grad_fn.metadata["traceback_"]
+    return [list(y.grad_fn.metadata), type(lines).__name__, lines[-1].split("\n")[1].strip()]
+
+
+def where_warnings_are_errors(torch: Any) -> Any:
+    """The error is told all the same."""
+
+    def changed() -> None:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = x.exp()
+        with torch.no_grad():
+            y.add_(1)
+        y.sum().backward()
+
+    def nan() -> None:
+        (torch.zeros(1, requires_grad=True).sqrt() * 0).sum().backward()
+
+    def of_a_function() -> None:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        make(torch, lambda ctx, x: x * 1, lambda ctx, g: 1 / 0).apply(x).sum().backward()
+
+    answers = []
+    for failing in (changed, nan, of_a_function):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mode = torch.autograd.detect_anomaly()
+            warnings.simplefilter("error")
+            with mode:
+                answers.append(raised(failing))
+    return answers

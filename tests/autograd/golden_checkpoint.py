@@ -1,0 +1,268 @@
+"""Checkpoints, both ways of computing again."""
+
+import contextlib
+import importlib
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tests.answers import raised, warned
+from tests.autograd.golden_function import leaf
+
+BOTH = (True, False)
+
+
+def counted(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[int]]:
+    """The function, and how often it has run."""
+    runs = [0]
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        runs[0] += 1
+        return function(*args, **kwargs)
+
+    return run, runs
+
+
+def checkpoint_of(framework: Any) -> Any:
+    """The module of checkpoints."""
+    return importlib.import_module(f"{framework.__name__}.utils.checkpoint")
+
+
+def values_and_gradients(torch: Any) -> Any:
+    checkpoint = checkpoint_of(torch).checkpoint
+    answers = []
+    for way in BOTH:
+        function, runs = counted(lambda x, w: (x * w).sin() * x)
+        x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
+        y = checkpoint(function, x, w, use_reentrant=way)
+        before = runs[0]
+        y.sum().backward()
+        answers.append([y, before, runs[0], x.grad, w.grad])
+    return answers
+
+
+def default_way(torch: Any) -> Any:
+    module = checkpoint_of(torch)
+    functions = [lambda x: x * 2, lambda x: x * 3, lambda x: x * 4]
+    return [
+        warned(lambda: module.checkpoint(lambda x: x * 2, leaf(torch, 1.0))),
+        warned(lambda: module.checkpoint_sequential(functions, 1, leaf(torch, 1.0))),
+    ]
+
+
+def keywords(torch: Any) -> Any:
+    checkpoint = checkpoint_of(torch).checkpoint
+    x, w = leaf(torch, 1.0), leaf(torch, 3.0)
+
+    def function(x: Any, w: Any) -> Any:
+        return x.exp() * w
+
+    y = checkpoint(function, x, w=w, use_reentrant=False)
+    y.backward()
+    return [
+        y,
+        x.grad,
+        w.grad,
+        raised(checkpoint, function, x, w=w, use_reentrant=True),
+        raised(checkpoint, function, x, w, use_reentrant=True, context_fn=lambda: None),
+        raised(checkpoint, function, x, w, use_reentrant=True, other=1),
+    ]
+
+
+def nothing_requires_grad(torch: Any) -> Any:
+    checkpoint = checkpoint_of(torch).checkpoint
+    answers = []
+    for way in BOTH:
+        function, runs = counted(lambda x: x * 2)
+        texts = warned(lambda way=way, f=function: checkpoint(f, torch.ones(1), use_reentrant=way))
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            y = checkpoint(function, torch.ones(1), use_reentrant=way)
+        answers.append([texts, y, runs])
+    w = leaf(torch, 2.0)
+    checkpoint(lambda x: x * w, torch.ones(1), use_reentrant=False).backward()
+    return [answers, w.grad]
+
+
+def random_numbers(torch: Any) -> Any:
+    """The second run draws what the first drew, and the stream goes on as if it had not run."""
+    checkpoint = checkpoint_of(torch).checkpoint
+    answers = []
+    for way in BOTH:
+        for preserve in BOTH:
+            torch.manual_seed(0)
+            drawn: list[Any] = []
+
+            def function(x: Any, drawn: list[Any] = drawn) -> Any:
+                drawn.append(torch.rand(4))
+                return x * drawn[-1]
+
+            x = torch.ones(4, requires_grad=True)
+            y = checkpoint(function, x, use_reentrant=way, preserve_rng_state=preserve)
+            torch.rand(3)
+            y.sum().backward()
+            answers.append([torch.equal(drawn[0], drawn[1]), x.grad, torch.rand(1)])
+    return answers
+
+
+def second_passes(torch: Any) -> Any:
+    checkpoint = checkpoint_of(torch).checkpoint
+    answers = []
+    for way in BOTH:
+        function, runs = counted(lambda x: x.exp())
+        x = leaf(torch, 1.0)
+        y = checkpoint(function, x, use_reentrant=way)
+        y.backward(retain_graph=True)
+        y.backward()
+        answers.append([runs, x.grad, raised(y.backward)])
+    return answers
+
+
+def gradients_of_inputs(torch: Any) -> Any:
+    checkpoint = checkpoint_of(torch).checkpoint
+    x = leaf(torch, 1.0)
+    y = checkpoint(lambda x: x.exp() * x, x, use_reentrant=False)
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    (h,) = torch.autograd.grad(g, x)
+    reentrant = checkpoint(lambda x: x.exp(), x, use_reentrant=True)
+    return [g, h, raised(torch.autograd.grad, reentrant, x), raised(reentrant.backward, inputs=[x])]
+
+
+def what_is_no_tensor(torch: Any) -> Any:
+    checkpoint = checkpoint_of(torch).checkpoint
+    answers = []
+    for way in BOTH:
+        x = leaf(torch, 1.0)
+        y = checkpoint(lambda x, k, d: (x * k, d, 3), x, 2, {"a": 1}, use_reentrant=way)
+        y[0].backward()
+        answers.append([y[1:], x.grad])
+    return answers
+
+
+def constant_outputs(torch: Any) -> Any:
+    checkpoint = checkpoint_of(torch).checkpoint
+    answers = []
+    for way in BOTH:
+        x = leaf(torch, 2.0)
+        y = checkpoint(lambda x: (x * 2, x.detach()), x, use_reentrant=way)
+        y[0].backward()
+        none = checkpoint(lambda x: x.detach(), x, use_reentrant=way)
+        answers.append([x.grad, y[1].requires_grad, raised(none.backward)])
+    return answers
+
+
+def nested(torch: Any) -> Any:
+    checkpoint = checkpoint_of(torch).checkpoint
+    answers = []
+    for way in BOTH:
+        inner, runs = counted(lambda x: x.exp().sin())
+        outer, outer_runs = counted(
+            lambda x, way=way, inner=inner: checkpoint(inner, x, use_reentrant=way) * x
+        )
+        x = leaf(torch, 1.0)
+        y = checkpoint(outer, x, use_reentrant=way)
+        y.backward()
+        answers.append([y.detach(), runs, outer_runs, x.grad])
+    return answers
+
+
+def writes_in_between(torch: Any) -> Any:
+    """Inputs are saved like any tensor: a write to them is found."""
+    checkpoint = checkpoint_of(torch).checkpoint
+    answers = []
+    for way in BOTH:
+        x = leaf(torch, 2.0) * 1
+        y = checkpoint(lambda x: x.exp(), x, use_reentrant=way)
+        x.add_(1)
+        answers.append(raised(y.backward))
+    return answers
+
+
+def errors(torch: Any) -> Any:
+    checkpoint = checkpoint_of(torch).checkpoint
+    return [raised(checkpoint, lambda x: 1 / 0, leaf(torch, 1.0), use_reentrant=w) for w in BOTH]
+
+
+def another_second_run(torch: Any) -> Any:
+    checkpoint = checkpoint_of(torch).checkpoint
+
+    def attempt(first: Any, second: Any, **options: Any) -> Any:
+        runs = [first, second]
+        x = leaf(torch, 1.0, 2.0)
+        y = checkpoint(lambda x: runs.pop(0)(x), x, use_reentrant=False, **options)
+        # PyTorch's advice after the first lines is about its own compiler.
+        error = raised(y.sum().backward).split("\n.\n")[0].split(".\n\n")[0].rstrip(".")
+        return [error, x.grad]
+
+    def once(x: Any) -> Any:
+        return x.exp()
+
+    def twice(x: Any) -> Any:
+        return x.exp().exp()
+
+    def narrow(x: Any) -> Any:
+        return x[:1].exp().expand(2)
+
+    return [
+        attempt(once, twice),
+        attempt(twice, once),
+        attempt(once, narrow),
+        attempt(once, narrow, determinism_check="none"),
+    ]
+
+
+def early_stops(torch: Any) -> Any:
+    """The second run ends with the last tensor that is needed, unless told otherwise."""
+    module = checkpoint_of(torch)
+
+    def attempt() -> list[str]:
+        log: list[str] = []
+
+        def function(x: Any) -> Any:
+            y = x.exp()
+            log.append("exp")
+            return y + 1
+
+        module.checkpoint(function, leaf(torch, 1.0), use_reentrant=False).backward()
+        return log
+
+    answers = [attempt()]
+    with module.set_checkpoint_early_stop(False):
+        answers.append(attempt())
+    return [*answers, attempt()]
+
+
+def contexts(torch: Any) -> Any:
+    log: list[str] = []
+
+    @contextlib.contextmanager
+    def noting(name: str) -> Iterator[None]:
+        log.append(name)
+        yield
+        log.append(f"end of {name}")
+
+    y = checkpoint_of(torch).checkpoint(
+        lambda x: x.exp(),
+        leaf(torch, 1.0),
+        use_reentrant=False,
+        context_fn=lambda: (noting("first"), noting("second")),
+    )
+    y.backward()
+    return log
+
+
+def sequences(torch: Any) -> Any:
+    sequential = checkpoint_of(torch).checkpoint_sequential
+    answers = []
+    for way in BOTH:
+        torch.manual_seed(0)
+        layers = [torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2), torch.nn.Tanh()]
+        model = torch.nn.Sequential(*layers)
+        x = torch.ones(1, 2, requires_grad=True)
+        y = sequential(model, 2, x, use_reentrant=way)
+        y.sum().backward()
+        functions = [counted(lambda x, k=k: x * k) for k in (2, 3, 4)]
+        z = sequential([f for f, _ in functions], 2, leaf(torch, 1.0), use_reentrant=way)
+        z.backward()
+        answers.append([y, x.grad, model[0].weight.grad, z, [runs for _, runs in functions]])
+    return answers

@@ -1,0 +1,48 @@
+"""`Variable`, as old scripts use it."""
+
+from typing import Any
+
+from tests.answers import raised, warned
+from tests.autograd.golden_function import leaf
+
+
+def multi_task(torch: Any) -> Any:
+    """Two losses on one graph, the first of which has to keep it."""
+    a = torch.autograd.Variable(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), requires_grad=True)
+    b = a**2
+    c = b * 2
+    d, e = c.mean(), c.sum()
+    d.backward(retain_graph=True)
+    e.backward(retain_graph=True)
+    d.backward()
+    return [a, a.grad, raised(e.backward)]
+
+
+def wrapping(torch: Any) -> Any:
+    variable = torch.autograd.Variable
+    data = torch.tensor([1.0, 2.0])
+    leaf_of = variable(data, requires_grad=True)
+    with torch.no_grad():
+        leaf_of.fill_(7)
+    inner = variable(leaf(torch, 1.0) * 2)
+    return [
+        leaf_of,
+        data,
+        leaf_of is data,
+        variable(leaf_of).requires_grad,
+        [inner, inner.is_leaf],
+        variable(data, True).requires_grad,
+        variable(),
+        isinstance(data, variable),
+        isinstance(3, variable),
+        type(variable(data)) is torch.Tensor,
+    ]
+
+
+def refusals(torch: Any) -> Any:
+    variable = torch.autograd.Variable
+    return [
+        raised(variable, [1.0, 2.0]),
+        raised(variable, torch.tensor([1]), requires_grad=True),
+        warned(lambda: variable(torch.ones(1), volatile=True)),
+    ]

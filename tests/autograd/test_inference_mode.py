@@ -1,5 +1,0 @@
-"""Inference mode."""
-
-from tests.autograd.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("inference")

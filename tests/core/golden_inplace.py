@@ -1,0 +1,332 @@
+"""Writes in place: versions, graphs, what is refused and in which words."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.answers import name_of, raised, told, tree
+
+
+def versions(torch: Any) -> Any:
+    """A tensor, its views and `detach` share one count; `.data` and copies have their own."""
+    x = torch.ones(4)
+    view, detached, data, copy = x[1:], x.detach(), x.data, x.clone()
+    seen = []
+    steps: list[Callable[[], Any]] = [
+        lambda: x.add_(1),
+        lambda: view.mul_(2),
+        lambda: detached.zero_(),
+        lambda: data.fill_(3),
+        lambda: copy.fill_(4),
+        lambda: x.__setitem__(0, 5.0),
+        lambda: view.__setitem__(slice(None), torch.zeros(3)),
+        lambda: x.copy_(torch.ones(4)),
+        lambda: x.view(2, 2).t().add_(1),
+        lambda: x.__iadd__(1),
+    ]
+    for step in steps:
+        step()
+        seen.append([t._version for t in (x, view, detached, data, copy)])
+    return [seen, x, view]
+
+
+def _through_view(x: Any) -> tuple[Any, Any]:
+    y = x + 0
+    return y.sin(), y[0]
+
+
+def _through_base(x: Any) -> tuple[Any, Any]:
+    y = x + 0
+    return y.t().sin(), y
+
+
+def _through_detach(x: Any) -> tuple[Any, Any]:
+    y = x + 0
+    return y.sin(), y.detach()
+
+
+def _second_output(x: Any) -> tuple[Any, Any]:
+    y = (x + 0).max(1).values
+    return y * y, y
+
+
+def _power(x: Any) -> tuple[Any, Any]:
+    y = x + 0
+    return y**2, y
+
+
+def _saved_and_written(torch: Any) -> list[Callable[[Any], tuple[Any, Any]]]:
+    """Functions of a leaf that give a result and what it saved, for the caller to write to."""
+
+    def leaf(x: Any) -> tuple[Any, Any]:
+        y = x * torch.ones(2, 3)
+        c = torch.ones(2, 3)
+        return y * c, c
+
+    def inner(x: Any) -> tuple[Any, Any]:
+        y = x * 2
+        return y * y, y
+
+    def output(x: Any) -> tuple[Any, Any]:
+        y = x.exp()
+        return y * 1, y
+
+    def outputs(x: Any) -> tuple[Any, Any]:
+        y = x.sigmoid()
+        return y.clone(), y
+
+    def product(x: Any) -> tuple[Any, Any]:
+        y = x + 0
+        return y @ torch.ones(3, 2, requires_grad=True), y
+
+    return [
+        leaf,
+        inner,
+        output,
+        outputs,
+        _through_view,
+        _through_base,
+        _through_detach,
+        _second_output,
+        _power,
+        product,
+    ]
+
+
+def modified_inputs(torch: Any) -> Any:
+    """The whole text of the error, for different saved values and origins."""
+    texts = []
+
+    def attempt(build: Callable[[Any], tuple[Any, Any]], **kwargs: Any) -> None:
+        x = torch.ones(2, 3, requires_grad=True, **kwargs)
+        loss, written = build(x)
+        written.add_(1)
+        texts.append(raised(loss.sum().backward))
+
+    builds = _saved_and_written(torch)
+    for build in builds:
+        attempt(build)
+    attempt(builds[1], dtype=torch.float64)
+    return texts
+
+
+def modified_a_leaf_under_no_grad(torch: Any) -> Any:
+    w = torch.ones(3, requires_grad=True)
+    loss = (w * w).sum()
+    with torch.no_grad():
+        w -= 0.1
+        w.mul_(2)
+    return [raised(loss.backward), w]
+
+
+def modified_data_goes_unseen(torch: Any) -> Any:
+    w = torch.ones(3, requires_grad=True)
+    loss = (w * w).sum()
+    w.data.fill_(5.0)
+    loss.backward()
+    return [w.grad, w._version]
+
+
+def modified_where_nothing_is_saved(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    z = y + 1
+    y.zero_()
+    z.sum().backward()
+    return [y, x.grad]
+
+
+def the_seed_slice_example(torch: Any) -> Any:
+    """`s[1] = s[0] * x` fails in the backward pass, and works with a clone."""
+    answers = []
+    for copy in (False, True):
+        x = torch.tensor(1.0, requires_grad=True)
+        s = torch.ones(2)
+        s[1] = (s[0].clone() if copy else s[0]) * x
+        z = s.sum()
+        answers.append([name_of(s.grad_fn), raised(z.backward), told(x.grad)])
+    return answers
+
+
+def refused_on_leaves(torch: Any) -> Any:
+    x = torch.ones(3, requires_grad=True)
+
+    def augmented() -> None:
+        y = x
+        y += 1
+
+    def item() -> None:
+        x[0] = 1.0
+
+    return [
+        raised(lambda: x.add_(1)),
+        raised(lambda: x.zero_()),
+        raised(lambda: x.copy_(torch.ones(3))),
+        raised(lambda: x.fill_(1.0)),
+        raised(augmented),
+        raised(item),
+        raised(lambda: x[0].add_(1)),
+        raised(lambda: x.view(3, 1).mul_(2)),
+        raised(lambda: x[:2].zero_()),
+        x,
+        x._version,
+    ]
+
+
+def allowed_on_leaves(torch: Any) -> Any:
+    x = torch.ones(3, requires_grad=True)
+    x.detach().mul_(2)
+    x.data.add_(1)
+    with torch.no_grad():
+        x[0] = 9.0
+        x.mul_(10)
+    return [x, x.is_leaf, x._version]
+
+
+def shapes_and_types_that_do_not_fit(torch: Any) -> Any:
+    x, n = torch.ones(3), torch.ones(3, dtype=torch.int64)
+    b = torch.ones(3, dtype=torch.bool)
+    return [
+        raised(lambda: x.add_(torch.ones(2, 3))),
+        raised(lambda: x.add_(torch.ones(4))),
+        raised(lambda: n.add_(1.5)),
+        raised(lambda: n.mul_(x)),
+        raised(lambda: b.add_(1)),
+        raised(lambda: n.div_(2)),
+        raised(lambda: x.copy_(torch.ones(4))),
+        raised(lambda: x.expand(2, 3).add_(1)),
+        x.add_(n),
+        n.add_(b),
+        x.mul_(torch.tensor(2.0, dtype=torch.float64)),
+    ]
+
+
+def results_are_the_tensor(torch: Any) -> Any:
+    x = torch.ones(3)
+    y = x
+    y += 1
+    return [x.add_(1) is x, y is x, x.zero_() is x, x.copy_(torch.ones(3)) is x, x]
+
+
+def chains(torch: Any) -> Any:
+    """`log(2x + 2)` in place: values, node names and the gradient."""
+    x = torch.tensor(1.0, requires_grad=True)
+    y = 2 * x
+    names = [name_of(y.grad_fn)]
+    y += 2
+    names.append(name_of(y.grad_fn))
+    y.log_()
+    names.append(name_of(y.grad_fn))
+    y.backward()
+    return [y, names, x.grad]
+
+
+def trees(torch: Any) -> Any:
+    """The graphs that writes leave."""
+    results = []
+
+    def fresh() -> Any:
+        return torch.ones(2, 2, requires_grad=True) * 1
+
+    x = torch.ones(2, requires_grad=True)
+    y = fresh()
+    y.mul_(2)
+    results.append(tree(y.grad_fn))
+    y = fresh()
+    y.zero_()
+    results.append(tree(y.grad_fn))
+    y = fresh()
+    y[0] = x
+    results.append(tree(y.grad_fn))
+    y = fresh()
+    y[0, 0] = 3.0
+    results.append(tree(y.grad_fn))
+    y = torch.zeros(2, 2)
+    y[1] = x
+    results.append(tree(y.grad_fn))
+    y = torch.zeros(2)
+    y.copy_(x)
+    results.append(tree(y.grad_fn))
+    y = fresh()
+    v = y[0]
+    v.mul_(3)
+    results.append([tree(y.grad_fn), tree(v.grad_fn)])
+    y = fresh()
+    v = y.t()
+    y.add_(1)
+    results.append([tree(y.grad_fn), tree(v.grad_fn)])
+    y = torch.zeros(2, 2)
+    v = y[1]
+    y.mul_(torch.ones(2, 2, requires_grad=True))
+    results.append([tree(y.grad_fn), tree(v.grad_fn), v.requires_grad])
+    y = torch.zeros(3)
+    y += torch.ones(3, requires_grad=True)
+    results.append(tree(y.grad_fn))
+    return results
+
+
+def writing_to_what_is_saved_out_of_sight(torch: Any) -> Any:
+    """A write before the value is used again is seen; one after that is an error."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    y.mul_(2)
+    z = y * y
+    z.sum().backward()
+    return x.grad
+
+
+def self_writes(torch: Any) -> Any:
+    """Operands that are the tensor itself."""
+    answers = []
+    for step in (
+        lambda y: y.add_(y),
+        lambda y: y.mul_(y),
+        lambda y: y.sub_(y * 2),
+        lambda y: y.copy_(y.flip(0)),
+    ):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 1
+        step(y)
+        text = raised(lambda y=y: y.sum().backward())
+        answers.append([told(y), text, told(x.grad)])
+    return answers
+
+
+def detaching_in_place(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    z = y + 1
+    y.detach_()
+    z.sum().backward()
+    v = (x * 2)[0]
+    return [y.requires_grad, y.is_leaf, x.grad, raised(v.detach_)]
+
+
+def requires_grad_in_place(torch: Any) -> Any:
+    x = torch.zeros(2)
+    x.mul_(2)
+    x.requires_grad_()
+    y = x * 2
+    text = raised(lambda: y.requires_grad_(False))
+    base = torch.zeros(2, 2)
+    view = base[0]
+    return [
+        x.requires_grad,
+        text,
+        y.requires_grad_().requires_grad,
+        raised(lambda: view.requires_grad_()),
+        view.is_leaf,
+        base.requires_grad,
+    ]
+
+
+def swapped_data(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    x.data = torch.tensor([5.0, 6.0])
+    y = (x * x).sum()
+    y.backward()
+    return [
+        x,
+        x.grad,
+        raised(lambda: setattr(x, "data", [1.0])),
+        raised(lambda: setattr(x, "data", torch.ones(2, dtype=torch.int64))),
+    ]

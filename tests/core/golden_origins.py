@@ -1,0 +1,272 @@
+"""Errors whose messages tell more than PyTorch's: who saved, changed, freed or made a value, where.
+
+Each case answers with the error. The comments at the ends of lines name the places that
+`test_origins` looks for in the messages.
+"""
+
+from typing import Any
+
+from tests.answers import raised
+
+
+def result_changed(torch: Any) -> Any:
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True)
+        y = x.exp()  # saved
+        y.add_(1)  # changed
+        y.sum().backward()
+
+    return raised(fail)
+
+
+def input_changed_by_a_view(torch: Any) -> Any:
+    def fail() -> None:
+        w = torch.ones(3, requires_grad=True) * 1
+        part = w[1:]
+        loss = torch.sin(w).sum()  # saved
+        part[0] = 5.0  # changed
+        loss.backward()
+
+    return raised(fail)
+
+
+def changed_without_a_graph(torch: Any) -> Any:
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True)
+        scale = torch.full((3,), 2.0)
+        loss = (x * scale).sum()  # saved
+        with torch.no_grad():
+            scale.zero_()  # changed
+        loss.backward()
+
+    return raised(fail)
+
+
+def weights_stepped(torch: Any) -> Any:
+    """A step of the optimizer between two passes through one graph."""
+
+    def fail() -> None:
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        loss = model(torch.ones(4, 3)).sum()  # saved
+        loss.backward(retain_graph=True)
+        optimizer.step()  # changed
+        loss.backward()
+
+    return raised(fail)
+
+
+def saved_in_a_users_module(torch: Any) -> Any:
+    """The line in the user's own `forward`, not that of the call of the container."""
+
+    class Square(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any) -> Any:
+            return x * x  # saved
+
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True) * 2
+        y = torch.nn.Sequential(Square())(x).sum()
+        x.mul_(2)  # changed
+        y.backward()
+
+    return raised(fail)
+
+
+def saved_in_a_hook_of_a_child(torch: Any) -> Any:
+    """A hook is the user's own code, also where the container is not."""
+
+    def square(module: Any, args: Any, out: Any) -> Any:
+        return out * out  # saved
+
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True) * 2
+        child = torch.nn.Identity()
+        child.register_forward_hook(square)
+        y = torch.nn.Sequential(child)(x).sum()
+        x.mul_(2)  # changed
+        y.backward()
+
+    return raised(fail)
+
+
+def saved_in_a_forward_put_on_a_layer(torch: Any) -> Any:
+    def square(x: Any) -> Any:
+        return x * x  # saved
+
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True) * 2
+        child = torch.nn.Identity()
+        child.forward = square
+        y = torch.nn.Sequential(child)(x).sum()
+        x.mul_(2)  # changed
+        y.backward()
+
+    return raised(fail)
+
+
+def saved_in_a_part_of_a_layer_put_anew(torch: Any) -> Any:
+    """A subclass of a layer is the user's, whatever it overrides."""
+
+    class Layer(torch.nn.BatchNorm1d):  # type: ignore[misc, name-defined]
+        def _check_input_dim(self, input: Any) -> None:
+            self.seen = torch.sigmoid(input)  # saved
+
+    def fail() -> None:
+        layer = Layer(2)
+        torch.nn.Sequential(layer)(torch.ones(3, 2, requires_grad=True) * 2)
+        layer.seen.add_(1)  # changed
+        layer.seen.sum().backward()
+
+    return raised(fail)
+
+
+def saved_in_a_function_given_to_a_layer(torch: Any) -> Any:
+    def distance(a: Any, b: Any) -> Any:
+        return (a * a * b).sum(1)  # saved
+
+    def fail() -> None:
+        a = torch.ones(3, 2, requires_grad=True) * 2
+        loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=distance)
+        total = loss(a, torch.ones(3, 2), torch.zeros(3, 2) + 3 * torch.ones(3, 2))
+        with torch.no_grad():
+            a.mul_(2)  # changed
+        total.backward()
+
+    return raised(fail)
+
+
+def saved_after_a_switch_left_by_a_hook(torch: Any) -> Any:
+    """What a hook has entered may be left long after its module's call."""
+
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True) * 2
+        switch = torch.enable_grad()
+        child = torch.nn.Identity()
+        child.register_forward_pre_hook(lambda module, args: switch.__enter__())
+        torch.nn.Sequential(child)(x)
+        switch.__exit__(None, None, None)
+        y = (x * x).sum()  # saved
+        x.mul_(2)  # changed
+        y.backward()
+
+    return raised(fail)
+
+
+def index_changed(torch: Any) -> Any:
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True)
+        at = torch.tensor([0, 2])
+        loss = x[at].sum()
+        at.zero_()  # changed
+        loss.backward()
+
+    return raised(fail)
+
+
+def saved_by_a_users_function(torch: Any) -> Any:
+    class Cube(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 3 * x * x * g
+
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True) * 1
+        y = Cube.apply(x).sum()  # saved
+        x.add_(1)  # changed
+        y.backward()
+
+    return raised(fail)
+
+
+def second_backward(torch: Any) -> Any:
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True)
+        loss = (x * x).sum()  # saved
+        loss.backward()  # freed
+        loss.backward()
+
+    return raised(fail)
+
+
+def backward_after_grad(torch: Any) -> Any:
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True)
+        loss = x.exp().sum()  # saved
+        torch.autograd.grad(loss, x)  # freed
+        loss.backward()
+
+    return raised(fail)
+
+
+def state_kept_over_steps(torch: Any) -> Any:
+    """A value carried from one step of a loop to the next: the usual way to a second backward."""
+
+    def fail() -> None:
+        w = torch.ones(2, requires_grad=True)
+        state = torch.zeros(2)
+        for _ in range(2):
+            state = torch.tanh(state + w)  # saved
+            state.sum().backward()  # freed
+
+    return raised(fail)
+
+
+def freed_values_asked_for(torch: Any) -> Any:
+    def fail() -> None:
+        x = torch.ones(3, requires_grad=True)
+        y = x.exp()  # saved
+        y.sum().backward()  # freed
+        _ = y.grad_fn._saved_result
+
+    return raised(fail)
+
+
+def shapes_that_do_not_broadcast(torch: Any) -> Any:
+    def fail() -> None:
+        x = torch.ones(2, 3, requires_grad=True)
+        y = x.exp()  # made
+        _ = y + torch.ones(4)
+
+    return raised(fail)
+
+
+def matrices_that_do_not_fit(torch: Any) -> Any:
+    def fail() -> None:
+        a = torch.ones(2, 3, requires_grad=True)
+        b = a.t() * 2  # made
+        _ = torch.mm(b, b)
+
+    return raised(fail)
+
+
+def a_layer_of_another_size(torch: Any) -> Any:
+    def fail() -> None:
+        first, second = torch.nn.Linear(3, 4), torch.nn.Linear(5, 1)
+        hidden = first(torch.ones(2, 3))  # made
+        second(hidden)  # call
+
+    return raised(fail)
+
+
+def tensors_that_cannot_be_joined(torch: Any) -> Any:
+    def fail() -> None:
+        x = torch.ones(2, 3, requires_grad=True)
+        y = x * 2  # made
+        torch.cat([y, torch.ones(2, 4)])
+
+    return raised(fail)
+
+
+def a_target_of_another_size(torch: Any) -> Any:
+    def fail() -> None:
+        score = torch.ones(3, 4, requires_grad=True) * 2  # made
+        torch.nn.NLLLoss()(score, torch.ones(5).long())
+
+    return raised(fail)

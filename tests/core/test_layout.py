@@ -1,5 +1,0 @@
-"""How tensors lie in memory."""
-
-from tests.core.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("layout")

@@ -1,5 +1,0 @@
-"""Losses of class scores are PyTorch's."""
-
-from tests.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("nn_classes")

@@ -1,5 +1,0 @@
-"""Parameters that are functions of others are PyTorch's."""
-
-from tests.asking import as_pytorch
-
-test_as_pytorch = as_pytorch("nn_parametrize")

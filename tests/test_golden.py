@@ -1,0 +1,50 @@
+"""In every golden case nanotorch answers as PyTorch does."""
+
+import warnings
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+from tests.answers import Case, assert_same, cases, files, golden, leaves, module, told
+
+# Where numbers need to agree up to rounding only, and warnings are no answer. The depth and the
+# number of terms of sums are the file's `ROUNDING`, as `tolerances.rounding` takes them.
+ROUNDED = ("data", "distributions", "func", "nn", "optim", "program", "tensorboard")
+CASES = [
+    pytest.param(name, case, answer, id=f"{name}-{key}")
+    for name in files()
+    for answers in [golden(name)]
+    for key, case in cases(name).items()
+    for answer in [answers.get(key)]
+]
+
+
+@pytest.mark.filterwarnings("ignore:This overload", "ignore:Creating a tensor from a list")
+@pytest.mark.parametrize(("name", "case", "expected"), CASES)
+def test_answer_is_pytorchs(name: str, case: Case, expected: Any) -> None:
+    rounding = getattr(module(name), "ROUNDING", None)
+    if rounding is None and not name.startswith(ROUNDED):
+        assert told(case(torch)) == expected
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as when PyTorch was asked; `warned` sees them all
+        answer = told(case(torch))
+    assert_same(answer, expected, **rounding or {})
+
+
+def test_every_file_has_cases_and_answers() -> None:
+    for name in files():
+        assert cases(name).keys() == golden(name).keys(), name
+    assert sum(1 for name in files() for _ in leaves(golden(name))) > 10_000
+
+
+def test_another_answer_is_seen() -> None:
+    expected = {"numbers": [1.0, 2.0], "dtype": "float32", "shape": [2]}
+    assert_same({"numbers": [1.0, 2.0 + 1e-7], "dtype": "float32", "shape": [2]}, expected)
+    for answer in ([1.0, 2.001], [1.0, float("nan")], [1.0, 2]):
+        with pytest.raises(AssertionError):
+            assert_same({"numbers": answer, "dtype": "float32", "shape": [2]}, expected)
+    for answer in ({"a": 1}, {"a": True, "b": 1.0}, {"a": 1, "b": 1.01}):
+        with pytest.raises(AssertionError):
+            assert_same(answer, {"a": 1, "b": 1.0})
