@@ -985,7 +985,7 @@ def index_add(
 def index_copy(input: Tensor, dim: _int, index: Any, source: Any, *, out: Any = ...) -> Tensor:
     """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
 
-def index_fill(input: Tensor, dim: Any, index: Any, value: Any) -> Tensor:
+def index_fill(input: Tensor, dim: _int, index: Any, value: Any) -> Tensor:
     """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
