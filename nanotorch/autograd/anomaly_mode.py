@@ -76,13 +76,9 @@ def _settle() -> None:
     """A call that was not followed by `__enter__` has changed what was in force for good."""
     pending, here.pending = here.pending, None
     if pending is not None:
-        position = settings.index(pending)
-        del settings[position]
-        _change(settings[position - 1], pending.enabled, pending.check_nan)
-
-
-def _change(setting: Setting, enabled: bool, check_nan: bool) -> None:
-    setting.enabled, setting.check_nan = enabled, check_nan
+        before = settings[settings.index(pending) - 1]
+        before.enabled, before.check_nan = pending.enabled, pending.check_nan
+        settings.remove(pending)
 
 
 def _enter(owner: Any, enabled: bool, check_nan: bool) -> Setting:
@@ -157,7 +153,8 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
         # Entered again, or later: as in PyTorch, nothing changes until the end.
         with changing:
             now = _enter(self, anomaly.enabled, anomaly.check_nan)
-            _change(settings[settings.index(now) - 1], self.prev, self.prev_check_nan)
+            before = settings[settings.index(now) - 1]
+            before.enabled, before.check_nan = self.prev, self.prev_check_nan
 
     def __exit__(self, *exc: object) -> None:
         _leave(self)

@@ -1,6 +1,7 @@
 """Optimizers that are an update rule: options, state, and a few array operations a parameter."""
 
 import functools
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -57,9 +58,10 @@ def counter(value: float) -> Tensor:
 ACCELERATORS = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
 # What stands for options that states do not have, where that is not False.
 NOT_FALSE = {"foreach": None, "fused": None, "momentum": 0}
-AT_LEAST_0 = (
-    "lr_decay", "lambd", "alpha", "eps", "momentum", "weight_decay", "momentum_decay",
-    "initial_accumulator_value",
+# The greatest values of options that must be at least 0.
+GREATEST = {"rho": 1.0} | dict.fromkeys(
+    ("lr_decay", "lambd", "alpha", "eps", "momentum", "weight_decay", "momentum_decay",
+     "initial_accumulator_value"), math.inf,
 )  # fmt: skip
 
 
@@ -120,7 +122,7 @@ class Rule(Optimizer):
         """Refuse options that are out of their range."""
         check_learning_rate(given["lr"])
         for name, value in given.items():
-            if name in AT_LEAST_0 and not 0.0 <= number(value):  # noqa: SIM300 - as above
+            if name in GREATEST and not 0.0 <= number(value) <= GREATEST[name]:
                 label = "epsilon" if name == "eps" else name
                 raise ValueError(f"Invalid {label} value: {value}")
         for position, beta in enumerate(given.get("betas", ())[:2]):
@@ -472,11 +474,6 @@ class Adadelta(Rule):
         maximize: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(params, locals())
-
-    def _check(self, given: dict[str, Any]) -> None:
-        super()._check(given)
-        if not 0.0 <= given["rho"] <= 1.0:
-            raise ValueError(f"Invalid rho value: {given['rho']}")
 
     def _begin(self, p: Array, group: Group) -> State:
         return zeros(p, "square_avg", "acc_delta")
