@@ -10,7 +10,6 @@ from nanotorch.optim.lr_scheduler.scheduler import (
     LRScheduler,
     Rate,
     ReduceLROnPlateau,
-    attributes,
     checked,
     per_group,
     put,
@@ -77,7 +76,7 @@ class CyclicLR(_Cyclic):
         Smith, Cyclical Learning Rates for Training Neural Networks, WACV 2017.
     """
 
-    _left_out = ("optimizer", "_scale_fn_custom")
+    _parts = "_scale_fn_custom"
 
     def __init__(
         self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float],
@@ -135,18 +134,6 @@ class CyclicLR(_Cyclic):
             low + (high - low) * height * scale
             for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
         ]
-
-    def state_dict(self) -> dict[str, Any]:
-        custom = self._scale_fn_custom
-        held = None if custom is None else attributes(custom)
-        return {**super().state_dict(), "_scale_fn_custom": held}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        state = dict(state_dict)
-        held = state.pop("_scale_fn_custom")
-        super().load_state_dict(state)
-        if held is not None:
-            vars(self._scale_fn_custom).update(held)
 
 
 def annealing(strategy: str) -> str:
@@ -323,7 +310,7 @@ def origin(rate: Rate, final: Rate, share: float) -> Rate:
 class _Combined(LRScheduler):
     """A scheduler that steps others."""
 
-    _left_out = ("optimizer", "_schedulers")
+    _parts = "_schedulers"
 
     def _take(self, optimizer: Any, schedulers: Sequence[LRScheduler], none: str) -> None:
         """Keep schedulers; refuse those of another optimizer, that want a metric, or none."""
@@ -349,16 +336,6 @@ class _Combined(LRScheduler):
                 )
         self._schedulers = schedulers
         self.optimizer = optimizer
-
-    def state_dict(self) -> dict[str, Any]:
-        held = [scheduler.state_dict() for scheduler in self._schedulers]
-        return {**super().state_dict(), "_schedulers": held}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        state = dict(state_dict)
-        for scheduler, held in zip(self._schedulers, state.pop("_schedulers"), strict=True):
-            scheduler.load_state_dict(held)
-        super().load_state_dict(state)
 
 
 class SequentialLR(_Combined):

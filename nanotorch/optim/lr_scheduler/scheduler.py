@@ -72,7 +72,7 @@ class LRScheduler:
         KeyError: if it should go on, but the groups have no initial rate.
     """
 
-    _left_out: ClassVar[tuple[str, ...]] = ("optimizer",)  # of the `state_dict`
+    _parts: ClassVar[str] = ""  # the attribute that holds functions or schedulers
     _get_lr_called_within_step: bool = False
     _is_initial: bool = False
     _last_lr: list[Rate]
@@ -100,12 +100,18 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimizer; of functions, their attributes if they have any."""
-        return {key: value for key, value in vars(self).items() if key not in self._left_out}
+        """All attributes but the optimizer; in the place of functions and schedulers, theirs."""
+        state = {k: v for k, v in vars(self).items() if k not in ("optimizer", self._parts)}
+        if self._parts:
+            state[self._parts] = state_of(vars(self)[self._parts])
+        return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over the attributes of a `state_dict`; the optimizer's rates are its own affair."""
-        vars(self).update(state_dict)
+        state = dict(state_dict)
+        if self._parts:
+            restore(vars(self)[self._parts], state.pop(self._parts))
+        vars(self).update(state)
 
     def get_last_lr(self) -> list[Rate]:
         """The rate of each group as this scheduler has last set them; tensors are copies."""
@@ -190,6 +196,26 @@ def checked(optimizer: Any) -> Optimizer:
     return optimizer
 
 
+def state_of(part: Any) -> Any:
+    """The attributes of a scheduler or a callable object; None for a function."""
+    if isinstance(part, (list, tuple)):
+        return [state_of(each) for each in part]
+    if hasattr(part, "get_last_lr"):
+        return part.state_dict()
+    return None if part is None or isinstance(part, types.FunctionType) else vars(part).copy()
+
+
+def restore(part: Any, state: Any) -> None:
+    """Give a scheduler or a callable object its attributes back."""
+    if isinstance(part, (list, tuple)):
+        for each, held in zip(part, state, strict=True):
+            restore(each, held)
+    elif hasattr(part, "get_last_lr"):
+        part.load_state_dict(state)
+    elif state is not None:
+        vars(part).update(state)
+
+
 def copied(value: Any) -> Any:
     """A number, or a copy of a tensor."""
     return value.clone() if isinstance(value, Tensor) else value
@@ -236,7 +262,7 @@ class _Functions(Formula):
         ValueError: if there are not as many functions as groups.
     """
 
-    _left_out = ("optimizer", "lr_lambdas")
+    _parts = "lr_lambdas"
 
     def __init__(
         self, optimizer: Optimizer, lr_lambda: Factor | list[Factor], last_epoch: int = -1
@@ -249,22 +275,6 @@ class _Functions(Formula):
 
     def _check(self) -> None:
         """Refuse functions."""
-
-    def state_dict(self) -> dict[str, Any]:
-        held = [attributes(function) for function in self.lr_lambdas]
-        return {**super().state_dict(), "lr_lambdas": held}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        state = dict(state_dict)
-        for function, held in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
-            if held is not None:
-                vars(function).update(held)
-        super().load_state_dict(state)
-
-
-def attributes(function: Any) -> dict[str, Any] | None:
-    """A copy of a callable object's attributes; None for a function."""
-    return None if isinstance(function, types.FunctionType) else vars(function).copy()
 
 
 class LambdaLR(_Functions):
