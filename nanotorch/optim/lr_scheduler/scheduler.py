@@ -669,6 +669,10 @@ class ReduceLROnPlateau(LRScheduler):
         self.last_epoch = 0
         self._last_lr = values(optimizer, "lr")
         self._set_mode(mode, threshold, threshold_mode)
+        self._reset()
+
+    def _reset(self) -> None:
+        """Forget what was seen, as programs for PyTorch ask by this name."""
         self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
