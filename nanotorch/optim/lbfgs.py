@@ -22,6 +22,7 @@ from nanotorch.optim.rules import check_learning_rate, number, scalar
 
 
 DECREASE, FLATNESS = 1e-4, 0.9
+TOLERANCE = 1e-9  # how much an element may still move when the search gives up
 Number = Any  # a float, or a NumPy scalar of the parameters' dtype
 
 
@@ -35,9 +36,8 @@ class Point(NamedTuple):
 
 
 def strong_wolfe(
-    at: Callable[[Number], Point], start: Point, t: Number, length: Number, tolerance: float,
-    evaluations: int,
-) -> tuple[Point, int]:  # fmt: skip
+    at: Callable[[Number], Point], start: Point, t: Number, length: Number, evaluations: int
+) -> tuple[Point, int]:
     """Search for a distance that meets the strong Wolfe conditions.
 
     Args:
@@ -45,7 +45,6 @@ def strong_wolfe(
         start: the point at distance 0.
         t: the first guess.
         length: the largest absolute value in the direction.
-        tolerance: how much an element may still move when the search gives up.
         evaluations: how many there may be after the first one.
 
     Returns:
@@ -56,7 +55,7 @@ def strong_wolfe(
     stuck = False
     while not done and steps < evaluations:
         left, right = sorted((ends[0].t, ends[1].t))
-        if abs(ends[1].t - ends[0].t) * length < tolerance:
+        if abs(ends[1].t - ends[0].t) * length < TOLERANCE:
             break
         t, stuck = inside(lowest(ends[0], ends[1], left, right), left, right, stuck)
         point = at(t)
@@ -272,9 +271,8 @@ class LBFGS(Optimizer):
             objective.put_back(values)
             return Point(t, objective.loss, objective.g, objective.g.dot(d))
 
-        point, evaluated = strong_wolfe(
-            at, start, t, np.abs(d).max(), 1e-9, group["max_eval"] - evaluations
-        )
+        room = group["max_eval"] - evaluations
+        point, evaluated = strong_wolfe(at, start, t, np.abs(d).max(), room)
         objective.loss, objective.g = point.f, point.g
         objective.move(point.t, d)
         return point.t, evaluated

@@ -153,11 +153,7 @@ class Rule(Optimizer):
                         held[name] = counter(held[name])
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Update the parameters that have a gradient.
-
-        Args:
-            closure: evaluates the model anew and returns the loss, which `step` returns then.
-        """
+        """Update the parameters that have a gradient, see `Optimizer.step`."""
         loss = None if closure is None else evaluate(closure)
         writer = (f"{type(self).__name__}.step", here())
         for group in self.param_groups:
@@ -288,11 +284,7 @@ class SGD(Rule):
             group.setdefault("fused", False)  # not None, as in PyTorch
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Update the parameters that have a gradient.
-
-        Args:
-            closure: evaluates the model anew and returns the loss, which `step` returns then.
-        """
+        """Update the parameters that have a gradient, see `Optimizer.step`."""
         loss = None if closure is None else evaluate(closure)
         writer = ("SGD.step", here())
         for group in self.param_groups:
