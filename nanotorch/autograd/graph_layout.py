@@ -58,15 +58,36 @@ class Rows:
         ups, downs: for each item, the segments that end and begin there.
     """
 
-    def __init__(self, sizes: Sequence[tuple[float, float]], rank: list[int]) -> None:
-        self.real, self.rank = len(sizes), rank
+    def __init__(self, sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> None:
+        self.real, self.rank = len(sizes), rank_items(len(sizes), edges)
         self.widths = [width for width, _ in sizes]
         self.heights = [height for _, height in sizes]
-        self.rows: list[list[int]] = []
-        self.segments: list[Segment] = []
         self.routes: list[list[Segment]] = []
-        self.ups: list[list[Segment]] = []
-        self.downs: list[list[Segment]] = []
+        # Edges are cut into segments from row to row, with stand-ins in the rows that they pass.
+        ways: dict[Hashable, list[int]] = {}
+        known: dict[tuple[int, int, Hashable], Segment] = {}
+        for edge in edges:
+            way = ways.setdefault((edge.source, edge.bundle), [edge.source])
+            length = self.rank[edge.target] - self.rank[edge.source]
+            while len(way) < length:
+                label = edge.label if len(way) == 1 and edge.label else (0.0, 0.0)
+                self.rank.append(self.rank[edge.source] + len(way))
+                self.widths.append(label[0])
+                self.heights.append(label[1])
+                way.append(len(self.rank) - 1)
+            stops = [*way[:length], edge.target]
+            keys = [(above, below, edge.bundle) for above, below in pairwise(stops)]
+            for key in keys:
+                if key not in known:
+                    known[key] = Segment(*key)
+            self.routes.append([known[key] for key in keys])
+        self.segments = list(known.values())
+        self.ups: list[list[Segment]] = [[] for _ in self.rank]
+        self.downs: list[list[Segment]] = [[] for _ in self.rank]
+        for segment in self.segments:
+            self.downs[segment.above].append(segment)
+            self.ups[segment.below].append(segment)
+        self.rows = first_order(self)
 
 
 def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Rows:
@@ -76,9 +97,7 @@ def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Rows
         sizes: width and height of each item.
         edges: between items, by position; without cycles.
     """
-    rows = Rows(sizes, rank_items(len(sizes), edges))
-    split_edges(rows, edges)
-    rows.rows = first_order(rows)
+    rows = Rows(sizes, edges)
     reduce_crossings(rows)
     return rows
 
@@ -120,33 +139,6 @@ def rank_items(count: int, edges: Sequence[Edge]) -> list[int]:
         if len(arriving[item]) > len(leaving[item]):
             rank[item] = max(rank[s] + length for s, length in arriving[item])
     return rank
-
-
-def split_edges(rows: Rows, edges: Sequence[Edge]) -> None:
-    """Cut edges into segments from row to row, with stand-ins in the rows they pass."""
-    ways: dict[Hashable, list[int]] = {}
-    known: dict[tuple[int, int, Hashable], Segment] = {}
-    for edge in edges:
-        way = ways.setdefault((edge.source, edge.bundle), [edge.source])
-        length = rows.rank[edge.target] - rows.rank[edge.source]
-        while len(way) < length:
-            label = edge.label if len(way) == 1 and edge.label else (0.0, 0.0)
-            rows.rank.append(rows.rank[edge.source] + len(way))
-            rows.widths.append(label[0])
-            rows.heights.append(label[1])
-            way.append(len(rows.rank) - 1)
-        stops = [*way[:length], edge.target]
-        keys = [(above, below, edge.bundle) for above, below in pairwise(stops)]
-        for key in keys:
-            if key not in known:
-                known[key] = Segment(*key)
-        rows.routes.append([known[key] for key in keys])
-    rows.segments = list(known.values())
-    rows.ups = [[] for _ in rows.rank]
-    rows.downs = [[] for _ in rows.rank]
-    for segment in rows.segments:
-        rows.downs[segment.above].append(segment)
-        rows.ups[segment.below].append(segment)
 
 
 def first_order(rows: Rows) -> list[list[int]]:
