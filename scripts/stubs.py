@@ -94,6 +94,8 @@ def kernel_annotations(function: FunctionType) -> dict[str, Any]:
         return {}
     first = o.inputs[0]
     kinds = {n: k for n, k in o.kernel.__annotations__.items() if n not in (*o.inputs, "return")}
+    if o.dims:
+        kinds["dim"] = o.dims.__annotations__["dim"]
     arrays = {n: "Sequence[Tensor]" if n == o.variadic else ANY for n in o.inputs}
     return kinds | arrays | ({} if first == o.variadic else {first: TENSOR})
 

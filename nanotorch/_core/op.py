@@ -21,6 +21,7 @@ from nanotorch._core.arguments import (
     in_pytorchs_words,
     lacking,
     named,
+    named_tuple,
     place_of,
     refused,
     surplus,
@@ -860,6 +861,8 @@ def build(o: Op) -> Callable[..., Any]:
     namespace["__name__"], namespace["this_op"] = o.kernel.__module__, o
     for name, formula in o.formulas.items():
         namespace[f"grad_{name}"] = formula
+    if o.fields:
+        namespace["named_result"] = named_tuple(o.name, *o.fields)
     equip(o)
     function = namespace["this_function"] = generated(o, o.name)
     if o.public:
@@ -899,7 +902,7 @@ def complete(o: Op) -> None:
         kind.apply_bare = generated(o, "apply_bare")
         kind.apply_recorded = generated(o, "apply_recorded")
     o.namespace.update({f"default_{n}": a.default for n, a in o.arguments.items()})
-    o.namespace |= {"NewNode": kind, "NewNodeInPlace": inplace_kind}
+    o.namespace |= {"NewNode": kind, "NewNodeInPlace": inplace_kind, "own_dims": o.dims}
 
 
 def without_derivative(node: OpNode, grads: Sequence[Any], graph: bool) -> Sequence[Any]:

@@ -1,5 +1,6 @@
 """The source of an operation's functions, put together from its declaration."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,10 @@ class Options:
         numbers: whether an operand may be a Python number; "other": whether the second may.
         dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
         view: the result shares the input's memory; with ``multi``, each of several results does.
+        dims: what makes of the argument `dim` and a number of dimensions those that kernel and
+            formulas get, counted from the front.
         aux: names of outputs after the first that have no gradient.
+        fields: the names of the outputs, which then are a named tuple of the operation's name.
         results: names of the outputs, if several have a gradient. Then `g` is a tuple of as many
             gradients, None where none arrived.
         seen: as many gradients of outputs do hooks see, where that is not one for each; None for
@@ -71,7 +75,9 @@ class Options:
     dunder: str | None = None
     view: bool = False
     multi: bool = False
+    dims: "Callable[[Any, int], Any] | None" = None
     aux: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     seen: int = 0
     joint: bool = False
@@ -246,12 +252,14 @@ def call_arguments(o: "Op", inputs: str) -> list[str]:
 def bare_arrays(o: "Op", several: bool) -> list[str]:
     """The way for bare arrays, on which formulas call operations; a tensor passes one test."""
     first, *rest = o.inputs
-    call = ", ".join(call_arguments(o, "{}"))
+    call = in_kernel = ", ".join(call_arguments(o, "{}"))
+    if o.dims:
+        in_kernel = re.sub(r"\bdim\b", f"own_dims(dim, {first}.ndim)", call)
     plain = f"{first}.__class__ in BARE"
     plain += "".join(f" and not isinstance({n}, Tensor)" for n in rest)
     lines = [
         f"    if {first}.__class__ is not Tensor:",
-        f"        if {plain}: return kernel({call})",
+        f"        if {plain}: return kernel({in_kernel})",
     ]
     if not several:
         tests = " and ".join(f"not isinstance({n}, Tensor)" for n in o.inputs)
@@ -433,7 +441,8 @@ def guarded(o: "Op", lines: list[str], *, inplace: bool) -> str:
             "    try:",
             *("    " + line for line in body),
             "    except NoValues: pass",
-            f"    return in_batch(this_op, {inplace}, {', '.join(o.arguments)})\n",
+            f"    return {'named_result' * bool(o.fields)}"
+            f"(in_batch(this_op, {inplace}, {', '.join(o.arguments)}))\n",
         ]
     )
 
@@ -459,6 +468,8 @@ def function(o: "Op", *, inplace: bool) -> list[str]:
     else:
         lines += bare_arrays(o, several)
         lines += ["    " + line for line in tensors_only(o)]
+    if o.dims:
+        lines.append(f"    dim = own_dims(dim, {o.inputs[0]}.ndim)")
     lines += ["    " + line for line in arrays(o, inplace)]
     if inplace:
         lines += [
@@ -475,9 +486,8 @@ def function(o: "Op", *, inplace: bool) -> list[str]:
         names = [f"out[{k}]" for k in range(len(o.results))] or ["out", *(f"o_{n}" for n in o.aux)]
         new = "".join(f"{n}._cell = " for n in names)
         lines.append(f"    {test} is None: {new}InferenceCell()")
-    lines.append(
-        f"    return {'(out, ' + ', '.join('o_' + n for n in o.aux) + ')' if o.aux else 'out'}"
-    )
+    result = f"(out, {', '.join('o_' + n for n in o.aux)})" if o.aux else "out"
+    lines.append(f"    return {'named_result' * bool(o.fields)}({result})")
     return lines
 
 

@@ -14,7 +14,7 @@ from nanotorch._core.batched import dimensions, in_rows, leading
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import Array, hidden_op, method
+from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, sum_whole
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import zero_where
@@ -220,9 +220,9 @@ def mean(
     return mean_along(input, normal_dims(dim, input.ndim), keepdim, dtype)
 
 
-@hidden_op(input=lambda g, dim: reverse_cumsum(g, dim), node="CumsumBackward0", in_order=True)
-def cumsum_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
-    """Running sums along one dimension."""
+@op(input=lambda g, dim: reverse_cumsum(g, dim), dims=normal_dim, in_order=True)
+def cumsum(input: Array, dim: int, *, dtype: DType | None = None) -> Array:
+    """Running sums along ``dim``; integers give int64."""
     return accumulated(np.add, input, dim, sum_dtype(input, dtype))
 
 
@@ -294,18 +294,12 @@ def accumulate_rows(function: np.ufunc, held: Array, side_by_side: bool) -> None
     function.accumulate(rest, 0, out=rest)
 
 
-@hidden_op(input=lambda g, dim: cumsum_along(g, dim))
+@hidden_op(input=lambda g, dim: cumsum(g, dim))
 def reverse_cumsum(input: Array, dim: int) -> Array:
     """Running sums from the end: the adjoint of `cumsum`."""
     if not input.ndim:
         return input.copy()
     return np.flip(accumulated(np.add, np.flip(input, dim), dim, input.dtype), dim).copy()
-
-
-@method
-def cumsum(input: Any, dim: int, *, dtype: DType | None = None) -> Any:
-    """Running sums along ``dim``; integers give int64."""
-    return cumsum_along(input, normal_dim(dim, input.ndim), dtype)
 
 
 # Products. Their formulas name the result only to notice, as PyTorch does, that it was written to.
@@ -421,28 +415,22 @@ def prod(
     return prod_along(input, (along,) if input.ndim else (), keepdim, dtype)
 
 
-@hidden_op(
+@op(
     input=lambda g, input, out, dim, keepdim: (
         spread(g, tuple(input.shape), dim, keepdim)
         * exp(input - spread(out, tuple(input.shape), dim, keepdim))
     ),
     cast="float",
-    node="LogsumexpBackward0",
+    dims=normal_dims,
     in_order=True,
     wide=True,
 )
-def logsumexp_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
-    """``log(sum(exp(input)))`` along dimensions, without overflow."""
+def logsumexp(input: Array, dim: Any, keepdim: bool = False) -> Array:
+    """``log(sum(exp(input)))`` along ``dim``, for inputs of any size."""
     top = maximum_of_all(input, dim, None, None, True, -np.inf)
     top = np.where(np.isfinite(top), top, input.dtype.type(0))
     total = np.log(sum_over(np.exp(input - top), dim, keepdim))
     return total + top.reshape(total.shape)
-
-
-@method
-def logsumexp(input: Any, dim: Dims, keepdim: bool = False) -> Any:
-    """``log(sum(exp(input)))`` along ``dim``, for inputs of any size."""
-    return logsumexp_along(input, normal_dims(dim, input.ndim), keepdim)
 
 
 # Variance and standard deviation.

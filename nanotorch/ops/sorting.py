@@ -214,15 +214,10 @@ def chosen_slope(
     return put_along(g, indices, dim, input_shape[dim])
 
 
-# The declaration of an operation that picks one element along ``dim`` and tells its index.
-CHOSEN: dict[str, Any] = {
-    "input": lambda g, indices, input_shape, dim, keepdim: chosen_slope(
-        g, indices, input_shape, dim, keepdim
-    ),
-    "aux": ("indices",),
-    "method": False,
-    "public": False,
-}
+# The declaration of an operation that picks one element along ``dim`` and tells its index; and of
+# what users call so.
+CHOSEN: dict[str, Any] = {"input": chosen_slope, "aux": ("indices",)}
+FIELDS: dict[str, Any] = {"dims": normal_dim, "fields": ("values", "indices")}
 
 
 def chosen(input: Array, indices: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -239,13 +234,13 @@ def choose(input: Array, dim: int, keepdim: bool, find: Any, name: str) -> tuple
     return chosen(input, np.expand_dims(find(input, dim), dim), dim, keepdim)
 
 
-@op(**CHOSEN, node="MaxBackward0")
+@hidden_op(**CHOSEN, node="MaxBackward0")
 def max_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The greatest element along ``dim`` and its first index."""
     return choose(input, dim, keepdim, np.argmax, "max")
 
 
-@op(**CHOSEN, node="MinBackward0")
+@hidden_op(**CHOSEN, node="MinBackward0")
 def min_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The smallest element along ``dim`` and its first index."""
     return choose(input, dim, keepdim, np.argmin, "min")
@@ -353,9 +348,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 # Equal elements keep their order, also where PyTorch leaves that open.
 
 
-sort_result, topk_result, kthvalue_result, mode_result = (
-    named_tuple(name, "values", "indices") for name in ("sort", "topk", "kthvalue", "mode")
-)
+sort_result = named_tuple("sort", "values", "indices")
 
 
 def order_along(input: Array, dim: int, descending: bool = False) -> Array:
@@ -427,21 +420,10 @@ def msort(input: Any) -> Any:
 # By rank
 
 
-@hidden_op(input=moved_slope, aux=("indices",), node="TopkBackward0")
-def top_along(input: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
-    """The kernel of `topk`."""
-    if not 0 <= k <= (input.shape[dim] if input.ndim else 1):
-        raise RuntimeError("selected index k out of range")
-    if input.dtype.kind == "b":
-        raise NotImplementedError("topk does not support bool dtypes on CPU")
-    if not input.ndim:
-        return input.copy(), np.zeros((), np.int64)
-    indices = np.take(order_along(input, dim, largest), np.arange(k), dim)
-    return np.take_along_axis(input, indices, dim), indices
-
-
-@method
-def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+@op(input=moved_slope, aux=("indices",), **FIELDS)
+def topk(
+    input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Array, Array]:
     """The ``k`` greatest elements along ``dim``: the named tuple ``(values, indices)``.
 
     Args:
@@ -451,7 +433,15 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     Raises:
         RuntimeError: if there are fewer than ``k``.
     """
-    return topk_result(top_along(input, as_int(k), normal_dim(dim, input.ndim), largest))
+    k = as_int(k)
+    if not 0 <= k <= (input.shape[dim] if input.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    if input.dtype.kind == "b":
+        raise NotImplementedError("topk does not support bool dtypes on CPU")
+    if not input.ndim:
+        return input.copy(), np.zeros((), np.int64)
+    indices = np.take(order_along(input, dim, largest), np.arange(k), dim)
+    return np.take_along_axis(input, indices, dim), indices
 
 
 def at_rank(input: Array, rank: Any, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -468,20 +458,8 @@ def at_rank(input: Array, rank: Any, dim: int, keepdim: bool) -> tuple[Array, Ar
     return chosen(input, indices, dim, keepdim)
 
 
-@op(**CHOSEN, node="KthvalueBackward0")
-def kth_along(input: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The kernel of `kthvalue`."""
-    if input.ndim:
-        require_elements("kthvalue", input, (dim,))
-    if not 0 < k <= (input.shape[dim] if input.ndim else 1):
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
-    if input.ndim:
-        need_kind("kthvalue_cpu", input, kinds=NUMBERS)
-    return at_rank(input, k - 1, dim, keepdim)
-
-
-@method
-def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+@op(**CHOSEN, **FIELDS)
+def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """The ``k``-th smallest element along ``dim``: the named tuple ``(values, indices)``.
 
     Args:
@@ -490,7 +468,14 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     Raises:
         RuntimeError: if there are fewer than ``k``.
     """
-    return kthvalue_result(kth_along(input, as_int(k), normal_dim(dim, input.ndim), keepdim))
+    k = as_int(k)
+    if input.ndim:
+        require_elements("kthvalue", input, (dim,))
+    if not 0 < k <= (input.shape[dim] if input.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
+    if input.ndim:
+        need_kind("kthvalue_cpu", input, kinds=NUMBERS)
+    return at_rank(input, k - 1, dim, keepdim)
 
 
 # Medians: of an even number of elements, the smaller of the two in the middle
@@ -536,13 +521,13 @@ def nanmedian_all(input: Array) -> Array:
     return middle_of_all(input, True)
 
 
-@op(**CHOSEN, node="MedianBackward1")
+@hidden_op(**CHOSEN, node="MedianBackward1")
 def median_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The median along ``dim`` and its index."""
     return middle_along(input, dim, keepdim, False)
 
 
-@op(**CHOSEN, node="NanmedianBackward1")
+@hidden_op(**CHOSEN, node="NanmedianBackward1")
 def nanmedian_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The median along ``dim`` of the elements but nan, and its index."""
     return middle_along(input, dim, keepdim, True)
@@ -578,9 +563,15 @@ nanmedian = middle("nanmedian", nanmedian_all, nanmedian_along, NANMEDIAN)
 # By number
 
 
-@op(**CHOSEN, node="ModeBackward0")
-def mode_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The kernel of `mode`."""
+@op(**CHOSEN, **FIELDS)
+def mode(input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
+    """The most frequent element along ``dim``: the named tuple ``(values, indices)``.
+
+    Of several it is the smallest; the index is that of its last occurrence.
+
+    Raises:
+        IndexError: along a dimension without elements.
+    """
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
     require_elements("mode", input, (dim,))
@@ -597,15 +588,3 @@ def mode_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     best = np.argmax(np.where(last, place - before, 0), -1)[..., None]
     indices = np.moveaxis(np.take_along_axis(order, best, -1), -1, dim)
     return chosen(input, indices, dim, keepdim)
-
-
-@method
-def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element along ``dim``: the named tuple ``(values, indices)``.
-
-    Of several it is the smallest; the index is that of its last occurrence.
-
-    Raises:
-        IndexError: along a dimension without elements.
-    """
-    return mode_result(mode_along(input, normal_dim(dim, input.ndim), keepdim))

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import named_tuple
 from nanotorch._core.batched import elementwise, one_by_one
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, method, op, public
@@ -456,25 +455,13 @@ def halved(g: Array, exponent: Array) -> Array:
     return np.ldexp(g, -exponent)
 
 
-@hidden_op(
+@op(
     input=lambda g, exponent: halved(g, exponent),
     aux=("exponent",),
-    node="FrexpBackward0",
+    fields=("mantissa", "exponent"),
     batch=elementwise,
 )
-def mantissa_and_exponent(input: Array) -> tuple[Array, Array]:
-    """The kernel of `frexp`."""
-    if input.dtype.kind != "f":
-        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    mantissa, exponent = np.frexp(input)
-    return mantissa, exponent
-
-
-frexp_result = named_tuple("frexp", "mantissa", "exponent")
-
-
-@method
-def frexp(input: Any) -> Any:
+def frexp(input: Array) -> tuple[Array, Array]:
     """Numbers as ``mantissa * 2**exponent``, with mantissas of size 1/2 to 1.
 
     Returns:
@@ -483,7 +470,10 @@ def frexp(input: Any) -> Any:
     Raises:
         RuntimeError: for integers and bools.
     """
-    return frexp_result(mantissa_and_exponent(input))
+    if input.dtype.kind != "f":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    mantissa, exponent = np.frexp(input)
+    return mantissa, exponent
 
 
 # New values in the same shape

@@ -12,7 +12,7 @@ from nanotorch._core.batched import dimensions, looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim, own_dim
-from nanotorch._core.op import Array, hidden_op, method, public
+from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, inplace_form, need_kind, refuse_half
@@ -31,7 +31,6 @@ from nanotorch.ops.reduction import (
     check_own_dtype,
     count,
     cumsum,
-    cumsum_along,
     like,
     normal_dims,
     of_variance,
@@ -65,30 +64,22 @@ from nanotorch.ops.sorting import maximum_of_all, minimum_of_all, shared, sort
 # Without nan
 
 
-@hidden_op(
+@op(
     input=lambda g, input, dim, keepdim: (
         spread(g, tuple(input.shape), dim, keepdim) * (input == input)
     ),
-    node="NansumBackward0",
+    dims=normal_dims,
     in_order=True,
 )
-def nansum_along(
-    input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
+def nansum(
+    input: Array, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Array:
-    """The kernel of `nansum`."""
+    """`sum` with 0 in place of nan."""
     kind = sum_dtype(input, dtype)
     known = np.where(input == input, input, input.dtype.type(0))
     if kind.kind == "f":
         return sum_over(known.astype(kind, copy=False), dim, keepdim)
     return add_all(known, dim, kind, None, keepdim)
-
-
-@method
-def nansum(
-    input: Any, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
-) -> Any:
-    """`sum` with 0 in place of nan."""
-    return nansum_along(input, normal_dims(dim, input.ndim), keepdim, dtype)
 
 
 @method
@@ -575,7 +566,7 @@ def product_slope(g: Any, input: Any, out: Any, dim: int) -> Any:
         return slope_beside_zeros(g, input, out, dim)
     g, rows = transpose(g, dim, -1), rows_without_one(transpose(input, dim, -1))
     # Row i: how each product depends on element i, as those from there on do.
-    slopes = triu(cumprod_along(rows, rows.ndim - 1))
+    slopes = triu(cumprod(rows, rows.ndim - 1))
     return transpose(sum_along(unsqueeze(g, -2) * slopes, (slopes.ndim - 1,), False), dim, -1)
 
 
@@ -584,27 +575,21 @@ def slope_beside_zeros(g: Array, input: Array, out: Array, dim: int) -> Array:
 
     It is 0 behind the first zero. The zero itself counts in the products up to the next one.
     """
-    zeros = cumsum_along(input == 0, dim)
+    zeros = cumsum(input == 0, dim)
     past, first = zeros > 0, (input == 0) & (zeros == 1)
     before = reverse_cumsum(zero_where(g * out, past), dim) / input
-    products = cumprod_along(input + first, dim)  # those without the first zero
+    products = cumprod(input + first, dim)  # those without the first zero
     at_first = reverse_cumsum(zero_where(g * products, ~past), dim)
     return zero_where(before, past) + zero_where(at_first, ~first)
 
 
-@hidden_op(input=product_slope, inplace=True, node="CumprodBackward0", in_order=True)
-def cumprod_along(input: Array, dim: int, dtype: DType | None = None) -> Array:
-    """The kernel of `cumprod`."""
+@op(input=product_slope, dims=normal_dim, inplace=True, in_order=True)
+def cumprod(input: Array, dim: int, *, dtype: DType | None = None) -> Array:
+    """Running products along ``dim``; integers give int64."""
     return accumulated(np.multiply, input, dim, sum_dtype(input, dtype))
 
 
-@method
-def cumprod(input: Any, dim: int, *, dtype: DType | None = None) -> Any:
-    """Running products along ``dim``; integers give int64."""
-    return cumprod_along(input, normal_dim(dim, input.ndim), dtype)
-
-
-cumprod_along_ = inplace_form("cumprod_along")
+cumprod_in_place = inplace_form("cumprod")
 
 
 @method(public=False)
@@ -615,7 +600,7 @@ def cumprod_(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
         RuntimeError: for a ``dtype`` other than the tensor's own.
     """
     check_own_dtype(self, dtype)
-    return cumprod_along_(self, normal_dim(dim, self.ndim), self.dtype)
+    return cumprod_in_place(self, dim, dtype=self.dtype)
 
 
 # Extrema
@@ -642,38 +627,22 @@ def met_slope(g: Any, input: Any, indices: Any, dim: int) -> Any:
     return gather_backward(g, tuple(input.shape), dim, indices) if input.ndim else g * 1.0
 
 
-@hidden_op(input=met_slope, aux=("indices",), node="CummaxBackward0")
-def cummax_along(input: Array, dim: int) -> tuple[Array, Array]:
-    """The kernel of `cummax`."""
-    return running(input, dim, np.maximum)
-
-
-@hidden_op(input=met_slope, aux=("indices",), node="CumminBackward0")
-def cummin_along(input: Array, dim: int) -> tuple[Array, Array]:
-    """The kernel of `cummin`."""
-    return running(input, dim, np.minimum)
-
-
-cummax_result = named_tuple("cummax", "values", "indices")
-cummin_result = named_tuple("cummin", "values", "indices")
-
-
-@method
-def cummax(input: Any, dim: int) -> Any:
+@op(input=met_slope, aux=("indices",), dims=normal_dim, fields=("values", "indices"))
+def cummax(input: Array, dim: int) -> tuple[Array, Array]:
     """The greatest element so far along ``dim``: the named tuple ``(values, indices)``.
 
     The index is that of its last occurrence.
     """
-    return cummax_result(cummax_along(input, normal_dim(dim, input.ndim)))
+    return running(input, dim, np.maximum)
 
 
-@method
-def cummin(input: Any, dim: int) -> Any:
+@op(input=met_slope, aux=("indices",), dims=normal_dim, fields=("values", "indices"))
+def cummin(input: Array, dim: int) -> tuple[Array, Array]:
     """The smallest element so far along ``dim``: the named tuple ``(values, indices)``.
 
     The index is that of its last occurrence.
     """
-    return cummin_result(cummin_along(input, normal_dim(dim, input.ndim)))
+    return running(input, dim, np.minimum)
 
 
 # Differences
