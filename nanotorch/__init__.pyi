@@ -1318,19 +1318,18 @@ def mean(
     *,
     dtype: dtype | None = ...,
     out: Any = ...,
-    **named: Any,
 ) -> Tensor:
     """The mean of all elements, or along ``dim``; arguments as for `sum`."""
 
 @overload
 def median(input: Tensor, *, out: Any = ...) -> Tensor:
-    """The median of all elements; with ``dim``, ``(values, indices)`` along it, a named tuple."""
+    """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
 
 @overload
 def median(
     input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...
 ) -> return_types.median:
-    """The median of all elements; with ``dim``, ``(values, indices)`` along it, a named tuple."""
+    """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
 
 def meshgrid(*tensors: Any, indexing: str | None = ...) -> tuple[Tensor, ...]:
     """Coordinates of a grid: one tensor per axis, all of the grid's shape."""
@@ -1780,10 +1779,10 @@ def roll(input: Tensor, shifts: Any, dims: Any = ...) -> Tensor:
 def rot90(input: Tensor, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
     """Turned ``k`` quarters in the plane of two dimensions, from the first to the second."""
 
-def round(input: Tensor, *, decimals: Any = ..., out: Any = ...) -> Tensor:
+def round(input: Tensor, *, decimals: _int | None = ..., out: Any = ...) -> Tensor:
     """The nearest number of ``decimals`` digits; halves go to the even one."""
 
-def round_(input: Tensor, *, decimals: Any = ...) -> Tensor:
+def round_(input: Tensor, *, decimals: _int | None = ...) -> Tensor:
     """In-place `round`: writes its result into the tensor."""
 
 def row_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
@@ -1795,7 +1794,7 @@ def rsqrt(input: Tensor, *, out: Any = ...) -> Tensor:
 def rsqrt_(input: Tensor) -> Tensor:
     """In-place `rsqrt`: writes its result into the tensor."""
 
-def rsub(input: Tensor, other: Any, *, alpha: Any = ...) -> Tensor:
+def rsub(input: Tensor, other: Any, *, alpha: _float = ...) -> Tensor:
     """``other - alpha * input``, broadcasting."""
 
 def save(
@@ -2011,7 +2010,6 @@ def sum(
     *,
     dtype: dtype | None = ...,
     out: Any = ...,
-    **named: Any,
 ) -> Tensor:
     """The sum of all elements, or along ``dim``."""
 

@@ -20,6 +20,7 @@ import nanotorch
 from nanotorch import Tensor, _core, ops, return_types
 from nanotorch._core.arguments import KINDS
 from nanotorch._core.op import OPS, PUBLIC
+from nanotorch._core.overloads import OVERLOADS
 
 PACKAGE = Path(nanotorch.__file__).parent
 TENSOR, TUPLE, ANY = "Tensor", "tuple[Tensor, ...]", "Any"
@@ -89,6 +90,9 @@ def annotation(kind: Any) -> str:
 
 def kernel_annotations(function: FunctionType) -> dict[str, Any]:
     """The annotations of an operation's kernel, of which arrays are tensors to users."""
+    several = OVERLOADS.get(function.__name__.removesuffix("_"))
+    if several is not None and function in several.functions.values():
+        return several.kernel.__annotations__
     o = OPS.get(function.__name__.removesuffix("_"), OPS.get(function.__name__))
     if o is None or function not in o.functions.values():
         return {}

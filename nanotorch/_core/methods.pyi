@@ -810,15 +810,14 @@ class Methods:
         keepdim: _bool = ...,
         *,
         dtype: dtype | None = ...,
-        **named: Any,
     ) -> Tensor:
         """The mean of all elements, or along ``dim``; arguments as for `sum`."""
     @overload
     def median(self) -> Tensor:
-        """The median of all elements; with ``dim``, ``(values, indices)`` along it, a named tuple."""
+        """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
     @overload
     def median(self, dim: _int, keepdim: _bool = ...) -> return_types.median:
-        """The median of all elements; with ``dim``, ``(values, indices)`` along it, a named tuple."""
+        """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
     @overload
     def min(self) -> Tensor:
         """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
@@ -1063,9 +1062,9 @@ class Methods:
         """Shifted along ``dims``, or as one row of elements without them."""
     def rot90(self, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
         """Turned ``k`` quarters in the plane of two dimensions, from the first to the second."""
-    def round(self, *, decimals: Any = ...) -> Tensor:
+    def round(self, *, decimals: _int | None = ...) -> Tensor:
         """The nearest number of ``decimals`` digits; halves go to the even one."""
-    def round_(self, *, decimals: Any = ...) -> Tensor:
+    def round_(self, *, decimals: _int | None = ...) -> Tensor:
         """In-place `round`: writes its result into the tensor."""
     def rsqrt(self) -> Tensor:
         """``1 / sqrt(input)``."""
@@ -1176,7 +1175,6 @@ class Methods:
         keepdim: _bool = ...,
         *,
         dtype: dtype | None = ...,
-        **named: Any,
     ) -> Tensor:
         """The sum of all elements, or along ``dim``."""
     def sum_to_size(self, *sizes: Any, size: Sequence[_int] | None = ...) -> Tensor:

@@ -17,6 +17,7 @@ from nanotorch._core import dtypes, op_source
 from nanotorch._core.anomaly import equip, note_origin
 from nanotorch._core.arguments import (
     ABSENT,
+    KINDS,
     METHOD,
     in_pytorchs_words,
     lacking,
@@ -373,7 +374,11 @@ def again(
         given: its own arguments, `ABSENT` where a required one is.
     """
     name, method = called.removeprefix(METHOD), called.startswith(METHOD)
-    found = {key: value for key, value in given.items() if value is not ABSENT}
+    found = {
+        key: value
+        for key, value in given.items()
+        if value is not ABSENT and value is not o.arguments[key].default
+    }
     if more:
         places = [key for key, argument in o.arguments.items() if not argument.keyword_only]
         values = [*(given[key] for key in places), *more]
@@ -862,7 +867,7 @@ def build(o: Op) -> Callable[..., Any]:
     for name, formula in o.formulas.items():
         namespace[f"grad_{name}"] = formula
     if o.fields:
-        namespace["named_result"] = named_tuple(o.name, *o.fields)
+        namespace["named_result"] = KINDS.get(o.known_as) or named_tuple(o.known_as, *o.fields)
     equip(o)
     function = namespace["this_function"] = generated(o, o.name)
     if o.public:

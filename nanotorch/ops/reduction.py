@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_ints, by_own_names, lacking, named
+from nanotorch._core.arguments import as_ints, lacking, named
 from nanotorch._core.batched import dimensions, in_rows, leading
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op
+from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, sum_whole
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.comparison import zero_where
@@ -49,6 +50,12 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
         if d in dims[:position]:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
     return dims if ndim else ()
+
+
+def only_dim(dim: int, ndim: int) -> tuple[int, ...]:
+    """One dimension counted from the front; none of a tensor that has none."""
+    along = normal_dim(dim, ndim)
+    return (along,) if ndim else ()
 
 
 @hidden_op(
@@ -93,6 +100,7 @@ def sum_all(input: Array, dtype: DType | None = None) -> Array:
 @hidden_op(
     input=lambda g, input_shape, dim, keepdim: spread(g, input_shape, dim, keepdim),
     node="SumBackward1",
+    dims=normal_dims,
     in_order=True,
 )
 def sum_along(
@@ -109,16 +117,14 @@ def sum_along(
 
 NOT_GIVEN: Any = object()
 NOT_KEPT: Any = 0  # the default of `keepdim`: false, but not the False that a call may give
+# The forms of `sum` and `mean`, as `overloads` takes them.
+WHOLE = "Tensor input, *, torch.dtype dtype = None"
+ALONG = "Tensor input, tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None"
 
 
-@method
+@overloads({WHOLE: sum_all, ALONG: sum_along})
 def sum(
-    input: Any,
-    dim: Dims = NOT_GIVEN,
-    keepdim: bool = NOT_KEPT,
-    *,
-    dtype: DType | None = None,
-    **named: Any,
+    input: Any, dim: Dims = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, dtype: DType | None = None
 ) -> Any:
     """The sum of all elements, or along ``dim``.
 
@@ -130,13 +136,6 @@ def sum(
     Raises:
         IndexError: for a dimension out of range.
     """
-    if named:
-        return by_own_names(sum, named, input=input, dim=dim, keepdim=keepdim, dtype=dtype)
-    if dim is NOT_GIVEN:
-        if keepdim is not NOT_KEPT:
-            raise lacking("sum", "dim")
-        return sum_all(input, dtype)
-    return sum_along(input, normal_dims(dim, input.ndim), keepdim, dtype)
 
 
 def count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
@@ -183,6 +182,7 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
         g / (count(input_shape, dim) or 1), input_shape, dim, keepdim
     ),
     node="MeanBackward1",
+    dims=normal_dims,
     in_order=True,
 )
 def mean_along(
@@ -197,27 +197,15 @@ def mean_along(
     return np.asarray(np.true_divide(total, count(input.shape, dim))).astype(kind, copy=False)
 
 
-@method
+@overloads({WHOLE: mean_all, ALONG: mean_along})
 def mean(
-    input: Any,
-    dim: Dims = NOT_GIVEN,
-    keepdim: bool = NOT_KEPT,
-    *,
-    dtype: DType | None = None,
-    **named: Any,
+    input: Any, dim: Dims = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, dtype: DType | None = None
 ) -> Any:
     """The mean of all elements, or along ``dim``; arguments as for `sum`.
 
     Raises:
         NotImplementedError: for integers, unless ``dtype`` is given.
     """
-    if named:
-        return by_own_names(mean, named, input=input, dim=dim, keepdim=keepdim, dtype=dtype)
-    if dim is NOT_GIVEN:
-        if keepdim is not NOT_KEPT:
-            raise lacking("mean", "dim")
-        return mean_all(input, dtype)
-    return mean_along(input, normal_dims(dim, input.ndim), keepdim, dtype)
 
 
 @op(input=lambda g, dim: reverse_cumsum(g, dim), dims=normal_dim, in_order=True)
@@ -407,12 +395,11 @@ def prod(
     input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, dtype: DType | None = None
 ) -> Any:
     """The product of all elements, or along one dimension; integers give int64."""
-    if dim is NOT_GIVEN:
-        if keepdim is not NOT_KEPT:
-            raise lacking("prod", "dim")
-        return prod_all(input, dtype)
-    along = normal_dim(dim, input.ndim)
-    return prod_along(input, (along,) if input.ndim else (), keepdim, dtype)
+    if dim is not NOT_GIVEN:
+        return prod_along(input, only_dim(dim, input.ndim), keepdim, dtype)
+    if keepdim is not NOT_KEPT:
+        raise lacking("prod", "dim")
+    return prod_all(input, dtype)
 
 
 @op(

@@ -11,6 +11,7 @@ from nanotorch._core.arguments import as_int, as_ints, lacking, named, named_tup
 from nanotorch._core.batched import along, dimensions, in_rows, one_by_one, under_vmap
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op
+from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import NUMBERS, need_kind
 from nanotorch.ops.comparison import zero_where
@@ -348,9 +349,6 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 # Equal elements keep their order, also where PyTorch leaves that open.
 
 
-sort_result = named_tuple("sort", "values", "indices")
-
-
 def order_along(input: Array, dim: int, descending: bool = False) -> Array:
     """The indices that sort along ``dim``; nan is last, or first if descending."""
     if not input.ndim:
@@ -375,19 +373,24 @@ def in_order(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     return values, arranged_like(indices, input)
 
 
-@hidden_op(input=moved_slope, aux=("indices",), node="SortBackward0")
+@hidden_op(input=moved_slope, aux=("indices",), **FIELDS, node="SortBackward0")
 def sort_along(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """`sort` that is not asked to be stable."""
     return in_order(input, dim, descending)
 
 
-@hidden_op(input=moved_slope, aux=("indices",), node="SortBackward1")
+@hidden_op(input=moved_slope, aux=("indices",), **FIELDS, node="SortBackward1")
 def sort_stably(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """`sort` that is asked to be stable, or not to be, which PyTorch counts as another form."""
     return in_order(input, dim, descending)
 
 
-@method
+@overloads(
+    {
+        "Tensor input, int dim = -1, bool descending = False": sort_along,
+        "Tensor input, *, bool stable, int dim = -1, bool descending = False": sort_stably,
+    }
+)
 def sort(
     input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = NOT_GIVEN
 ) -> Any:
@@ -399,8 +402,6 @@ def sort(
     Raises:
         IndexError: for a dimension out of range.
     """
-    sorting = sort_along if stable is NOT_GIVEN else sort_stably
-    return sort_result(sorting(input, normal_dim(dim, input.ndim), descending))
 
 
 @method
@@ -521,43 +522,42 @@ def nanmedian_all(input: Array) -> Array:
     return middle_of_all(input, True)
 
 
-@hidden_op(**CHOSEN, node="MedianBackward1")
+@hidden_op(**CHOSEN, **FIELDS, node="MedianBackward1")
 def median_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The median along ``dim`` and its index."""
     return middle_along(input, dim, keepdim, False)
 
 
-@hidden_op(**CHOSEN, node="NanmedianBackward1")
+@hidden_op(**CHOSEN, **FIELDS, node="NanmedianBackward1")
 def nanmedian_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The median along ``dim`` of the elements but nan, and its index."""
     return middle_along(input, dim, keepdim, True)
 
 
-def middle(name: str, of_all: Any, along: Any, doc: str) -> Any:
-    """`median` or `nanmedian`, made of its operations."""
-    result = named_tuple(name, "values", "indices")
+@overloads(
+    {
+        "Tensor input": median_all,
+        "Tensor input, int dim, bool keepdim = False": median_along,
+    }
+)
+def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
+    """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it.
 
-    def function(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
-        if dim is not NOT_GIVEN:
-            return result(along(input, normal_dim(dim, input.ndim), keepdim))
-        if keepdim is not NOT_KEPT:
-            raise lacking(name, "dim")
-        return of_all(input)
+    Of an even number it is the smaller of the two in the middle; nan if there is a nan.
 
-    named(function, name).__doc__ = doc
-    return method(function)
+    Raises:
+        IndexError: along a dimension without elements.
+    """
 
 
-MEDIAN = """The median of all elements; with ``dim``, ``(values, indices)`` along it, a named tuple.
-
-Of an even number it is the smaller of the two in the middle; nan if there is a nan.
-
-Raises:
-    IndexError: along a dimension without elements.
-"""
-median = middle("median", median_all, median_along, MEDIAN)
-NANMEDIAN = "`median` of the elements that are not nan."
-nanmedian = middle("nanmedian", nanmedian_all, nanmedian_along, NANMEDIAN)
+@overloads(
+    {
+        "Tensor input": nanmedian_all,
+        "Tensor input, int dim, bool keepdim = False": nanmedian_along,
+    }
+)
+def nanmedian(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
+    """`median` of the elements that are not nan."""
 
 
 # By number

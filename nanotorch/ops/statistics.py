@@ -34,6 +34,7 @@ from nanotorch.ops.reduction import (
     like,
     normal_dims,
     of_variance,
+    only_dim,
     require_float_input,
     reverse_cumsum,
     rows_without_one,
@@ -153,10 +154,10 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
                 "identity."
             )
         return aminmax_result(ends_along(input, tuple(range(input.ndim)), keepdim))
-    dim = normal_dim(dim, input.ndim)
-    if input.ndim and not input._array.shape[dim]:
-        raise IndexError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
-    return aminmax_result(ends_along(input, (dim,) if input.ndim else (), keepdim))
+    along = only_dim(dim, input.ndim)
+    if not count(input.shape, along):
+        raise IndexError(f"aminmax: Expected reduction dim {along[0]} to have non-zero size.")
+    return aminmax_result(ends_along(input, along, keepdim))
 
 
 # Spread and mean
