@@ -12,6 +12,7 @@ from nanotorch._core.call_site import warn_once
 from nanotorch._core.op import Array, hidden_op, public
 from nanotorch._core.sums import sum_over, sum_rows
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import NUMBERS, need_kind
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import slice_along, squeeze_one, unsqueeze
@@ -173,12 +174,6 @@ def correlated_rows(g: Array, input: Array, at: Windows) -> Array:
     return np.ascontiguousarray(np.moveaxis(total, -1, 1))
 
 
-def refuse_bools(input: Array) -> None:
-    """BLAS does not multiply them."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
-
-
 def size_of_adjoint(out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
     """The smallest input whose convolution is of the size ``out``."""
     dims = zip(out, kernel, stride, padding, dilation, strict=True)
@@ -253,7 +248,7 @@ def convolve(
     transposed: bool, output_padding: Ints, groups: int,
 ) -> Array:  # fmt: skip
     """The convolution of (N, C, ...), or its adjoint; of numbers one for each dimension."""
-    refuse_bools(input)
+    need_kind("slow_conv2d_cpu", input, kinds=NUMBERS)
     size, kernel, out_size = input.shape[2:], weight.shape[2:], None
     if transposed:
         out_size = size
@@ -277,7 +272,6 @@ def convolution_weight(
     groups: int,
 ) -> Array:  # fmt: skip
     """The gradient of the weight of a convolution of ``input``, from that of its result."""
-    refuse_bools(slope)
     at = windows(input.shape[2:], kernel_size, stride, padding, dilation, slope.shape[2:])
     return correlated(slope, input, at, groups)
 

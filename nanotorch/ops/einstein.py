@@ -5,6 +5,7 @@ in one order, with size 1 where it lacks a label. Then the operands are multipli
 right, and a label is summed over as soon as no later operand has it.
 """
 
+import math
 import string
 from collections.abc import Sequence
 from functools import lru_cache
@@ -220,10 +221,7 @@ def multiplied(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
     m, n = a._array.shape, b._array.shape
 
     def size(shape: tuple[int, ...], dims: list[int]) -> int:
-        count = 1
-        for d in dims:
-            count *= shape[d]
-        return count
+        return math.prod([shape[d] for d in dims])
 
     if left and right and max(right) < min(left):  # then the product comes out in order
         a, b, m, n, left, right = b, a, n, m, right, left

@@ -10,7 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import named_tuple
 from nanotorch._core.batched import Call, elementwise, leading, looped, under_vmap, wholes
 from nanotorch._core.op import Array, hidden_op, method, op, public
-from nanotorch.ops.arguments import refuse_half
+from nanotorch.ops.arguments import need_kind, refuse_half
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.indexing import where
 from nanotorch.ops.joining import cat_along
@@ -601,9 +601,8 @@ def eigh_slope(g: Any, values: Any, vectors: Any) -> Any:
 )
 def eigh_factors(input: Array, UPLO: str) -> tuple[Array, Array]:
     """The kernel of `eigh`."""
-    if input.ndim >= 2 and input.dtype.kind != "f":
-        kind = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"linalg_eigh_cpu\" not implemented for '{kind}'")
+    if input.ndim >= 2:
+        need_kind("linalg_eigh_cpu", input)
     check_matrices("linalg.eigh", input)
     if UPLO not in ("L", "U", "l", "u"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")

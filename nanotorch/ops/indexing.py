@@ -23,7 +23,14 @@ from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.sums import pick
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, inplace_form, number_in, number_or_infinity
+from nanotorch.ops.arguments import (
+    NUMBERS,
+    as_number,
+    inplace_form,
+    need_kind,
+    number_in,
+    number_or_infinity,
+)
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.gathering import (
     add_rows,
@@ -738,9 +745,8 @@ def scatter_reduce(
     out = np.array(input, order="C")
     if not index.size:
         return out
-    if reduce == "mean" and out.dtype.kind == "b":
-        kernel = "scatter_gather_tensor_cpu_reduce_mean"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+    if reduce == "mean":
+        need_kind("scatter_gather_tensor_cpu_reduce_mean", out, kinds=NUMBERS)
     flat, shape = out.reshape(-1), out.shape or (1,)
     places = np.ravel_multi_index(at(np.atleast_1d(index), dim), shape).reshape(-1)
     values = np.atleast_1d(part(np.atleast_1d(src), np.atleast_1d(index).shape)).reshape(-1)

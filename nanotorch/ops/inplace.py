@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import METHOD, as_ints, named, within_memory
+from nanotorch._core.arguments import METHOD, named, within_memory
 from nanotorch._core.batched import NoValues, elementwise, in_place, stand_for, under_vmap
 from nanotorch._core.call_site import arguments_of, wrote
 from nanotorch._core.dtypes import Number, refuse_beyond
@@ -24,7 +24,7 @@ from nanotorch.ops.arguments import as_number, inplace_form, number_in
 from nanotorch.ops.joining import common_shape
 from nanotorch.ops.memory import as_strided, layout_asked, layout_of, strided_view
 from nanotorch.ops.reduction import accumulated, check_own_dtype, reverse_cumsum, sum_all
-from nanotorch.ops.shape import squeeze, t, transpose, unsqueeze, view_in
+from nanotorch.ops.shape import ints, squeeze, t, transpose, unsqueeze, view_in
 
 # Writes into a tensor's own memory: `copy_`, `fill_`, `zero_`, and in-place views.
 #
@@ -316,9 +316,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         RuntimeError: for a tensor that requires grad, a negative size, an inference tensor outside
             inference mode, and for memory that is too small and shared with NumPy's arrays.
     """
-    if not size:
-        raise TypeError('resize_() missing 1 required positional arguments: "size"')
-    shape = as_ints(size[0] if len(size) == 1 else size, ("resize_", "size", 1))
+    shape = ints("resize_", "size", size)
     if any(n < 0 for n in shape):
         raise RuntimeError("numel: integer multiplication overflow")
     if self.requires_grad and mode.enabled is not None:

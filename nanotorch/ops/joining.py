@@ -13,7 +13,7 @@ from nanotorch._core.engine import sum_to
 from nanotorch._core.layout import normal_dim, order_of
 from nanotorch._core.op import Array, Arrays, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import given_tensors, need_tensor_list, need_tensors
+from nanotorch.ops.arguments import given_tensors, need_kind, need_tensor_list, need_tensors
 from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.memory import contiguous_format
 from nanotorch.ops.shape import (
@@ -628,9 +628,7 @@ def counts_of(repeats: Tensor) -> Array:
         RuntimeError: for negative numbers.
     """
     counts = repeats._array
-    if counts.dtype.kind in "fb":
-        name = repeats.dtype.char
-        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{name}'")
+    need_kind("repeat_interleave_cpu", counts, kinds="iu")
     if (counts < 0).any():
         raise RuntimeError("repeats can not be negative")
     return counts

@@ -1,5 +1,6 @@
 """Products of matrices and vectors, and sums with them; linear maps."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,12 @@ from nanotorch._core.out import SAME, Out
 from nanotorch._core.sums import OF_BLAS, sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch._core.views import make_view
-from nanotorch.ops.arguments import need_tensors, number_in, tensors_given
+from nanotorch.ops.arguments import (
+    need_tensors,
+    number_in,
+    tensors_given,
+    unsupported,
+)
 from nanotorch.ops.elementwise import check_factor
 from nanotorch.ops.joining import cannot_expand, common_shape, expand_to
 from nanotorch.ops.memory import contiguous
@@ -36,7 +42,7 @@ def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
     if kind in OF_BLAS and a.ndim == 2 and a.shape[1] != 1:
         return a.dot(b)
     if kind.kind == "b":
-        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+        raise unsupported(name, a)
     if a.ndim > 2:
         return np.matmul(a, b)
     if a.ndim == 2 and a.shape[1] == 1:
@@ -165,8 +171,7 @@ def check_bmm(a: Array, b: Array, kernel: str = "bmm") -> None:
     # PyTorch has one kernel for small matrices, and another for all others.
     small = a.shape[1] * a.shape[2] * b.shape[2] < 400
     if a.dtype.kind == "b" and (a.dtype == b.dtype or small):
-        name = kernel if small else "addmm_impl_cpu_"
-        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+        raise unsupported(kernel if small else "addmm_impl_cpu_", a)
     names = [dtypes.of_array(m).char for m in ((a, b) if small else (b, a))]
     raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
 
@@ -283,10 +288,7 @@ def folds(larger: Tensor, smaller: Tensor, mirrored: bool) -> bool:
 def folded(larger: Tensor, smaller: Tensor, mirrored: bool) -> Tensor:
     """The product of a batch and a matrix or vector, as one large matrix."""
     shape = larger._array.shape
-    rows = 1
-    for n in shape[:-1]:
-        rows *= n
-    flat = reshape(larger, (rows, shape[-1]))
+    flat = reshape(larger, (math.prod(shape[:-1]), shape[-1]))
     if smaller.ndim == 1:
         return unsafe_view(mv(flat, smaller), shape[:-1])
     matrix = t(smaller) if mirrored else smaller
@@ -306,9 +308,7 @@ def batched(a: Tensor, b: Tensor) -> Tensor:
         if right[0] == 1 and b.requires_grad:
             return matmul(a, squeeze_one(b, 0))
     batch = common_shape(*batches)
-    count = 1
-    for n in batch:
-        count *= n
+    count = math.prod(batch)
     first = reshape(expand_to(a, (*batch, rows, inner)), (count, rows, inner))
     second = unsqueeze(b, 1) if len(right) == 1 else b
     second = reshape(expand_to(second, (*batch, inner2, columns)), (count, inner2, columns))
@@ -673,9 +673,6 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any
     row = bias.ndim == 1 or sum(n != 1 for n in bias._array.shape) == 1
     if row and input._array.flags.c_contiguous and bias._array.flags.c_contiguous:
         shape = input._array.shape
-        rows = 1
-        for n in shape[:-1]:
-            rows *= n
-        flat = addmm(bias, reshape(input, (rows, shape[-1])), t(weight))
+        flat = addmm(bias, reshape(input, (math.prod(shape[:-1]), shape[-1])), t(weight))
         return unsafe_view(flat, (*shape[:-1], flat._array.shape[1]))
     return matmul(input, t(weight)).add_(bias)

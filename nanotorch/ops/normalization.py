@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nanotorch._core import dtypes
 from nanotorch._core.batched import Call, in_line, merged
 from nanotorch._core.op import Array, hidden_op
 from nanotorch._core.sums import inner_products, sum_columns, sum_over, sum_products, sum_rows
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import need_kind
 from nanotorch.ops.elementwise import add, mul, rsqrt
 from nanotorch.ops.joining import expand_to
 from nanotorch.ops.linalg import vector_norm
@@ -368,9 +368,7 @@ def normalize_groups(
         plan: of `groups`.
         kept: for the gradients.
     """
-    if input.dtype.kind != "f":
-        char = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"GroupNormKernelImpl\" not implemented for '{char}'")
+    need_kind("GroupNormKernelImpl", input)
     return normalize(input, weight, bias, plan, eps, kept)
 
 
@@ -416,9 +414,7 @@ def normalize_last(
         plan: of `last_dimensions`.
         kept: for the gradients.
     """
-    if input.dtype.kind != "f":
-        char = dtypes.of_array(input).char
-        raise NotImplementedError(f"\"LayerNormKernelImpl\" not implemented for '{char}'")
+    need_kind("LayerNormKernelImpl", input)
     x = canonical(input, plan)
     w = None if weight is None else weight.reshape(-1)
     b = None if bias is None else bias.reshape(-1)

@@ -13,7 +13,7 @@ from nanotorch._core.batched import merged
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import need_kind, refuse_half, tensor_given, unsupported
+from nanotorch.ops.arguments import NUMBERS, need_kind, refuse_half, tensor_given
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.reduction import mean_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
@@ -131,8 +131,7 @@ def greatest(input: Array, at: Pooling) -> tuple[Array, Array]:
 
 def pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
     """The greatest element of each window, and its number in the input."""
-    if input.dtype.kind == "b":
-        raise unsupported(f"max_pool{len(at.size)}d", input)
+    need_kind(f"max_pool{len(at.size)}d", input, kinds=NUMBERS)
     best, which = greatest(input, at)
     count = math.prod(at.out)
     numbers = at.numbers.take(which.reshape(-1, count) if count else which)

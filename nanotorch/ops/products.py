@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from nanotorch._core.op import OPS, Array, Arrays, hidden_op, method, op, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
+    NUMBERS,
     as_number,
     given_tensors,
+    need_kind,
     need_tensors,
     refuse_half,
     tensors_given,
@@ -130,21 +133,15 @@ def contract(a: Tensor, b: Tensor, along_a: list[int], along_b: list[int]) -> Te
     free_b = [d for d in range(b.ndim) if d not in along_b]
     left, right = permute_to(a, (*free_a, *along_a)), permute_to(b, (*along_b, *free_b))
     shape = [*(a.shape[d] for d in free_a), *(b.shape[d] for d in free_b)]
-    inner = _count(a, along_a)
-    rows, columns = (_count(x, free) for x, free in ((a, free_a), (b, free_b)))
+    inner, rows, columns = (
+        math.prod([x.shape[d] for d in dims])
+        for x, dims in ((a, along_a), (a, free_a), (b, free_b))
+    )
     if rows == columns == 1:
         if left.is_contiguous() and right.is_contiguous():
             return view(dot(flatten(left), flatten(right)), tuple(shape))
         return view((squeeze_all(left) * squeeze_all(right)).sum(), tuple(shape))
     return view(mm(reshape(left, (rows, inner)), reshape(right, (inner, columns))), tuple(shape))
-
-
-def _count(a: Tensor, dims: list[int]) -> int:
-    """The number of elements along dimensions."""
-    count = 1
-    for d in dims:
-        count *= a.shape[d]
-    return count
 
 
 @method
@@ -197,8 +194,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 )
 def cross_along(input: Array, other: Array, dim: int) -> Array:
     """The cross products of vectors of three elements along one dimension."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
+    need_kind("cross", input, kinds=NUMBERS)
     if input.dtype != other.dtype:
         names = dtypes.of_array(input).char, dtypes.of_array(other).char
         raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
@@ -261,8 +257,7 @@ def trace(input: Array) -> Array:
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+    need_kind("trace", input, kinds=NUMBERS)
     kind = input.dtype if input.dtype.kind == "f" else np.int64
     return np.asarray(input.trace(dtype=kind))
 

@@ -11,6 +11,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.batched import Call, apart, merged
 from nanotorch._core.op import Array, hidden_op, op, public
+from nanotorch.ops.arguments import need_kind
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.joining import stack_along
 from nanotorch.ops.pooling import planes
@@ -249,21 +250,12 @@ def all_taps(grid: Array, size: Sequence[int], options: Options, orders: Orders)
     return found
 
 
-def check_kinds(input: Array, grid: Array) -> None:
-    """Refuse different dtypes, and those that are no floats."""
+def seen(input: Array, grid: Array, options: Options, orders: Orders) -> Array:
+    """What is seen of ``(N, C, ...)`` at the places ``(N, ..., d)``."""
     if input.dtype != grid.dtype:
         names = [dtypes.of_array(a).char for a in (input, grid)]
         raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
-    if input.dtype.kind != "f":
-        char = dtypes.of_array(input).char
-        raise NotImplementedError(
-            f"\"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl\" not implemented for '{char}'"
-        )
-
-
-def seen(input: Array, grid: Array, options: Options, orders: Orders) -> Array:
-    """What is seen of ``(N, C, ...)`` at the places ``(N, ..., d)``."""
-    check_kinds(input, grid)
+    need_kind(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input)
     n, channels, *size = input.shape
     out = np.zeros((n, channels, grid[0, ..., 0].size if n else 0), input.dtype)
     flat = input.reshape(n, channels, -1) if input.size else input

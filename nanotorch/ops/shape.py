@@ -1,5 +1,6 @@
 """Views: parts of a tensor, other shapes, dimensions in another order."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -363,9 +364,7 @@ def unfit(input: Array, size: tuple[int, ...]) -> RuntimeError:
             )
     if len(unknown) > 1:
         return RuntimeError("only one dimension can be inferred")
-    known = 1
-    for n in size:
-        known *= n if n >= 0 else 1
+    known = math.prod(n for n in size if n >= 0)
     if unknown and known == 0 and input.size == 0:
         return RuntimeError(
             f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified "
@@ -497,10 +496,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         return reshape(input, 1)
     if start == end:
         return input
-    count = 1
-    for n in shape[start : end + 1]:
-        count *= n
-    return reshape(input, (*shape[:start], count, *shape[end + 1 :]))
+    return reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
 @method

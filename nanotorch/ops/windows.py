@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
 from nanotorch._core.arguments import LARGE, as_int, as_ints, named
 from nanotorch._core.batched import leading, merged
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, op
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import as_number, number_in
+from nanotorch.ops.arguments import NUMBERS, as_number, need_kind, number_in
 from nanotorch.ops.comparison import tied
 
 # Windows that slide over the last dimensions of ``(N, C, ...)``: where they lie, their elements as
@@ -488,21 +487,11 @@ def check_pad(array: Array, pairs: list[tuple[int, int, int]], mode: str) -> Non
             f"Calculated output {' '.join(told[0])} must be >= 1 in every dimension (input "
             f"{', '.join(told[1])})"
         )
-    if array.dtype.kind == "b":
-        name = "reflection" if mode == "reflect" else "replication"
-        raise NotImplementedError(
-            f"\"{name}_pad{dims}d\" not implemented for '{dtypes.of_array(array).char}'"
-        )
+    name = "reflection" if mode == "reflect" else "replication"
+    need_kind(f"{name}_pad{dims}d", array, kinds=NUMBERS)
 
 
 # Windows as columns and back, and channels exchanged with space: `unfold`, `pixel_shuffle`.
-
-
-def refuse_integers(name: str, array: Array) -> None:
-    """Refuse integers, in the words of PyTorch's kernel of that name."""
-    if array.dtype.kind in "iu":
-        char = dtypes.of_array(array).char
-        raise NotImplementedError(f"\"{name}\" not implemented for '{char}'")
 
 
 @hidden_op(
@@ -515,7 +504,7 @@ def refuse_integers(name: str, array: Array) -> None:
 )
 def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
     """The windows of ``size`` over (N, C, H, W) or (C, H, W) as columns."""
-    refuse_integers("im2col_out_cpu", input)
+    need_kind("im2col_out_cpu", input, kinds="fb")
     at = windows(input.shape[-2:], size, stride, padding, dilation, None, True)
     source = padded(input, padding)
     batch = source.reshape(-1, *source.shape[-3:])
@@ -533,7 +522,7 @@ def col2im(
     g: Array, out_size: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints
 ) -> Array:
     """The adjoint of `im2col`: columns added to where they belong."""
-    refuse_integers("col2im_out_cpu", g)
+    need_kind("col2im_out_cpu", g, kinds="fb")
     at = windows(out_size, size, stride, padding, dilation, None, True)
     places = math.prod(size)
     channels = g.shape[-2] // places
