@@ -128,15 +128,8 @@ def successful(
 
 def zero_pivot(A: Array) -> int:
     """At which step, from 1, the elimination of a singular matrix meets a zero."""
-    A = A.astype(np.float64)
-    n = len(A)
-    for k in range(n):
-        best = k + int(np.argmax(np.abs(A[k:, k])))
-        if A[best, k] == 0:
-            return k + 1
-        A[[k, best]] = A[[best, k]]
-        A[k + 1 :] -= np.outer(A[k + 1 :, k] / A[k, k], A[k])
-    return n
+    pivots = np.zeros(len(A), np.int32)
+    return eliminated_matrix(A.astype(np.float64), pivots) or len(A)
 
 
 @hidden_op(

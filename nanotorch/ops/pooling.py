@@ -277,20 +277,25 @@ AVG_POOL: dict[int, Any] = {dims: averaging(dims) for dims in (2, 3)}
 # Pooling as users call it: the arguments, and what PyTorch says of wrong ones.
 
 
-WORDS = {2: "two", 3: "three"}
 POSITIONS = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5}
+# What functions say of another count of numbers than their dimensions.
+COUNTED = {
+    "avg_pool1d": "{0}() argument '{1}' should contain one int (got {2})",
+    "max_pool1d": "{0}() {1} must be {3}an int, list of ints{4} or tuple of ints of size 1 but got "
+    "size {2}",
+    "avg_pool2d": "{0}: {1} must either be {5}a single int, or a tuple of two ints",
+    "max_pool2d": "{0}: {1} must either be {5}a single int, or a tuple of two ints",
+    "avg_pool3d": "{0}: {1} must be {5}a single int, or a tuple of three ints",
+    "max_pool3d": "{0}: {1} must either be {5}a single int, or a tuple of three ints",
+}
 AXES = {2: "HW", 3: "THW"}
 
 
 FITTING = 2**31  # windows over several dimensions are counted in 32 bits
 
 
-def per_dim(name: str, what: str, value: Any, dims: int, form: str = "") -> Ints:
-    """One number for each dimension, of one for all or one for each.
-
-    Args:
-        form: what PyTorch says of another count, if not the usual.
-    """
+def per_dim(name: str, what: str, value: Any, dims: int) -> Ints:
+    """One number for each dimension, of one for all or one for each."""
     if value.__class__ is int and -FITTING <= value < FITTING:
         return (value,) * dims
     one = as_int(value) if value.__class__ is int else value
@@ -298,31 +303,33 @@ def per_dim(name: str, what: str, value: Any, dims: int, form: str = "") -> Ints
     if dims > 1 and not all(-FITTING <= n < FITTING for n in given):
         raise RuntimeError("value cannot be converted to type int without overflow")
     if len(given) not in (1, dims):
-        choice = "" if name == "avg_pool3d" else "either "
-        omitted = "omitted, " if what == "stride" else ""
-        raise RuntimeError(
-            form.format(len(given))
-            or f"{name}: {what} must {choice}be {omitted}a single int, or a tuple of {WORDS[dims]} "
-            "ints"
-        )
+        optional = ("None, ", ",", "omitted, ") if what == "stride" else ("", "", "")
+        raise RuntimeError(COUNTED[name].format(name, what, len(given), *optional))
     return given * dims if len(given) == 1 else given
 
 
-def strides(name: str, stride: Any, kernel: Ints, form: str = "") -> Ints:
-    """The stride; that of windows side by side where none is given."""
-    if stride is None or (isinstance(stride, (tuple, list)) and not stride):
-        return kernel
-    return per_dim(name, "stride", stride, len(kernel), form)
+def numbers(
+    name: str, dims: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any = 1
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """Size, stride, padding and dilation of windows, which lie side by side without a stride."""
+    kernel = per_dim(name, "kernel_size", kernel_size, dims)
+    beside = stride is None or (isinstance(stride, (tuple, list)) and not stride)
+    return (
+        kernel,
+        kernel if beside else per_dim(name, "stride", stride, dims),
+        per_dim(name, "padding", padding, dims),
+        per_dim(name, "dilation", dilation, dims),
+    )
 
 
-def check_elements(input: Tensor, dims: int) -> None:
+def check_elements(input: Tensor, dims: int, whose: str = "") -> None:
     """Refuse an input of another number of dimensions, or without elements in one but the batch."""
     shape = input._array.shape
     batch = len(shape) == dims + 2
     if len(shape) not in (dims + 1, dims + 2) or 0 in shape[1 if batch else 0 :]:
         raise RuntimeError(
-            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch "
-            f"size for input, but got:{list(shape)}"
+            f"{whose}Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim "
+            f"batch size for input, but got:{list(shape)}"
         )
 
 
@@ -351,10 +358,9 @@ def windows_of(
     channels: int,
 ) -> Pooling:  # fmt: skip
     """The windows over the last dimensions of ``size``, if there are any."""
-    dims = len(size)
-    numbers = zip(size, kernel, stride, padding, dilation, strict=True)
-    out = tuple([out_size(*each, ceil) for each in numbers])
-    axes = AXES[dims]
+    dims = zip(size, kernel, stride, padding, dilation, strict=True)
+    out = tuple([out_size(*each, ceil) for each in dims])
+    axes = AXES[len(size)]
     for what, letter, given in (
         ("kernel size", "k", kernel), ("stride", "d", stride), ("dilation", "dilation", dilation),
     ):  # fmt: skip
@@ -383,30 +389,21 @@ def max_pool(
 ) -> Any:  # fmt: skip
     """The greatest elements of windows over two or three dimensions, and their numbers."""
     tensor_given(name, input)
-    kernel = per_dim(name, "kernel_size", kernel_size, dims)
-    stride = strides(name, stride, kernel)
-    padding = per_dim(name, "padding", padding, dims)
-    dilation = per_dim(name, "dilation", dilation, dims)
+    each = numbers(name, dims, kernel_size, stride, padding, dilation)
     shape = input._array.shape
     if len(shape) not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input"
         )
-    rest = (kernel, stride, padding, dilation, bool(ceil_mode), shape[-dims - 1])
     if 0 in shape:
         check_elements(input, dims)
-    at = windows_of(name, shape[-dims:], *rest)
+    at = windows_of(name, shape[-dims:], *each, bool(ceil_mode), shape[-dims - 1])
     return MAX_POOL[dims](input, at)
 
 
 def check_max_pool1d(input: Any, kernel: int, stride: int, padding: int, dilation: int) -> None:
     """Refuse what `max_pool1d` refuses in words of its own."""
-    shape = input._array.shape
-    if len(shape) not in (2, 3) or 0 in shape[len(shape) - 2 :]:
-        raise RuntimeError(
-            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
-            f"input, but got:{list(shape)}"
-        )
+    check_elements(input, 1, "max_pool1d: ")
     for what, number in (("kernel_size", kernel), ("stride", stride), ("padding", padding)):
         if number < (what != "padding"):
             bound = "non-negative" if what == "padding" else "greater than zero"
@@ -426,19 +423,11 @@ def max_pool_signal(
     """The greatest elements of windows over one dimension, and their numbers."""
     name = "max_pool1d"
     tensor_given(name, input)
-    form = "max_pool1d() {} must be {}an int, list of ints or tuple of ints of size 1 but got size "
-    kernel = per_dim(name, "kernel_size", kernel_size, 1, form.format("kernel_size", "") + "{}")
-    stride = strides(
-        name, stride, kernel,
-        "max_pool1d() stride must be None, an int, list of ints, or tuple of ints of size 1 but "
-        "got size {}",
-    )  # fmt: skip
-    padding = per_dim(name, "padding", padding, 1, form.format("padding", "") + "{}")
-    dilation = per_dim(name, "dilation", dilation, 1, form.format("dilation", "") + "{}")
-    numbers = kernel[0], stride[0], padding[0], dilation[0]
-    check_max_pool1d(input, *numbers)
+    kernel, stride, padding, dilation = numbers(name, 1, kernel_size, stride, padding, dilation)
+    each = kernel[0], stride[0], padding[0], dilation[0]
+    check_max_pool1d(input, *each)
     shape = input._array.shape
-    out = out_size(shape[-1], *numbers, bool(ceil_mode))
+    out = out_size(shape[-1], *each, bool(ceil_mode))
     if out < 1:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
     at = pooling(
@@ -518,9 +507,7 @@ def mean_pool(
 ) -> Any:  # fmt: skip
     """The means of windows over two or three dimensions."""
     tensor_given(name, input)
-    kernel = per_dim(name, "kernel_size", kernel_size, dims)
-    stride = strides(name, stride, kernel)
-    padding = per_dim(name, "padding", padding, dims)
+    each = numbers(name, dims, kernel_size, stride, padding)
     shape = input._array.shape
     divisor = None if divisor_override is None else as_int(divisor_override)
     if divisor == 0:
@@ -533,8 +520,7 @@ def mean_pool(
     if dims == 3 and len(shape) not in (4, 5):
         raise RuntimeError("non-empty 4D or 5D (batch mode) tensor expected for input")
     check_elements(input, dims)
-    rest = (kernel, stride, padding, (1,) * dims, bool(ceil_mode), shape[-dims - 1])
-    at = windows_of(name, shape[-dims:], *rest)
+    at = windows_of(name, shape[-dims:], *each, bool(ceil_mode), shape[-dims - 1])
     return AVG_POOL[dims](input, at, bool(count_include_pad), divisor)
 
 
@@ -550,10 +536,7 @@ def avg_pool1d(
     """
     name = "avg_pool1d"
     check_signal(name, input)
-    form = "avg_pool1d() argument '{}' should contain one int (got "
-    kernel = per_dim(name, "kernel_size", kernel_size, 1, form.format("kernel_size") + "{})")
-    stride = strides(name, stride, kernel, form.format("stride") + "{})")
-    padding = per_dim(name, "padding", padding, 1, form.format("padding") + "{})")
+    kernel, stride, padding, _ = numbers(name, 1, kernel_size, stride, padding)
     row = unsqueeze(input, -2), (1, *kernel), (1, *stride), (0, *padding)
     return squeeze_one(mean_pool("avg_pool2d", 2, *row, ceil_mode, count_include_pad, None), -2)
 
