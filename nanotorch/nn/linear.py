@@ -55,8 +55,6 @@ class Linear(Module):
         ValueError: for a negative size.
     """
 
-    in_features: int
-    out_features: int
     weight: Tensor
     bias: Tensor | None
 
@@ -167,13 +165,6 @@ class Dropout3d(_DropoutNd, function=F.dropout3d):
 class _Table(Module):
     """What both share: the table and its options."""
 
-    num_embeddings: int
-    embedding_dim: int
-    padding_idx: int | None
-    max_norm: float | None
-    norm_type: float
-    scale_grad_by_freq: bool
-    sparse: bool
     weight: Tensor
 
     def _set_up(self, weight: Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
@@ -262,10 +253,8 @@ class Embedding(_Table):
         )  # fmt: skip
 
     def extra_repr(self) -> str:
-        told = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.padding_idx is not None:
-            told += f", padding_idx={self.padding_idx}"
-        return told + norms(self)
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}{norms(self)}"
 
     @classmethod
     def from_pretrained(

@@ -671,21 +671,14 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
 
 
 OWN_HOOKS = (
-    "_backward_pre_hooks",
-    "_backward_hooks",
-    "_forward_hooks",
-    "_forward_pre_hooks",
-    "_state_dict_hooks",
-    "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks",
+    "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_pre_hooks",
+    "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
     "_load_state_dict_post_hooks",
-)
+)  # fmt: skip
 HOOK_OPTIONS = (
-    "_forward_hooks_with_kwargs",
-    "_forward_hooks_always_called",
-    "_forward_pre_hooks_with_kwargs",
+    "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks_with_kwargs",
     "_load_state_dict_pre_hooks_with_module",
-)
+)  # fmt: skip
 
 
 @whole

@@ -44,11 +44,6 @@ class _BatchNorm(Module):
 
     _version = 2  # since `num_batches_tracked` is part of the state
     _dims: tuple[int, ...] = ()  # how many dimensions an input may have
-    weight: Any
-    bias: Any
-    running_mean: Any
-    running_var: Any
-    num_batches_tracked: Any
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
@@ -336,9 +331,6 @@ class GroupNorm(Module):
         Wu and He, Group Normalization, ECCV 2018.
     """
 
-    weight: Any
-    bias: Any
-
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
         device: Any = None, dtype: DType | None = None, *, bias: bool = True,
@@ -387,8 +379,6 @@ class RMSNorm(Module):
     Reference:
         Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
     """
-
-    weight: Any
 
     def __init__(
         self, normalized_shape: int | Sequence[int], eps: float | None = None,
@@ -470,9 +460,6 @@ class LayerNorm(Module):
     Reference:
         Ba, Kiros and Hinton, Layer Normalization, 2016.
     """
-
-    weight: Any
-    bias: Any
 
     def __init__(
         self, normalized_shape: int | Sequence[int], eps: float = 1e-5,

@@ -58,8 +58,6 @@ class RNNBase(OwnNames, Module):
     """
 
     _own_names = ("forward",)
-    mode: str
-    bias: bool
 
     def __init__(
         self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,

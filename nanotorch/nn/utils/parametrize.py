@@ -17,14 +17,10 @@ from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 
 __all__ = [
-    "ParametrizationList",
-    "cached",
-    "is_parametrized",
-    "register_parametrization",
-    "remove_parametrizations",
-    "transfer_parametrizations_and_params",
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization",
+    "remove_parametrizations", "transfer_parametrizations_and_params",
     "type_before_parametrizations",
-]
+]  # fmt: skip
 
 
 CHANGED = (

@@ -11,15 +11,9 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops.recurrent import pack_rows, pad_rows
 
 __all__ = [
-    "PackedSequence",
-    "invert_permutation",
-    "pack_padded_sequence",
-    "pack_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-    "unpack_sequence",
-    "unpad_sequence",
-]
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence",
+    "pad_packed_sequence", "pad_sequence", "unpack_sequence", "unpad_sequence",
+]  # fmt: skip
 NOT_SORTED = (
     "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
     "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
