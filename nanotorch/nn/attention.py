@@ -77,29 +77,25 @@ class MultiheadAttention(Module):
         self.num_heads, self.dropout, self.batch_first = num_heads, dropout, batch_first
         self.head_dim = embed_dim // num_heads
         need(self.head_dim * num_heads == embed_dim, "embed_dim must be divisible by num_heads")
-        self.out_proj = self._add_parameters(bias, add_bias_kv, device, dtype)
+        together = self.kdim == self.vdim == embed_dim
+        shapes: dict[str, tuple[int, ...] | None] = {
+            "in_proj_weight": (3 * embed_dim, embed_dim) if together else None,
+            "q_proj_weight": None if together else (embed_dim, embed_dim),
+            "k_proj_weight": None if together else (embed_dim, self.kdim),
+            "v_proj_weight": None if together else (embed_dim, self.vdim),
+            "in_proj_bias": (3 * embed_dim,) if bias else None,
+        }
+        if add_bias_kv:
+            shapes |= {"bias_k": (1, 1, embed_dim), "bias_v": (1, 1, embed_dim)}
+        else:
+            self.bias_k = self.bias_v = None
+        made = {"dtype": dtype, "device": device}
+        for name, shape in shapes.items():
+            empty = None if shape is None else Parameter(ops.empty(shape, **made))
+            self.register_parameter(name, empty)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **made)
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
-
-    def _add_parameters(self, bias: bool, add_bias_kv: bool, device: Any, dtype: Any) -> Linear:
-        size = self.embed_dim
-        together = self.kdim == self.vdim == size
-        shapes: dict[str, tuple[int, ...] | None] = {
-            "in_proj_weight": (3 * size, size) if together else None,
-            "q_proj_weight": None if together else (size, size),
-            "k_proj_weight": None if together else (size, self.kdim),
-            "v_proj_weight": None if together else (size, self.vdim),
-            "in_proj_bias": (3 * size,) if bias else None,
-            **(dict.fromkeys(("bias_k", "bias_v"), (1, 1, size)) if add_bias_kv else {}),
-        }
-        for name, shape in shapes.items():
-            empty = None
-            if shape is not None:
-                empty = Parameter(ops.empty(shape, dtype=dtype, device=device))
-            self.register_parameter(name, empty)
-        if not add_bias_kv:
-            self.bias_k = self.bias_v = None
-        return NonDynamicallyQuantizableLinear(size, size, bias=bias, device=device, dtype=dtype)
 
     def _reset_parameters(self) -> None:
         for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):

@@ -23,6 +23,11 @@ from nanotorch.nn.parameter import Buffer, Parameter
 NONE: dict[str, Any] = {}
 
 
+def unassignable(value: Any, where: str, kind: str, asked: str = "expected") -> TypeError:
+    """The error for what is not of the kind that can be registered there."""
+    return TypeError(f"cannot assign '{typename(value)}' {where} ({kind} or None {asked})")
+
+
 class ModuleTree:
     """Registers what is assigned to it and lists it; the base of `Module`."""
 
@@ -54,8 +59,7 @@ class ModuleTree:
             self.register_parameter(name, value)
         elif name in own.get("_parameters", NONE):
             if value is not None:
-                expected = f"as parameter '{name}' (torch.nn.Parameter or None expected)"
-                raise TypeError(f"cannot assign '{typename(value)}' {expected}")
+                raise unassignable(value, f"as parameter '{name}'", "torch.nn.Parameter")
             self.register_parameter(name, value)
         elif isinstance(value, ModuleTree):
             if "_modules" not in own:
@@ -64,8 +68,7 @@ class ModuleTree:
             self._modules[name] = registered("module", self, name, value)
         elif name in own.get("_modules", NONE):
             if value is not None:
-                expected = f"as child module '{name}' (torch.nn.Module or None expected)"
-                raise TypeError(f"cannot assign '{typename(value)}' {expected}")
+                raise unassignable(value, f"as child module '{name}'", "torch.nn.Module")
             self._modules[name] = registered("module", self, name, value)
         elif isinstance(value, Buffer) or name in own.get("_buffers", NONE):
             self._set_buffer(name, value)
@@ -88,10 +91,7 @@ class ModuleTree:
         else:
             persistent = name not in self.__dict__.get("_non_persistent_buffers_set", ())
         if value is not None and not isinstance(value, Tensor):
-            raise TypeError(
-                f"cannot assign '{typename(value)}' as buffer '{name}' "
-                "(torch.nn.Buffer, torch.Tensor or None expected)"
-            )
+            raise unassignable(value, f"as buffer '{name}'", "torch.nn.Buffer, torch.Tensor")
         self.register_buffer(name, value, persistent)
 
     def __delattr__(self, name: str) -> None:
@@ -126,10 +126,7 @@ class ModuleTree:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name(name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
-                "(torch Tensor or None required)"
-            )
+            raise unassignable(tensor, f"object to buffer '{name}'", "torch Tensor", "required")
         changes[0] += 1
         if registrations:
             tensor = registered("buffer", self, name, tensor)
@@ -155,9 +152,8 @@ class ModuleTree:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name(name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(
-                f"cannot assign '{typename(param)}' object to parameter '{name}' "
-                "(torch.nn.Parameter or None required)"
+            raise unassignable(
+                param, f"object to parameter '{name}'", "torch.nn.Parameter", "required"
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
@@ -225,8 +221,7 @@ class ModuleTree:
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
         """All modules of the tree, this one first."""
-        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
-            yield module
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """The modules registered here, each once, with the first of their names."""
@@ -238,8 +233,7 @@ class ModuleTree:
 
     def children(self) -> Iterator[Any]:
         """The modules registered here, each once."""
-        for _, module in self.named_children():
-            yield module
+        return (module for _, module in self.named_children())
 
     def _named_members(
         self,
@@ -277,8 +271,7 @@ class ModuleTree:
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once; those of the modules below too if ``recurse``."""
-        for _, param in self.named_parameters(recurse=recurse):
-            yield param
+        return (param for _, param in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -290,8 +283,7 @@ class ModuleTree:
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once; those of the modules below too if ``recurse``."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     # Access by dotted name
 
