@@ -331,16 +331,19 @@ def sizes(value: Number, dims: int) -> tuple[int, ...]:
 # Parts
 
 
-def parts(name: str, message: str, output_size: Any, input: Tensor, dims: int) -> tuple[int, ...]:
-    """The output size along each dimension; None stands for that of the input."""
+def adaptive(name: str, input: Tensor, output_size: Any) -> Any:
+    """The means or greatest elements of parts; None stands for the size of the input."""
     tensor_given(name, input)
     if output_size is None:
         raise TypeError("object of type 'NoneType' has no len()")
+    dims, mean = int(name[-2]), "avg" in name
     given = (as_int(output_size),) * dims if isinstance(output_size, int) else tuple(output_size)
     if len(given) != dims:
-        raise RuntimeError(message)
+        told = ": output_size" if mean else "(): internal error: output_size.size()"
+        raise RuntimeError(f"{name}{told} must be {dims}")
     shape = (*(0,) * dims, *input._array.shape)[-dims:]
-    return tuple([n if o is None else o for n, o in zip(shape, given, strict=True)])
+    size = tuple([n if o is None else o for n, o in zip(shape, given, strict=True)])
+    return (pooling.adaptive_mean if mean else pooling.adaptive_max)(name, input, size)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
@@ -351,16 +354,12 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     Args:
         output_size: a number, or one per dimension; None for the size of the input.
     """
-    name = "adaptive_avg_pool2d"
-    size = parts(name, f"{name}: output_size must be 2", output_size, input, 2)
-    return pooling.adaptive_mean(name, input, size)
+    return adaptive("adaptive_avg_pool2d", input, output_size)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of (d, h, w) parts of (N, C, D, H, W); see `adaptive_avg_pool2d`."""
-    name = "adaptive_avg_pool3d"
-    size = parts(name, f"{name}: output_size must be 3", output_size, input, 3)
-    return pooling.adaptive_mean(name, input, size)
+    return adaptive("adaptive_avg_pool3d", input, output_size)
 
 
 def adaptive_max_pool1d_with_indices(
@@ -380,9 +379,7 @@ def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> Pair:
     """`adaptive_max_pool2d`, and where each is among the elements of its channel."""
-    name = "adaptive_max_pool2d"
-    message = f"{name}(): internal error: output_size.size() must be 2"
-    return pooling.adaptive_max(name, input, parts(name, message, output_size, input, 2))
+    return adaptive("adaptive_max_pool2d", input, output_size)
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
@@ -395,9 +392,7 @@ def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> Pair:
     """`adaptive_max_pool3d`, and where each is among the elements of its channel."""
-    name = "adaptive_max_pool3d"
-    message = f"{name}(): internal error: output_size.size() must be 3"
-    return pooling.adaptive_max(name, input, parts(name, message, output_size, input, 3))
+    return adaptive("adaptive_max_pool3d", input, output_size)
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
