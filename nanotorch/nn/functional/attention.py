@@ -59,12 +59,22 @@ def scaled_dot_product_attention(
         raise RuntimeError(MASK_AND_CAUSAL)
     factor = scale if scale is not None else 1 / math.sqrt(max(query.size(-1), 1))
     if enable_gqa:
-        key, value = for_all_heads(query, key, value)
+        heads, shared = query.size(-3), key.size(-3)
+        if shared != value.size(-3) or heads % shared:
+            raise RuntimeError(
+                "Number of heads in key and value must divide the number of heads in query"
+            )
+        key, value = (x.repeat_interleave(heads // shared, -3) for x in (key, value))
     if fits_one_operation(query, key, value, attn_mask, dropout_p):
         single = query.ndim == 3
         if single:
             query, key, value = (x.unsqueeze(0) for x in (query, key, value))
-        mask = None if attn_mask is None else keys_first(attn_mask, query._array.dtype)
+        mask = None
+        if attn_mask is not None:  # what it adds to scores that are laid out (..., S, L)
+            mask, kind = attn_mask._array, query._array.dtype
+            if mask.dtype.kind == "b":
+                mask = np.where(mask, kind.type(0), kind.type(-math.inf))
+            mask = np.ascontiguousarray(mask.swapaxes(-1, -2).astype(kind, copy=False))
         out: Tensor = attention(query, key, value, mask, is_causal, factor)[0]
         return out.squeeze(0) if single else out
     if dropout_p < 0 or dropout_p > 1:
@@ -108,17 +118,6 @@ def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> 
             )
 
 
-def for_all_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Keys and values repeated for the queries that share them."""
-    heads, shared = query.size(-3), key.size(-3)
-    if shared != value.size(-3) or heads % shared:
-        raise RuntimeError(
-            "Number of heads in key and value must divide the number of heads in query"
-        )
-    k, v = (x.repeat_interleave(heads // shared, -3) for x in (key, value))
-    return k, v
-
-
 def fits_one_operation(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float
 ) -> bool:
@@ -129,14 +128,6 @@ def fits_one_operation(
     if mask is not None and (mask.requires_grad or mask.ndim > 4 or mask.ndim in (1, 3)):
         return False
     return q[:-2] == k[:-2] and k == v and q[-1] == k[-1] and 0 not in q and 0 not in k
-
-
-def keys_first(mask: Tensor, kind: np.dtype) -> np.ndarray:
-    """What a mask adds to scores that are laid out (..., S, L)."""
-    array = mask._array
-    if array.dtype.kind == "b":
-        array = np.where(array, kind.type(0), kind.type(-math.inf))
-    return np.ascontiguousarray(array.swapaxes(-1, -2).astype(kind, copy=False))
 
 
 def step_by_step(

@@ -332,26 +332,19 @@ def nll_loss(
     """
     reduction = checked_reduction(reduction, size_average, reduce)
     check_shapes(input, target, weight)
-    if input.ndim > 2:
-        return of_pictures(input, target, weight, reduction, ignore_index)
+    if input.ndim > 2:  # PyTorch computes (N, C, d₁, ...) as (N, C, H, W)
+        shape = target.shape
+        if input.ndim != 4:
+            input = input.reshape((*input.shape[:2], 1, -1))
+            target = target.reshape((shape[0], 1, -1))
+        constants_given("nll_loss2d_forward", weight=weight)
+        loss = picture_nll(input, target, weight, reduction, ignore_index)
+        return loss.reshape(shape) if reduction == "none" and loss.ndim != len(shape) else loss
     if input.ndim == 1:
         input, target = input.unsqueeze(0), target.reshape(1)
         reduction = "sum" if reduction == "none" else reduction
     constants_given("nll_loss_forward", weight=weight)
     return kernels.nll(input, target, weight, reduction, ignore_index)
-
-
-def of_pictures(
-    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
-) -> Tensor:
-    """`nll_loss` of (N, C, d₁, ...), which PyTorch computes as (N, C, H, W)."""
-    shape = target.shape
-    if input.ndim != 4:
-        input = input.reshape((*input.shape[:2], 1, -1))
-        target = target.reshape((shape[0], 1, -1))
-    constants_given("nll_loss2d_forward", weight=weight)
-    loss: Tensor = picture_nll(input, target, weight, reduction, ignore_index)
-    return loss.reshape(shape) if reduction == "none" and loss.ndim != len(shape) else loss
 
 
 def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:

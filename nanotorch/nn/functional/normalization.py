@@ -176,7 +176,17 @@ def normalized_channels(
     constants_given("native_batch_norm", running_mean=running_mean, running_var=running_var)
     plan = kernels.channels(shape, weight is not None or bias is not None)
     if training:
-        kept = of_batch(input, plan, running_mean, running_var, momentum, eps)
+        kept = kernels.Kept()
+        variance = kernels.moments(input._array, plan, kept)
+        kept.scale = kernels.reciprocal_root(variance, eps)
+        count = input._array.size // plan.shape[1]
+        unbiased = variance * variance.dtype.type(count / (count - 1) if count > 1 else math.nan)
+        for running, new in ((running_mean, kept.mean), (running_var, unbiased)):
+            if running is not None:  # it moves towards the new one, in place
+                array, number = running._array, running._array.dtype.type
+                array *= number(1 - momentum)
+                array += (new * number(momentum)).reshape(array.shape)
+                wrote(running._cell, "batch_norm")
     else:
         assert running_mean is not None
         assert running_var is not None
@@ -191,31 +201,6 @@ def of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Ten
     """An input without elements, normalized; its gradients for weight and bias are zeros."""
     out = input.clone() if weight is None else input * weight[0]
     return out if bias is None else out + bias[0]
-
-
-def of_batch(
-    input: Tensor, plan: kernels.Plan, running_mean: Tensor | None, running_var: Tensor | None,
-    momentum: float, eps: float,
-) -> kernels.Kept:  # fmt: skip
-    """Mean and scale of the batch, towards which the running values are moved."""
-    kept = kernels.Kept()
-    variance = kernels.moments(input._array, plan, kept)
-    kept.scale = kernels.reciprocal_root(variance, eps)
-    count = input._array.size // plan.shape[1]
-    unbiased = variance * variance.dtype.type(count / (count - 1) if count > 1 else math.nan)
-    for running, new in ((running_mean, kept.mean), (running_var, unbiased)):
-        if running is not None:
-            move(running, new, momentum)
-    return kept
-
-
-def move(running: Tensor, new: np.ndarray, momentum: float) -> None:
-    """Move a running value towards a new one, in place."""
-    array = running._array
-    kind = array.dtype.type
-    array *= kind(1 - momentum)
-    array += (new * kind(momentum)).reshape(array.shape)
-    wrote(running._cell, "batch_norm")
 
 
 def check_mixed(input: Tensor, *parameters: Tensor | None) -> None:
@@ -315,16 +300,6 @@ def group_norm(
             "Expected more than 1 value per channel when training, got input size "
             f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
         )
-    check_groups(input, num_groups, weight, bias)
-    plan = kernels.groups(shape, num_groups, weight is not None or bias is not None)
-    return kernels.normalize_groups(input, weight, bias, plan, eps, kernels.Kept())
-
-
-def check_groups(
-    input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None
-) -> None:
-    """Refuse groups of unequal size, and weights that are not one per channel."""
-    shape = input._array.shape
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if not shape[1]:
@@ -346,6 +321,8 @@ def check_groups(
         raise RuntimeError(f"expected scalar type {weight.dtype.char} but found {bias.dtype.char}")
     if not math.prod(shape[2:]):
         raise RuntimeError("Expected HxW to be greater than 0, got 0")
+    plan = kernels.groups(shape, num_groups, weight is not None or bias is not None)
+    return kernels.normalize_groups(input, weight, bias, plan, eps, kernels.Kept())
 
 
 def layer_norm(

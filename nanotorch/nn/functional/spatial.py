@@ -455,7 +455,17 @@ def interpolate(
         )
     out, scales = resampled_sizes(input, size, scale_factor, recompute_scale_factor)
     dims = len(out)
-    check_mode(input, mode, dims)
+    if mode in SMOOTH and dims in (1, 2, 3) and (mode != "bicubic" or dims == 2):
+        wanted = SMOOTH[mode][0]
+        if dims != wanted:
+            raise NotImplementedError(
+                f"Got {dims + 2}D input, but {mode} mode needs {wanted + 2}D input"
+            )
+    elif dims not in (1, 2, 3) or mode not in (*NEAREST_OF, "area"):
+        raise NotImplementedError(
+            "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
+            f"{input._array.ndim}D) for the modes: {INTERPOLATIONS} (got {mode})"
+        )
     if mode == "area":
         return AREA[dims - 1](input, out[0] if dims == 1 else out)
     check_sizes(input, mode, out)
@@ -505,21 +515,6 @@ def resampled_sizes(
     whole = math.floor if recompute else int
     out = tuple([whole(n * s) for n, s in zip(shape, given, strict=True)])
     return out, (None,) * dims if recompute else tuple(given)
-
-
-def check_mode(input: Tensor, mode: str, dims: int) -> None:
-    """Refuse a mode that is not for as many dimensions."""
-    if mode in SMOOTH and dims in (1, 2, 3) and (mode != "bicubic" or dims == 2):
-        wanted = SMOOTH[mode][0]
-        if dims != wanted:
-            raise NotImplementedError(
-                f"Got {dims + 2}D input, but {mode} mode needs {wanted + 2}D input"
-            )
-    elif dims not in (1, 2, 3) or mode not in (*NEAREST_OF, "area"):
-        raise NotImplementedError(
-            "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
-            f"{input._array.ndim}D) for the modes: {INTERPOLATIONS} (got {mode})"
-        )
 
 
 def check_sizes(input: Tensor, mode: str, out: tuple[int, ...]) -> None:
