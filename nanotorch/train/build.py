@@ -1,8 +1,9 @@
-"""A checked configuration into a model and its optimizer."""
+"""A checked configuration into a model, its optimizer and its schedule."""
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -11,12 +12,14 @@ import numpy as np
 
 import nanotorch as torch
 from nanotorch import nn, optim
+from nanotorch.optim import lr_scheduler
 
 from .components import CALLBACKS, INFERRED, LAYERS, OPTIMIZERS, REFUSALS
 from .config import ConfigError, Noted, Origins, Problem, did_you_mean, quoted, raise_all
-from .loop import Callback
+from .loop import Callback, Loop
 from .reading import Component
-from .schema import Model
+from .run_directory import alike
+from .schema import EPOCH, LENGTHS, MOST_TRIED, PLATEAU, SCHEDULES, STEP, Model
 
 LARGEST_LAYER = 50_000_000
 """Weights in one layer; more is a slip of the finger, and would take the machine's memory."""
@@ -284,3 +287,144 @@ def build_callbacks(components: Sequence[Component], origins: Origins) -> list[C
         CALLBACKS.build(component, f"callbacks[{index}]", origins)
         for index, component in enumerate(components)
     ]
+
+
+# A schedule of the learning rate, tried over the whole training before it begins.
+
+
+class Schedule(Callback):
+    """Changes an optimizer's learning rate as the training goes on.
+
+    Args:
+        component: the scheduler that the configuration names.
+        optimizer: whose rate to change.
+        epochs, steps: how many the training has.
+        monitor: the measured value that a plateau is one of.
+        origins: where the configuration's values were written.
+
+    Raises:
+        ConfigError: if the scheduler refuses its arguments.
+    """
+
+    def __init__(
+        self,
+        component: Component,
+        optimizer: optim.Optimizer,
+        epochs: int,
+        steps: int,
+        monitor: str,
+        origins: Origins,
+    ) -> None:
+        self._monitor = monitor
+        arguments = dict(component.arguments)
+        self._interval, warmup = arguments.pop("interval"), arguments.pop("warmup")
+        self._name = component.name + (" after warm-up" if warmup else "")
+        length = steps if self._interval == STEP else epochs
+        if name := LENGTHS.get(component.name):
+            arguments.setdefault(name, max(length - warmup, 1))
+        if component.name == PLATEAU and warmup:
+            raise origins.error("scheduler.warmup", f"cannot go before {PLATEAU}")
+        fixed = component.arguments.items()
+        self._arguments = {k: v for k, v in fixed if k not in LENGTHS.values()}
+        bare = Component(component.name, arguments)
+        trial = build_scheduler(bare, warmup, like(optimizer), origins)
+        if problem := trial_problem(trial, length, self._interval):
+            raise origins.error("scheduler", problem)
+        self._scheduler = build_scheduler(bare, warmup, optimizer, origins)
+
+    def on_step(self, loop: Loop) -> None:
+        if self._interval == STEP:
+            self._advance(loop.loss)
+
+    def on_epoch(self, loop: Loop) -> None:
+        if self._interval == EPOCH:
+            self._advance(loop.measured.get(self._monitor))
+
+    def state(self) -> Any:
+        return {
+            "name": self._name,
+            "arguments": self._arguments,
+            "state": self._scheduler.state_dict(),
+        }
+
+    def load_state(self, state: Any) -> None:
+        if state["name"] != self._name:
+            raise ValueError(f"the scheduler is {self._name}, but was {state['name']}")
+        for name, value in self._arguments.items():
+            if state["arguments"][name] != value:
+                before = state["arguments"][name]
+                raise ValueError(f"the scheduler's {name} is {value}, but was {before}")
+        configured = {*LENGTHS.values(), *self._arguments}
+        kept = without(configured, state["state"])
+        if not alike(kept, without(configured, self._scheduler.state_dict())):
+            raise ValueError("the scheduler's state is not its own")
+        self._scheduler.load_state_dict(kept)
+        for scheduler in (self._scheduler, *getattr(self._scheduler, "_schedulers", ())):
+            if hasattr(scheduler, "base_lrs"):  # which may have been changed
+                groups = scheduler.optimizer.param_groups
+                scheduler.base_lrs = [group["initial_lr"] for group in groups]
+
+    def _advance(self, value: float | None) -> None:
+        if isinstance(self._scheduler, lr_scheduler.ReduceLROnPlateau):
+            if value is not None:
+                self._scheduler.step(value)
+        else:
+            self._scheduler.step()
+
+
+def build_scheduler(
+    component: Component, warmup: int, optimizer: optim.Optimizer, origins: Origins
+) -> lr_scheduler.LRScheduler:
+    """Return a scheduler, after a rise over `warmup` changes."""
+    main: lr_scheduler.LRScheduler = SCHEDULES.build(component, "scheduler", origins, optimizer)
+    if not warmup:
+        return main
+    rise = lr_scheduler.LinearLR(optimizer, 1 / (warmup + 1), total_iters=warmup)
+    return lr_scheduler.SequentialLR(optimizer, [rise, main], [warmup])
+
+
+def like(optimizer: optim.Optimizer) -> optim.Optimizer:
+    """Return an optimizer with the same options, of nothing that matters."""
+    groups = [
+        {**group, "params": [torch.zeros(1, 1, requires_grad=True)]}
+        for group in optimizer.param_groups
+    ]
+    made: Callable[..., optim.Optimizer] = type(optimizer)
+    return made(groups)
+
+
+@np.errstate(all="ignore")
+def trial_problem(scheduler: lr_scheduler.LRScheduler, length: int, interval: str) -> str:
+    """Return what becomes wrong with the rates over a training; nothing if they are right.
+
+    Args:
+        scheduler: of an optimizer that is not needed.
+        length: how often the training changes the rate.
+        interval: after what it does so.
+    """
+    groups = scheduler.optimizer.param_groups
+    measured = (0.0,) if isinstance(scheduler, lr_scheduler.ReduceLROnPlateau) else ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nothing has been optimized, as PyTorch points out
+        for change in range(min(length, MOST_TRIED) + 1):
+            rates = [group["lr"] for group in groups]
+            for rate in rates:
+                if isinstance(rate, complex) or not 0 <= rate < math.inf:
+                    when = f"after {interval} {change}" if change else "from the start"
+                    return f"makes the learning rate {rate} {when}"
+            if change == length:
+                break
+            try:
+                scheduler.step(*measured)
+            except REFUSALS as error:
+                return f"fails after {interval} {change + 1}: {error}"
+    return ""
+
+
+def without(configured: Container[str], state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a scheduler's own steps change; a resumed run may be a longer one."""
+    kept = {key: value for key, value in state.items() if key not in configured}
+    if "_schedulers" in kept:
+        rise, main = kept["_schedulers"]
+        kept["_schedulers"] = [rise, without(configured, main)]
+    return kept

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import nanotorch as torch
 from nanotorch import nn, optim
 
-from .build import build_callbacks
+from .build import Schedule, build_callbacks
 from .components import OPTIMIZERS
 from .config import ConfigError, Origins
 from .experiment import Experiment, Recorder, Report
@@ -20,7 +20,7 @@ from .metrics import aligned
 from .plots import Plot, Records, trajectory, value_curve, way
 from .reading import Component
 from .run_directory import OptimizerState
-from .schema import STEP, MinimizationConfig, Schedule, Stop, with_others
+from .schema import STEP, MinimizationConfig, Stop, with_others
 from .step import TrainingStep, searches
 
 MOST_CURVES = 10

@@ -14,7 +14,15 @@ from nanotorch import nn
 from nanotorch.optim import swa_utils
 from nanotorch.utils.data import DataLoader, TensorDataset
 
-from .build import ModelSpec, build_callbacks, build_model, build_optimizer, dry_run, freeze
+from .build import (
+    ModelSpec,
+    Schedule,
+    build_callbacks,
+    build_model,
+    build_optimizer,
+    dry_run,
+    freeze,
+)
 from .components import BINARY_LOSSES, LOSSES
 from .config import ConfigError, Origins, did_you_mean, quoted, raise_all
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
@@ -36,7 +44,7 @@ from .profiling import OperationProfile, summary
 from .progress import progress
 from .reading import Component
 from .run_directory import OptimizerState
-from .schema import Schedule, SupervisedConfig, TextConfig, TrainedConfig, with_others
+from .schema import SupervisedConfig, TextConfig, TrainedConfig, with_others
 from .settings import Averaging, Train
 from .step import Clip, TrainingStep, fitting, gradient_norm
 
