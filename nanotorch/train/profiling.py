@@ -14,7 +14,7 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch._core.graph import Node
 from nanotorch._core.op import one_node_each
-from nanotorch.utils.tensorboard.graph import trace
+from nanotorch.utils.tensorboard.graph import evaluation, trace
 
 from .metrics import aligned
 from .step import searches
@@ -185,17 +185,12 @@ def observed(model: nn.Module, example: torch.Tensor) -> dict[nn.Module, Row]:
         row.shapes += [tuple(tensor.shape) for tensor in found]
         row.bytes += sum(tensor.numel() * tensor.element_size() for tensor in found)
 
-    before = [(module, module.training) for module in rows]
-    hooks = [module.register_forward_hook(see) for module in rows]
-    try:
-        model.eval()
-        with torch.no_grad():
-            model(example)
-    finally:
-        for hook in hooks:
-            hook.remove()
-        for module, training in before:
-            module.training = training
+    with ExitStack() as stack:
+        for module in rows:
+            stack.callback(module.register_forward_hook(see).remove)
+        stack.enter_context(evaluation(model))
+        stack.enter_context(torch.no_grad())
+        model(example)
     for module, count in operations(model, example).items():
         rows[module].operations = count
     return rows

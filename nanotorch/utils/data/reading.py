@@ -107,6 +107,7 @@ class Sources:
         inner = getattr(loader.batch_sampler, "sampler", None)
         samplers = [s for s in (loader.batch_sampler, loader.sampler, inner) if s is not None]
         self.samplers = list({id(s): s for s in samplers}.values())
+        self._stateful = [s for s in self.samplers if has_state(s)]
         held = [getattr(owner, "generator", None) for owner in (loader, *self.samplers)]
         found = [g for g in held if isinstance(g, Generator) and g is not default_generator]
         self.generators = list({id(g): g for g in found}.values())
@@ -119,26 +120,21 @@ class Sources:
         return {
             "random": (default_generator._mark(),) if self.plain else raw_states(),
             "generators": [generator._mark() for generator in self.generators],
-            "samplers": [s.state_dict() for s in self._stateful()],
+            "samplers": [s.state_dict() for s in self._stateful],
         }
-
-    def _stateful(self) -> Iterator[Any]:
-        for sampler in self.samplers:
-            if hasattr(sampler, "state_dict") and hasattr(sampler, "load_state_dict"):
-                yield sampler
 
     def state(self) -> States:
         """The states of the samplers and of their and the loader's own generators."""
         return {
             "generators": [generator.get_state() for generator in self.generators],
-            "samplers": [sampler.state_dict() for sampler in self._stateful()],
+            "samplers": [sampler.state_dict() for sampler in self._stateful],
         }
 
     def load_state(self, state: States) -> None:
         """Let the samplers and their and the loader's own generators continue from a state."""
         for generator, told in zip(self.generators, state["generators"], strict=True):
             generator.set_state(as_tensor(told))
-        for sampler, told in zip(self._stateful(), state["samplers"], strict=True):
+        for sampler, told in zip(self._stateful, state["samplers"], strict=True):
             sampler.load_state_dict(told)
 
     @contextmanager
@@ -147,7 +143,7 @@ class Sources:
 
         Afterwards the random numbers of the program continue as if nothing had happened.
         """
-        before = random_states()
+        before = portable(raw_states())
         set_random_states(start["random"])
         self.load_state(start)
         try:
@@ -156,21 +152,19 @@ class Sources:
             set_random_states(before)
 
 
+def has_state(source: Any) -> bool:
+    """Whether a dataset or a sampler tells of its own position."""
+    return hasattr(source, "state_dict") and hasattr(source, "load_state_dict")
+
+
 def dataset_state(dataset: Any) -> Any:
     """What a dataset tells of its own position; None if it tells nothing."""
-    if hasattr(dataset, "state_dict") and hasattr(dataset, "load_state_dict"):
-        return dataset.state_dict()
-    return None
+    return dataset.state_dict() if has_state(dataset) else None
 
 
 def raw_states() -> tuple[Any, ...]:
     """The states of the random numbers of nanotorch, Python and NumPy, as they come."""
     return default_generator._mark(), random.getstate(), np.random.get_state()  # noqa: NPY002 - users' code draws from it
-
-
-def random_states() -> States:
-    """The states of all random numbers, as tensors, numbers, texts and lists of them."""
-    return portable(raw_states())
 
 
 def portable(states: tuple[Any, ...]) -> States:
@@ -184,7 +178,7 @@ def portable(states: tuple[Any, ...]) -> States:
 
 
 def set_random_states(states: States) -> None:
-    """Go on with the random numbers of `random_states`, as far as they are among them."""
+    """Continue with the random numbers of `portable`, as far as they are among them."""
     default_generator.set_state(as_tensor(states["torch"]))
     if "python" in states:
         version, words, spare = states["python"]

@@ -52,13 +52,6 @@ ends: "weakref.WeakSet[socket.socket]" = weakref.WeakSet()
 Parts = list[Any]
 
 
-def channel() -> tuple[socket.socket, socket.socket]:
-    """A loader's end and a worker's end of a new channel."""
-    own, other = socket.socketpair()
-    ends.add(own)
-    return own, other
-
-
 def encode(message: Any) -> Parts:
     """A message as bytes: the sizes of its parts, the pickle, the large arrays."""
     large: Parts = []
@@ -417,7 +410,8 @@ class Crew:
             # When it is first needed, it lets in the interrupts that are held back.
             resource_tracker.ensure_running()
         for job in jobs:
-            own, other = channel()
+            own, other = socket.socketpair()
+            ends.add(own)
             self.ends.append(own)
             process = context.Process(target=work, args=(job, other), daemon=True)
             try:

@@ -389,7 +389,7 @@ def trace(model: Module, arguments: Sequence[Any]) -> Trace:
     scopes = Scopes(model)
     with ExitStack() as stack:
         stack.enter_context(enable_grad())
-        stack.enter_context(_evaluation(model))
+        stack.enter_context(evaluation(model))
         stack.enter_context(_unfrozen(model))
         bound, _ = _bind(model, arguments)
         model(*bound.args, **bound.kwargs)  # so that what is timed is not the first of its kind
@@ -493,7 +493,7 @@ def map_tensors(function: Callable[[str, Tensor], Any], value: Any, name: str) -
 
 
 @contextmanager
-def _evaluation(model: Module) -> Iterator[None]:
+def evaluation(model: Module) -> Iterator[None]:
     """Keep the pass from moving running statistics and from drawing random numbers."""
     before = [(module, module.training) for module in model.modules()]
     try:
