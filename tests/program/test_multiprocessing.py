@@ -55,6 +55,14 @@ def test_the_traceback_of_a_process_is_told_and_the_others_end() -> None:
     assert caught.value.error_index == 1
 
 
+def test_one_that_has_failed_before_is_not_waited_for() -> None:
+    started = mp.start_processes(fail, nprocs=2, join=False, start_method="fork")
+    assert started is not None
+    started.processes[1].join()
+    with pytest.raises(mp.ProcessRaisedException, match="no such rank"):
+        started.join()
+
+
 def test_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     mp.start_processes(double, nprocs=1, start_method="fork")
@@ -64,9 +72,12 @@ def test_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_process_that_is_killed_is_told() -> None:
+@pytest.mark.parametrize("before", [False, True])
+def test_a_process_that_is_killed_is_told(before: bool) -> None:
     started = mp.start_processes(leave, join=False, start_method="fork")
     assert started is not None
+    if before:  # it has ended by the time
+        started.processes[0].join()
     with pytest.raises(mp.ProcessExitedException, match="terminated with signal SIGKILL"):
         started.join()
     assert started.processes[0].pid in started.pids()
