@@ -96,6 +96,7 @@ class Both:
     def step(self, statement: str) -> str | None:
         """Run one more statement; how the frameworks differ after it."""
         self.statements.append(statement)
+        kinds = self.kinds(statement)
         theirs, ours = self.theirs.run(statement), self.ours.run(statement)
         self.count()
         if theirs != ours:
@@ -110,7 +111,8 @@ class Both:
         if late and self.compare():
             self.accepted = "PyTorch has written a part before it finds an error"
             return None
-        self.through = max([PROGRAMS.get(kind, 0.0) for kind in self.kinds(statement)], default=0.0)
+        kinds |= self.kinds(statement)
+        self.through = max([PROGRAMS.get(kind, 0.0) for kind in kinds], default=0.0)
         if "_norm(" in statement:  # which magnifies the rounding of numbers that are all alike
             self.through *= 10
         if self.quiet:
@@ -126,7 +128,7 @@ class Both:
         told = rf"\b{at[1]} = .*\b(ravel|reshape|flatten|contiguous)\(" if at else r"\Z."
         if re.match(r"state t\d+ values: ", found):
             # What is drawn in the order of the memory, or written to what may be a copy.
-            told = r"manual_seed\(.*\bt\d+\.\w+_\(|\b(ravel|reshape|flatten|contiguous)\("
+            told = r"manual_seed\(|\b(ravel|reshape|flatten|contiguous)\("
         for statement in self.statements:
             if re.search(told, statement):
                 if self.lie_otherwise(statement, plain=False):
@@ -167,7 +169,8 @@ class Both:
         for name in re.findall(r"\bt\d+\b", statement):
             pair = [m.tensors()[name] for m in (self.theirs, self.ours) if name in m.tensors()]
             pair = [t.data if t._base is None else t._base.data for t in pair]
-            if [t.is_contiguous() for t in pair] == [plain, not plain]:
+            apart = self.transformed and plain and len({t.stride() for t in pair}) == 2
+            if apart or [t.is_contiguous() for t in pair] == [plain, not plain]:
                 return True
         return False
 
