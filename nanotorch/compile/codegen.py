@@ -122,15 +122,20 @@ class Bundler:
                 run = Run(block, span, (at, size), entry.outs[0].array.dtype)
             elif member[0] is not run.block or member[3] != run.place[0]:
                 break
-            description = self.describe(entry, run)
-            if description is None:
+            names = self.names(entry, run)
+            if names is None:
                 break
             run.entries.append(entry)
-            run.key.append(description)
+            run.key.append((entry.fn, names))
             position += 1
-        if run is None or not run.entries or not self.closed(run, start, position):
+        if run is None or not run.entries:
             return None, start
-        return run, position
+        uses = [
+            use
+            for number in run.temporaries
+            for use in (*self.uses.writers[number], *self.uses.readers[number])
+        ]  # all of which are in the run
+        return (run, position) if all(start <= n < position for n in uses) else (None, start)
 
     def member_of(self, entry: Entry, run: Run | None) -> tuple[Array, int, int, int] | None:
         """The member that an elementwise call works on."""
@@ -148,15 +153,14 @@ class Bundler:
             return place_of(grads[0].leaf._array)
         return None
 
-    def describe(self, entry: Entry, run: Run) -> Any:
-        """What a call does, in terms that are the same for other members; None if it has others."""
-        names = []
+    def names(self, entry: Entry, run: Run) -> list[Any] | None:
+        """The operands of a call in terms of their roles; None if it has others."""
+        found = []
         for part in (*entry.args, *entry.outs):
-            name = self.name(part, run, part is entry.outs[0] and entry.fresh)
-            if name is None:
+            found.append(self.name(part, run, part is entry.outs[0] and entry.fresh))
+            if found[-1] is None:  # before it makes a temporary of the run
                 return None
-            names.append(name)
-        return (entry.fn, tuple(names))
+        return found
 
     def name(self, part: Any, run: Run, fresh: bool) -> Any:
         """An operand in terms of its role."""
@@ -185,14 +189,6 @@ class Bundler:
         if number in run.temporaries:
             return ("temporary", run.temporaries[number])
         return None
-
-    def closed(self, run: Run, start: int, stop: int) -> bool:
-        """Whether nothing outside the run uses its temporaries."""
-        return all(
-            start <= position < stop
-            for number in run.temporaries
-            for position in (*self.uses.writers[number], *self.uses.readers[number])
-        )
 
     def joined(self, runs: list[Run]) -> list[Entry]:
         """One run for all."""
@@ -239,13 +235,17 @@ class Bundler:
 
     def gradients_together(self, runs: list[Run], count: int) -> Ref | None:
         """The gradients of all members as one array, in the places of the members."""
-        used = [self.gradient_of(run) for run in runs]
-        if used[0] is None:
+        used = [
+            self.grads[ref.storage.number]
+            for run in runs
+            for ref in {r.storage: r for e in run.entries for r in e.inputs()}.values()
+            if ref.storage.number in self.grads
+        ]
+        if not used:
             return None
         whole = np.zeros(count, runs[0].dtype)
         storage = self.tape.add_storage(whole, TEMPORARY)
         for run, gradient in zip(runs, used, strict=True):
-            assert gradient is not None
             assert gradient.ref is not None
             before = Ref(gradient.ref.storage, gradient.ref.storage.base)
             at = (run.place[0] - runs[0].place[0]) // run.dtype.itemsize
@@ -259,14 +259,6 @@ class Bundler:
             substitute(self.tape.entries, before, after)
             gradient.ref.storage, gradient.ref.array = storage, part
         return Ref(storage, whole)
-
-    def gradient_of(self, run: Run) -> Gradient | None:
-        """The gradient that a run reads."""
-        for entry in run.entries:
-            for ref in entry.inputs():
-                if ref.storage.number in self.grads:
-                    return self.grads[ref.storage.number]
-        return None
 
 
 def follows(before: Run, run: Run) -> bool:
@@ -598,17 +590,12 @@ class Calls:
     def lines(self, entry: Entry) -> list[str]:
         """The source of one entry."""
         if entry.kind == "number":
-            number = entry.outs[0].storage.number
-            expression = self.numbers.get(number)
-            if expression is None:
-                return []
-            return [f"{self.operand(entry.outs[0])}[()] = {expression}"]
-        if entry.kind == "ufunc":
-            return [self.ufunc(entry)]
-        if entry.kind == "reduce":
-            return [self.reduction(entry)]
-        if entry.kind == "effect":
-            return [self.effect(entry)]
+            out = entry.outs[0]
+            expression = self.numbers.get(out.storage.number)
+            return [] if expression is None else [f"{self.operand(out)}[()] = {expression}"]
+        if entry.kind in ("ufunc", "reduce", "effect"):
+            made = {"ufunc": self.ufunc, "reduce": self.reduction, "effect": self.effect}
+            return [made[entry.kind](entry)]
         return self.call(entry)
 
     def ufunc(self, entry: Entry) -> str:
@@ -656,48 +643,39 @@ class Calls:
         return self.plain_call(entry)
 
     def plain_call(self, entry: Entry) -> str:
-        args = [self.value(a) for a in entry.args]
+        first, *args = [self.value(a) for a in entry.args] or [""]
+        if entry.fn is np.ndarray.__getitem__:
+            return f"{first}[{args[0]}]"
+        args += [f"{name}={self.value(v)}" for name, v in entry.kwargs.items()]
         if getattr(entry.fn, "__objclass__", None) is np.ndarray:  # scalars have it too
-            first, *args = args
-            named = [f"{name}={self.value(v)}" for name, v in entry.kwargs.items()]
-            return f"{first}.{entry.fn.__name__}({', '.join([*args, *named])})"
-        named = [
-            f"{name}={self.value(v)}" if name.isidentifier() else "" for name, v in
-            entry.kwargs.items()
-        ]  # fmt: skip
-        return f"{self.names.of(entry.fn, 'f')}({', '.join([*args, *named])})"
+            return f"{first}.{entry.fn.__name__}({', '.join(args)})"
+        return f"{self.names.of(entry.fn, 'f')}({', '.join([first, *args] if first else args)})"
+
+    def target(self, out: Ref) -> str:
+        """Where a result goes."""
+        return f"v{out.storage.number}" if self.is_local(out) else f"{self.operand(out)}[...]"
 
     def call(self, entry: Entry) -> list[str]:
-        outs = entry.outs
-        if len(outs) == 1 and of_any_shape(entry):
-            given = self.names.of(entry.outs[0].array.shape)
-            name = f"v{outs[0].storage.number}"
-            lines = [f"{name} = {self.plain_call(entry)}",
-                     f"if {name}.shape != {given}: raise {self.names.of(Reshaped)}"]  # fmt: skip
-            local = self.is_local(outs[0])
-            return lines if local else [*lines, f"{self.operand(outs[0])}[...] = {name}"]
-        if len(outs) == 1 and entry.fn in COPY_CALLS and not self.is_local(outs[0]):
-            return [f"{self.operand(outs[0])}[...] = {self.value(entry.args[0])}"]
-        if len(outs) == 1 and self.is_local(outs[0]):
-            if entry.fn is np.ndarray.__getitem__:
-                index = entry.args[1]
-                return [f"v{outs[0].storage.number} = "
-                        f"{self.operand(entry.args[0])}[{self.value(index)}]"]  # fmt: skip
-            return [f"v{outs[0].storage.number} = {self.plain_call(entry)}"]
+        outs, checked = entry.outs, of_any_shape(entry)
+        reshaped = self.names.of(Reshaped) if checked else ""
         if len(outs) == 1:
-            return [f"{self.operand(outs[0])}[...] = {self.plain_call(entry)}"]
+            (out,) = outs
+            if entry.fn in COPY_CALLS and not self.is_local(out):
+                return [f"{self.target(out)} = {self.value(entry.args[0])}"]
+            if not checked:
+                return [f"{self.target(out)} = {self.plain_call(entry)}"]
+            name = f"v{out.storage.number}"
+            lines = [
+                f"{name} = {self.plain_call(entry)}",
+                f"if {name}.shape != {out.array.shape}: raise {reshaped}",
+            ]
+            return lines if self.is_local(out) else [*lines, f"{self.target(out)} = {name}"]
         lines = [f"parts = {self.plain_call(entry)}"]
-        if of_any_shape(entry):
-            shapes = self.names.of([out.array.shape for out in outs])
-            lines.append(
-                f"if [p.shape for p in parts] != {shapes}: raise {self.names.of(Reshaped)}"
-            )
-        for position, out in enumerate(outs):
-            if self.is_local(out):
-                lines.append(f"v{out.storage.number} = parts[{position}]")
-            elif out.storage.number in self.layout.storages:
-                lines.append(f"{self.operand(out)}[...] = parts[{position}]")
-        return lines
+        if checked:
+            shapes = [out.array.shape for out in outs]
+            lines.append(f"if [p.shape for p in parts] != {shapes}: raise {reshaped}")
+        used = [n for n, out in enumerate(outs) if out.storage.number in self.layout.storages]
+        return lines + [f"{self.target(outs[n])} = parts[{n}]" for n in used]
 
 
 # An error in the middle of a replay: what has been written is put back, and the step itself runs.

@@ -17,6 +17,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.compile.codegen import Calls, Names, Pieces, Rollback, bundle, lower
 from nanotorch.compile.guards import (
     BY_VALUE,
+    NAMES_OF_THINGS,
     PLACES,
     TESTS,
     Arguments,
@@ -41,7 +42,7 @@ from nanotorch.compile.tape import (
     simplify,
     text,
 )
-from nanotorch.compile.tracing import Capture, Look, Same, Slot, State, fingerprint
+from nanotorch.compile.tracing import Capture, Same, Slot, State, fingerprint, look
 from nanotorch.optim.flat_buffer import aligned, block_of, piece
 
 # What a compiled function tells about itself.
@@ -646,7 +647,7 @@ def verified(
     modules = plan.capture.guards.modules
     before = State(held, drawn, modules)
     result = function(*args, **kwargs)
-    expected = Look(held, drawn, modules)
+    expected = look(held, drawn, modules)
     before.put_back()
     try:
         replayed = plan.call(args, kwargs)
@@ -657,8 +658,10 @@ def verified(
     elif replayed is MISS:
         difference = GUARD
     else:
-        difference = expected.difference(Look(held, drawn, modules))
-        difference = difference or compare_results(result, replayed)
+        expected.append(("the result", bits_of(result)))
+        found = [*look(held, drawn, modules), ("the result", bits_of(replayed))]
+        pairs = zip(expected, found, strict=False)
+        difference = next((name for (name, a), (_, b) in pairs if a != b), None)
     if difference is not None:
         before.put_back()
         result = function(*args, **kwargs)
@@ -679,22 +682,12 @@ def arguments_of(*values: Any) -> list[Tensor]:
     return found
 
 
-def compare_results(a: Any, b: Any) -> str | None:
-    """What differs between two results."""
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        if fingerprint(a._array) != fingerprint(b._array):
-            return "the result"
-        if a.requires_grad != b.requires_grad:
-            return "whether the result requires grad"
-        return None
-    if type(a) is not type(b):
-        return "the kind of the result"
-    if isinstance(a, (tuple, list)):
-        parts = [compare_results(p, q) for p, q in zip(a, b, strict=False)]
-        if len(a) != len(b):
-            return "the length of the result"
-    elif isinstance(a, dict):
-        parts = [compare_results(a[key], b.get(key)) for key in a]
-    else:
-        return None if a is b or repr(a) == repr(b) else "the result"
-    return next((part for part in parts if part is not None), None)
+def bits_of(result: Any) -> Any:
+    """Equal for results of the same bits."""
+    if isinstance(result, Tensor):
+        return fingerprint(result._array), result.requires_grad
+    if isinstance(result, (tuple, list)):
+        return type(result), [bits_of(part) for part in result]
+    if isinstance(result, dict):
+        return [(key, bits_of(part)) for key, part in result.items()]
+    return type(result), id(result) if isinstance(result, NAMES_OF_THINGS) else repr(result)

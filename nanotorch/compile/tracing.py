@@ -399,30 +399,20 @@ def modes_of(modules: list[Module]) -> list[tuple[dict[str, Any], Any]]:
     return [(vars(m), vars(m)["training"]) for m in modules if "training" in vars(m)]
 
 
-class Look:
-    """The same state as fingerprints, which take no memory."""
-
-    def __init__(self, tensors: list[Tensor], generators: list[Any], modules: list[Module]) -> None:
-        self.modes = [training for _, training in modes_of(modules)]
-        self.values = [fingerprint(tensor._array) for tensor in tensors]
-        self.grads = [None if t._grad is None else fingerprint(t._grad._array) for t in tensors]
-        self.counts = [tensor._cell[0] for tensor in tensors]
-        self.drawn = [fingerprint(generator.get_state()._array) for generator in generators]
-
-    def difference(self, other: "Look") -> str | None:
-        """What differs from another look."""
-        for a, b in zip(self.values, other.values, strict=True):
-            if a != b:
-                return f"a tensor of shape {list(a[0])}"
-        for g, h in zip(self.grads, other.grads, strict=True):
-            if g != h:
-                shape = (g or h)[0]  # type: ignore[index]
-                return f"a gradient of shape {list(shape)}"
-        if self.counts != other.counts:
-            return "how often a tensor was written to"
-        if self.modes != other.modes:
-            return "whether a module is in training mode"
-        return None if self.drawn == other.drawn else "what was drawn from a generator"
+def look(
+    tensors: list[Tensor], generators: list[Any], modules: list[Module]
+) -> list[tuple[str, Any]]:
+    """The same state as fingerprints, which take no memory, each with a name."""
+    grads = [tensor._grad for tensor in tensors if tensor._grad is not None]
+    return [
+        *[(f"a tensor of shape {list(t.shape)}", fingerprint(t._array)) for t in tensors],
+        ("which tensors have gradients", [t._grad is not None for t in tensors]),
+        *[(f"a gradient of shape {list(g.shape)}", fingerprint(g._array)) for g in grads],
+        ("how often a tensor was written to", [tensor._cell[0] for tensor in tensors]),
+        ("whether a module is in training mode", [mode for _, mode in modes_of(modules)]),
+        ("what was drawn from a generator",
+         [fingerprint(generator.get_state()._array) for generator in generators]),
+    ]  # fmt: skip
 
 
 def fingerprint(array: np.ndarray) -> tuple[Any, ...]:
