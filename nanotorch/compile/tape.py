@@ -333,12 +333,15 @@ def is_used_up(node: Node) -> bool:
 
 
 class Uses:
-    """Which entries write and read each storage."""
+    """Which entries write and read each storage, and as which arrays."""
 
     def __init__(self, entries: list[Entry]) -> None:
         self.writers: defaultdict[int, list[int]] = defaultdict(list)
         self.readers: defaultdict[int, list[int]] = defaultdict(list)
+        self.refs: defaultdict[int, list[Ref]] = defaultdict(list)
         for position, entry in enumerate(entries):
+            for ref in (*entry.inputs(), *entry.outs):
+                self.refs[ref.storage.number].append(ref)
             for ref in entry.reads():
                 self.readers[ref.storage.number].append(position)
             for out in entry.outs:
@@ -500,22 +503,13 @@ class Layout:
         number = out.storage.number
         if number in self.own or self.uses.writers[number] != [position] or not entry.fresh:
             return
-        if not all(ref.key == out.key for ref in self.all_refs(number)):
+        seen = [ref for ref in self.escaping if ref.storage.number == number]
+        if not all(ref.key == out.key for ref in (*seen, *self.uses.refs[number])):
             return
         if out.array.ndim == 0 and self.is_scalar(entry):
             self.scalars.add(number)
         elif entry.kind in ("call", "draw"):
             self.rebound.add(number)
-
-    def all_refs(self, number: int) -> list[Ref]:
-        """All uses of a storage."""
-        escaping = [ref for ref in self.escaping if ref.storage.number == number]
-        return escaping + [
-            ref
-            for position in (*self.uses.writers[number], *self.uses.readers[number])
-            for ref in (*self.entries[position].outs, *self.entries[position].inputs())
-            if ref.storage.number == number
-        ]
 
     def is_scalar(self, entry: Entry) -> bool:
         """Whether a 0-d result is better a NumPy scalar."""
@@ -546,36 +540,32 @@ class Layout:
                 self.preset[number] = first.args[1]
                 gone.add(writers[0])
         if gone:
-            self.entries = [e for n, e in enumerate(self.entries) if n not in gone]
+            self.entries = without(self.entries, gone)
             self.uses = Uses(self.entries)
 
     def place(self) -> None:
         """Give every other temporary a place; those that are not needed any more make room."""
         taken: list[tuple[int, int, int]] = []  # start, stop, last use
-        placed: set[int] = set()
         for number in self.preset:  # written before the first call
-            placed.add(number)
-            size = aligned(self.storages[number].base.nbytes)
-            self.offsets[number] = self.size
-            taken.append((self.size, self.size + size, len(self.entries)))
-            self.size += size
+            self.put(number, self.size, taken)
+        elsewhere = self.own | self.scalars | self.rebound
         for position, entry in enumerate(self.entries):
             for out in entry.outs:
                 number = out.storage.number
-                if out.storage.kind != TEMPORARY or number in placed | self.scalars | self.rebound:
+                if out.storage.kind != TEMPORARY or number in elsewhere or number in self.offsets:
                     continue
-                placed.add(number)
-                if number in self.own:
-                    continue
-                size = aligned(out.storage.base.nbytes)
-                last = self.last_use(number)
                 start = self.in_place(entry, out, position)
                 if start is None:
                     taken = [t for t in taken if t[2] >= position]
-                    start = gap(taken, size)
-                self.offsets[number] = start
-                taken.append((start, start + size, last))
-                self.size = max(self.size, start + size)
+                    start = gap(taken, aligned(out.storage.base.nbytes))
+                self.put(number, start, taken)
+
+    def put(self, number: int, start: int, taken: list[tuple[int, int, int]]) -> None:
+        """Give a temporary a place."""
+        stop = start + aligned(self.storages[number].base.nbytes)
+        self.offsets[number] = start
+        self.size = max(self.size, stop)
+        taken.append((start, stop, self.last_use(number)))
 
     def last_use(self, number: int) -> int:
         """The last entry for which a storage must keep its values."""
@@ -585,9 +575,8 @@ class Layout:
 
     def in_place(self, entry: Entry, out: Ref, position: int) -> int | None:
         """Where an operand lies that is read for the last time and can be overwritten."""
-        if entry.kind != "ufunc" or not entry.fresh or entry.fn in PRODUCTS:
-            return None
-        if out.array.nbytes < IN_PLACE:
+        small = out.array.nbytes < IN_PLACE
+        if small or entry.kind != "ufunc" or not entry.fresh or entry.fn in PRODUCTS:
             return None
         for ref in refs_in(entry.args):
             number = ref.storage.number
@@ -595,9 +584,7 @@ class Layout:
                 number in self.offsets
                 and self.last_use(number) == position
                 and ref.storage.base.nbytes == out.storage.base.nbytes
-                and ref.array.shape == out.array.shape
-                and ref.array.strides == out.array.strides
-                and ref.array.dtype == out.array.dtype
+                and alike(ref, out)
                 and ref.whole
                 and sum(r.storage.number == number for r in refs_in(entry.args)) == 1
             ):
@@ -651,7 +638,6 @@ NEUTRAL: dict[Any, float] = {
     (np.true_divide, 1): 1,
     (np.subtract, 1): 0,
 }
-COPIES = (np.positive,)
 COPY_CALLS = (np.ndarray.copy, np.array, np.ndarray.__getitem__)
 
 
@@ -662,29 +648,15 @@ def simplify(tape: Tape, escaping: list[Ref]) -> None:
         escaping: what is seen after the step; slots and what lies outside are always.
     """
     kept = {ref.storage.number for ref in escaping}
-    share_numbers(tape)
     fold_constants(tape, kept)
     kept = split_writes(tape, escaping)
-    for _ in range(2):  # what is the same is found once its operands are
-        drop_repetitions(tape, kept)
-        drop_copies(tape, kept)
+    drop_repetitions(tape, kept)
     drop_dead(tape, kept)
 
 
-def share_numbers(tape: Tape) -> None:
-    """One array for all numbers of one expression."""
-    known: dict[Any, Ref] = {}
-    gone: set[int] = set()
-    for position, entry in enumerate(tape.entries):
-        if entry.kind == "number":
-            (out,) = entry.outs
-            key = (name_of(entry.args[0]), out.array.dtype)
-            if key in known:
-                substitute(tape.entries[position:], out, known[key])
-                gone.add(position)
-            else:
-                known[key] = out
-    tape.entries = [e for n, e in enumerate(tape.entries) if n not in gone]
+def without(entries: list[Entry], gone: set[int]) -> list[Entry]:
+    """Entries but those at some positions."""
+    return [entry for position, entry in enumerate(entries) if position not in gone]
 
 
 def name_of(expression: Any) -> Any:
@@ -720,50 +692,56 @@ def fold_constants(tape: Tape, kept: set[int]) -> None:
             if late and plain and all(source.kind == CONSTANT for source in inputs):
                 storage.kind = CONSTANT
                 dropped.update(writers)
-    tape.entries = [e for n, e in enumerate(tape.entries) if n not in dropped]
-
-
-def replaceable(out: Ref, entry: Entry, position: int, uses: Uses, kept: set[int]) -> bool:
-    """Whether ``entry`` alone defines a temporary that nobody sees later."""
-    return (
-        entry.fresh
-        and len(entry.outs) == 1
-        and out.storage.kind == TEMPORARY
-        and out.storage.number not in kept
-        and uses.writers[out.storage.number] == [position]
-        and out.whole
-    )
+    tape.entries = without(tape.entries, dropped)
 
 
 def drop_repetitions(tape: Tape, kept: set[int]) -> None:
-    """Compute the same from the same once."""
+    """Compute the same from the same once; read the original in place of a copy.
+
+    As long as neither changes, and where an entry alone makes a temporary that nobody sees later.
+    """
     uses = Uses(tape.entries)
     known: dict[Any, tuple[int, Ref]] = {}
     versions: defaultdict[int, int] = defaultdict(int)
     gone: set[int] = set()
     for position, entry in enumerate(tape.entries):
-        if entry.kind in ("ufunc", "reduce", "call") and not entry.opaque and len(entry.outs) == 1:
-            (out,) = entry.outs
+        out = entry.outs[0]
+        number = out.storage.number
+        start, same = position, source_of(entry)
+        if same is None and not entry.opaque and len(entry.outs) == 1:
             key = key_of(entry, versions)
-            earlier = known.get(key) if key is not None else None
-            if earlier is None:
-                if entry.fresh and key is not None:
-                    known[key] = (position, out)
-            elif replaceable(out, entry, position, uses, kept) and owned(earlier[1]):
-                start, same = earlier
-                last = uses.last_read(out.storage)
-                if alike(out, same) and not uses.written_in(same.storage, start, last + 1):
-                    substitute(tape.entries[position:], out, same)
-                    uses.readers[same.storage.number].append(max(last, position))
-                    uses.readers[same.storage.number].sort()
-                    gone.add(position)
-        for out in entry.outs:
-            versions[out.storage.number] += 1
-    tape.entries = [e for n, e in enumerate(tape.entries) if n not in gone]
+            if key in known:
+                start, same = known[key]
+            elif entry.fresh and key is not None:
+                known[key] = (position, out)
+        if (
+            same is not None
+            and owned(same)
+            and alike(out, same)
+            and entry.fresh
+            and out.storage.kind == TEMPORARY
+            and number not in kept
+            and uses.writers[number] == [position]
+            and out.whole
+        ):
+            last = uses.last_read(out.storage)
+            if not uses.written_in(same.storage, start, last + 1):
+                substitute(tape.entries[position:], out, same)
+                uses.readers[same.storage.number].append(max(last, position))
+                uses.readers[same.storage.number].sort()
+                gone.add(position)
+        for written in entry.outs:
+            versions[written.storage.number] += 1
+    tape.entries = without(tape.entries, gone)
 
 
 def key_of(entry: Entry, versions: dict[int, int]) -> Any:
     """Equal for entries that compute the same; None if that cannot be told."""
+
+    if entry.kind == "number":
+        return (entry.kind, name_of(entry.args[0]), entry.outs[0].array.dtype)
+    if entry.kind not in ("ufunc", "reduce", "call"):
+        return None
 
     def name(ref: Ref) -> Any:
         if ref.storage.kind == CONSTANT and ref.array.size <= 16:
@@ -775,32 +753,12 @@ def key_of(entry: Entry, versions: dict[int, int]) -> Any:
     return None if "object at 0x" in key[3] + key[4] else key
 
 
-def drop_copies(tape: Tape, kept: set[int]) -> None:
-    """Read the original in place of a copy, as long as neither changes."""
-    uses = Uses(tape.entries)
-    gone: set[int] = set()
-    for position, entry in enumerate(tape.entries):
-        source = source_of(entry)
-        if source is None or not owned(source):
-            continue
-        (out,) = entry.outs
-        if not replaceable(out, entry, position, uses, kept) or not alike(out, source):
-            continue
-        last = uses.last_read(out.storage)
-        if not uses.written_in(source.storage, position, last + 1):
-            substitute(tape.entries[position:], out, source)
-            uses.readers[source.storage.number].append(max(last, position))
-            uses.readers[source.storage.number].sort()
-            gone.add(position)
-    tape.entries = [e for n, e in enumerate(tape.entries) if n not in gone]
-
-
 def source_of(entry: Entry) -> Ref | None:
     """What an entry copies, bit for bit."""
     if not entry.fresh or len(entry.outs) != 1:
         return None
     if entry.kind == "ufunc" and not entry.kwargs:
-        if entry.fn in COPIES:
+        if entry.fn is np.positive:
             return entry.args[0] if isinstance(entry.args[0], Ref) else None
         for position, part in enumerate(entry.args[:2]):
             neutral = NEUTRAL.get((entry.fn, position))
@@ -809,18 +767,12 @@ def source_of(entry: Entry) -> Ref | None:
                 return other if isinstance(other, Ref) else None
     if entry.kind == "call" and entry.fn in COPY_CALLS and isinstance(entry.args[0], Ref):
         source = entry.args[0]
-        if entry.fn is np.ndarray.__getitem__:
-            return element_of(source, entry.args[1])
-        return source
+        if entry.fn is not np.ndarray.__getitem__:
+            return source
+        index = entry.args[1] if isinstance(entry.args[1], tuple) else (entry.args[1],)
+        if all(type(item) is int for item in index):  # one element, as a 0-d view
+            return Ref(source.storage, source.array[(*index, ...)])
     return None
-
-
-def element_of(source: Ref, index: Any) -> Ref | None:
-    """One element of an array as a 0-d view."""
-    items = index if isinstance(index, tuple) else (index,)
-    if not all(type(item) is int for item in items):
-        return None
-    return Ref(source.storage, source.array[(*items, ...)])
 
 
 def is_all(part: Any, value: float) -> bool:

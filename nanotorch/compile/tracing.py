@@ -108,20 +108,12 @@ class Numpy:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
-        for name, value in (("zeros", 0), ("ones", 1), ("empty", None)):
+        for name, value in (("zeros", 0), ("ones", 1), ("empty", None), ("full", MISSING)):
             for made in (name, f"{name}_like"):
                 setattr(self, made, maker(getattr(np, made), value, recorder))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
-
-    def full(self, shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
-        array = np.full(shape, real(fill_value), dtype, **kwargs)
-        return self.recorder.blank(array, fill_value) if self.recorder.mine else array
-
-    def full_like(self, a: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
-        array = np.full_like(real(a), real(fill_value), dtype, **kwargs)
-        return self.recorder.blank(array, fill_value) if self.recorder.mine else array
 
     def array(self, object: Any, dtype: Any = None, **kwargs: Any) -> Any:
         if type(object) is Traced and self.recorder.mine:
@@ -149,7 +141,10 @@ def maker(function: Callable[..., Any], value: Any, recorder: Recorder) -> Calla
 
     def make(*args: Any, **kwargs: Any) -> Any:
         array = function(*real(args), **real(kwargs))
-        return recorder.blank(array, value) if recorder.mine else array
+        if not recorder.mine:
+            return array
+        given = args[1] if len(args) > 1 else kwargs.get("fill_value")
+        return recorder.blank(array, given if value is MISSING else value)
 
     return make
 
