@@ -318,63 +318,33 @@ LARGEST = 1 << 23  # bytes of a constant that is repeated for every element
 
 
 def lower(tape: Tape) -> None:
-    """Replace operands by others with which NumPy is faster."""
+    """Replace operands by others with which NumPy is faster.
+
+    An operand of one element is read in half the time if it is 0-d. NumPy vectorizes the maximum
+    of two arrays, but not of an array and a number.
+    """
     for entry in tape.entries:
-        if entry.kind == "ufunc" and entry.fn in (np.maximum, np.minimum):
-            repeat_constant(entry, tape)
-        if is_elementwise(entry):
-            one_as_scalar(entry)
-
-
-def is_elementwise(entry: Entry) -> bool:
-    """Whether an entry computes a new array element by element from two, one of its own shape."""
-    if entry.kind != "ufunc" or entry.kwargs or not entry.fresh or len(entry.args) != 2:
-        return False
-    (out,) = entry.outs
-    arrays = [part.array for part in entry.args if isinstance(part, Ref)]
-    return (
-        len(arrays) == 2
-        and entry.fn not in PRODUCTS
-        and out.storage.kind == TEMPORARY
-        and out.array.ndim > 0
-        and any(array.shape == out.array.shape for array in arrays)
-    )
-
-
-def one_as_scalar(entry: Entry) -> None:
-    """An operand of one element as a 0-d array, with which NumPy needs half the time."""
-    if entry.outs[0].array.size > 1:
-        entry.args = tuple(
-            [
-                Ref(part.storage, part.array.reshape(()))
-                if part.array.size == 1 and part.array.ndim and part.storage.kind != SLOT
-                else part
-                for part in entry.args
-            ]
-        )
-
-
-def repeat_constant(entry: Entry, tape: Tape) -> None:
-    """NumPy vectorizes the maximum of two arrays, but not of an array and a number."""
-    shape = entry.outs[0].array.shape
-    if not shape or entry.kwargs or entry.outs[0].array.nbytes > LARGEST:
-        return
-    for position, part in enumerate(entry.args[:2]):
-        other = entry.args[1 - position]
-        if (
-            isinstance(part, Ref)
-            and isinstance(other, Ref)
-            and part.storage.kind == CONSTANT
-            and part.array.ndim == 0
-            and other.array.shape == shape
-            and other.array.flags.c_contiguous
-            and other.array.dtype == part.array.dtype
-        ):
-            whole = np.full(shape, part.array)
-            args = list(entry.args)
-            args[position] = Ref(tape.add_storage(whole, CONSTANT), whole)
-            entry.args = tuple(args)
-            return
+        args: list[Any] = list(entry.args)
+        refs = len(args) == 2 and all(isinstance(part, Ref) for part in args)
+        if entry.kind != "ufunc" or entry.kwargs or not refs or entry.fn in PRODUCTS:
+            continue
+        out = entry.outs[0].array
+        for position, part in enumerate(entry.args):
+            other, array = args[1 - position].array, part.array
+            if other.shape != out.shape or array.size != 1 or out.size == 1:
+                continue
+            if array.ndim and part.storage.kind != SLOT:
+                args[position] = Ref(part.storage, array.reshape(()))
+            elif (
+                entry.fn in (np.maximum, np.minimum)
+                and part.storage.kind == CONSTANT
+                and out.nbytes <= LARGEST
+                and other.flags.c_contiguous
+                and other.dtype == array.dtype
+            ):
+                whole = np.full(out.shape, array)
+                args[position] = Ref(tape.add_storage(whole, CONSTANT), whole)
+        entry.args = tuple(args)
 
 
 # The source of a replay: guards, the calls in a straight line, and the step's effects.

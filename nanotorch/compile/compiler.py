@@ -14,7 +14,8 @@ from nanotorch._core.op import observers
 from nanotorch.compile.guards import (
     KNOWN_OPTIMIZERS,
     Arguments,
-    Unguardable,
+    Guards,
+    Refused,
     Watcher,
     cannot_watch,
     overlap,
@@ -25,7 +26,6 @@ from nanotorch.compile.tape import holders
 from nanotorch.compile.tracing import (
     HAS_GRAPH,
     Capture,
-    guards_of,
     has_graph,
     place_of,
     surroundings,
@@ -137,8 +137,8 @@ class Compiler:
             return self.watch(args, kwargs)
         try:
             arguments = Arguments(args, kwargs)
-            guards = guards_of(self.function, arguments, self.codes, self.library)
-        except Unguardable as reason:
+            guards = Guards.of(self.function, arguments, self.codes, self.library)
+        except Refused as reason:
             return self.fall_back(str(reason), args, kwargs)
         if overlap(arguments, guards):  # only this call: others need not
             self.overlaps += 1
@@ -185,7 +185,7 @@ class Compiler:
             return self.fall_back(NOT_AGAIN.format(what=what), args, kwargs)
         try:
             capture = Capture(self.function, args, kwargs, self.codes, self.library)
-        except Unguardable as reason:
+        except Refused as reason:
             return self.fall_back(str(reason), args, kwargs)
         with nothing_replayed():
             result = capture.run(args, kwargs)

@@ -184,18 +184,20 @@ class Watcher:
         """A function of C is called: by the library for its own reasons, or by a user."""
         if function is warnings.warn or getattr(function, "__name__", "") == "warn":
             self.refuse("a warning is given", frame)
-        if is_library(frame.f_code) or is_standard(frame.f_code):
-            return
         owner = getattr(function, "__self__", None)
-        if function in PURE or isinstance(owner, PLAIN) or function is sys.setprofile:
-            return
-        if isinstance(owner, type) and issubclass(owner, PLAIN):
-            return
-        if isinstance(owner, ModuleType) and owner.__name__ in FUNCTIONS_OF_PURE_MODULES:
-            return
-        if getattr(function, "__objclass__", None) in PLAIN:
-            return
-        self.refuse(f"`{function.__name__}` may have effects that a replay would not repeat", frame)
+        module = owner.__name__ if isinstance(owner, ModuleType) else None
+        if not (
+            is_library(frame.f_code)
+            or is_standard(frame.f_code)
+            or function in PURE
+            or function is sys.setprofile
+            or isinstance(owner, PLAIN)
+            or (isinstance(owner, type) and issubclass(owner, PLAIN))
+            or module in FUNCTIONS_OF_PURE_MODULES
+            or getattr(function, "__objclass__", None) in PLAIN
+        ):
+            name = function.__name__
+            self.refuse(f"`{name}` may have effects that a replay would not repeat", frame)
 
 
 def cannot_watch() -> bool:
@@ -414,8 +416,8 @@ COMPILED = PACKAGE + "compile"  # where the functions that stand for compiled on
 OWN_CLASSES = ("builtins", "abc", "typing", "collections")
 
 
-class Unguardable(Exception):  # noqa: N818 - not an error: the step then runs as it is
-    """Something is in reach whose changes cannot be seen."""
+class Refused(Exception):  # noqa: N818 - not an error: the step then runs as it is
+    """A step cannot be captured, or something is in reach whose changes cannot be seen."""
 
 
 UNSEEN = {"__dict__", "__weakref__", "__doc__", "__module__", "__slots__", "__annotations__"}
@@ -496,21 +498,28 @@ class Guards:
         # By `id` of the globals of a module: these, and which builtins they must not hide.
         self.hidden: dict[int, tuple[dict[str, Any], set[str]]] = {}
 
-    def reach(self, value: Any, path: str) -> None:
-        """Follow everything from ``value``."""
-        self.hold(value, path)
-        while self.queue:
-            self.visit(*self.queue.popleft())
-            if len(self.seen) > LIMIT:
-                raise Unguardable(f"`{path}` leads to more than {LIMIT} objects")
-
-    def conclude(self) -> None:
-        """Add the checks that are made of what was found everywhere."""
-        for space, names in self.hidden.values():
-            self.check("absent", space, None, frozenset(names))
-        for name in sorted(set().union(*(names for _, names in self.hidden.values()))):
-            self.check("item", BUILTINS, name, BUILTINS[name])
-            self.signature.append((name, id(BUILTINS[name])))
+    @classmethod
+    def of(
+        cls, function: Any, arguments: "Arguments", codes: Iterable[CodeType],
+        library: Iterable[CodeType],
+    ) -> "Guards":  # fmt: skip
+        """What a function and its arguments reach."""
+        guards = cls(codes, library)
+        kinds = [(path, kind) for path, kind, _ in arguments.lengths]
+        named = [(path, kind) for path, kind in kinds if kind not in (tuple, list, dict)]
+        for path, value in (("the step", function), *arguments.fixed, *named):
+            guards.hold(value, path)
+            while guards.queue:
+                guards.visit(*guards.queue.popleft())
+                if len(guards.seen) > LIMIT:
+                    raise Refused(f"`{path}` leads to more than {LIMIT} objects")
+        hidden = guards.hidden.values()
+        for space, names in hidden:
+            guards.check("absent", space, None, frozenset(names))
+        for name in sorted(set().union(*(names for _, names in hidden))):
+            guards.check("item", BUILTINS, name, BUILTINS[name])
+            guards.signature.append((name, id(BUILTINS[name])))
+        return guards
 
     def check(self, kind: str, container: Any, key: Any, value: Any, counted: bool = False) -> None:
         """Something to compare."""
@@ -562,11 +571,11 @@ class Guards:
         elif isinstance(value, Module):
             self.visit_module(value, path)
         elif any(value is function for function in LOOKING_UP):
-            raise Unguardable(f"`{path}` looks up attributes by names that the code does not show")
+            raise Refused(f"`{path}` looks up attributes by names that the code does not show")
         elif isinstance(value, NAMES_OF_THINGS) or value is MISSING:
             if changes_its_owner(value):
                 name = getattr(value, "__name__", "")
-                raise Unguardable(f"`{path}` is `{name}` of an object that it may change")
+                raise Refused(f"`{path}` is `{name}` of an object that it may change")
         elif isinstance(value, CONTAINERS):
             self.visit_container(value, path)
         elif isinstance(value, FunctionType):
@@ -577,7 +586,7 @@ class Guards:
             self.visit_class(value, path)
         elif isinstance(value, MADE_OF_PARTS):
             if isinstance(value, functools.partial) and may_have_effects(value.func):
-                raise Unguardable(f"`{path}` calls `{value.func.__name__}`")
+                raise Refused(f"`{path}` calls `{value.func.__name__}`")
             for name in ("__self__", "__func__", "func", "args", "keywords", "fget"):
                 self.hold(getattr(value, name, None), path)
         else:
@@ -593,7 +602,7 @@ class Guards:
         """All entries, of dicts with the order of their keys, and what a class of users' adds."""
         if isinstance(value, (set, frozenset)):
             if not all(isinstance(part, (*VALUES, enum.Enum)) for part in value):
-                raise Unguardable(f"`{path}` is a set of objects")  # values have no parts
+                raise Refused(f"`{path}` is a set of objects")  # values have no parts
             self.check("set", value, None, frozenset(value))
             self.signature.append((len(value), tuple(sorted(map(repr, value)))))
         elif isinstance(value, dict):
@@ -656,7 +665,7 @@ class Guards:
         root, space = module.__name__.partition(".")[0], vars(module)
         if root in QUIET_MODULES or root in ("nanotorch", "numpy"):
             if root == "numpy" and self.names & NUMPY_EFFECTS:
-                raise Unguardable(f"`{path}` is used for {min(self.names & NUMPY_EFFECTS)}")
+                raise Refused(f"`{path}` is used for {min(self.names & NUMPY_EFFECTS)}")
             for name in sorted(self.names & set(space)):
                 self.check("item", space, name, space[name], type(module) is WatchedModule)
                 self.signature.append(id(space[name]))
@@ -664,7 +673,7 @@ class Guards:
                     self.hold(space[name], f"{path}.{name}")
             return
         if getattr(module, "__file__", None) is None:
-            raise Unguardable(f"`{path}` is a module whose state cannot be seen")
+            raise Refused(f"`{path}` is a module whose state cannot be seen")
         if self.dynamic:
             self.size(space)
         self.entries(space, self.asked(space), path)
@@ -694,14 +703,14 @@ class Guards:
         own = getattr(value, "__dict__", None)
         slots = [n for base in kind.__mro__ for n in getattr(base, "__slots__", ())]
         if made_of(kind) not in (object, SimpleNamespace) or (own is None and not slots):
-            raise Unguardable(f"`{path}` is a {kind.__name__}, whose changes cannot be seen")
+            raise Refused(f"`{path}` is a {kind.__name__}, whose changes cannot be seen")
         self.entry("attr", value, "__class__", kind, path)
         if own is not None:
             self.keys(own)
             self.entries(own, self.asked(own), path)
         for name in sorted(self.asked(slots)):
             if not hasattr(value, name):
-                raise Unguardable(f"`{path}.{name}` is not set yet")
+                raise Refused(f"`{path}.{name}` is not set yet")
             self.entry("attr", value, name, getattr(value, name), f"{path}.{name}")
 
     # What the library gives.
@@ -711,7 +720,7 @@ class Guards:
         self.tensors[id(tensor)] = tensor
         self.hold(type(tensor), path)
         if tensor._edge is not None and tensor._requires_grad:
-            raise Unguardable(f"`{path}` is a tensor with a history")
+            raise Refused(f"`{path}` is a tensor with a history")
         own = vars(tensor)
         self.users_attributes(own, path)
         self.size(own)
@@ -751,14 +760,14 @@ class Guards:
         hooks = [name for name in own if name.endswith(("step_pre_hooks", "step_post_hooks"))]
         called = [hook for name in hooks for hook in own[name].values()]
         if optimizers.every_before or optimizers.every_after:
-            raise Unguardable("there are hooks of the steps of all optimizers")
+            raise Refused("there are hooks of the steps of all optimizers")
         for name in ("every_before", "every_after"):
             self.check("empty", vars(optimizers), name, None, True)
         if not all(str(getattr(h, "__module__", "")).startswith("nanotorch.") for h in called):
-            raise Unguardable(f"`{path}` has hooks of its steps")
+            raise Refused(f"`{path}` has hooks of its steps")
         options = [part for group in optimizer.param_groups for part in group.values()]
         if type(optimizer) is not SGD and any(isinstance(part, Tensor) for part in options):
-            raise Unguardable(f"an option of `{path}` is a tensor, with a precision of its own")
+            raise Refused(f"an option of `{path}` is a tensor, with a precision of its own")
         for name in ("param_groups", *hooks):
             self.attribute(own, name, own[name], f"{path}.{name}", counted)
         self.visit_state(optimizer, path, counted)
@@ -813,7 +822,7 @@ class Guards:
         self.modules.append(module)
         counted = type(module).__setattr__ is Module.__setattr__
         if module_call.calls:
-            raise Unguardable("there are hooks of all modules")
+            raise Refused("there are hooks of all modules")
         self.check("empty", vars(module_call), "calls", None, True)
         self.check("attr", module, "__class__", type(module), counted)
         self.hold(type(module), path)

@@ -42,7 +42,7 @@ from nanotorch.compile.tape import (
     simplify,
     text,
 )
-from nanotorch.compile.tracing import Capture, Same, Slot, State, fingerprint, look
+from nanotorch.compile.tracing import Capture, Slot, State, fingerprint, look
 from nanotorch.optim.flat_buffer import aligned, block_of, piece
 
 # What a compiled function tells about itself.
@@ -508,8 +508,6 @@ class Plan:
             return self.path(result)
         if isinstance(result, Gradient):
             return f"{self.names.of(result.leaf)}._grad"
-        if isinstance(result, Same):
-            return self.names.of(result.tensor)
         if isinstance(result, Result):
             return self.result(result, lines)
         if type(result) is tuple:

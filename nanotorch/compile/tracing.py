@@ -27,7 +27,7 @@ from nanotorch.compile.guards import (
     VALUES,
     Arguments,
     Guards,
-    Unguardable,
+    Refused,
     Watcher,
     function_behind,
     holds,
@@ -426,10 +426,6 @@ META = ("_requires_grad", "_edge", "_view", "_retains_grad", "_leaf_hooks", "_pa
 HAS_GRAPH = "it returns a tensor whose graph can still be used"
 
 
-class Refused(Exception):  # noqa: N818 - not an error: the step then runs as it is
-    """A step cannot be captured."""
-
-
 class Slot:
     """A tensor that may be another one at each call.
 
@@ -481,7 +477,7 @@ class Capture:
         self.surroundings = surroundings()
         self.arguments = Arguments(args, kwargs)
         self.function, self.codes, self.library = function, codes, library
-        self.guards = guards_of(function, self.arguments, codes, library)
+        self.guards = Guards.of(function, self.arguments, codes, library)
         self.slots: list[Slot] = []
         self.counts: list[Count] = []
         self.gradients: list[Gradient] = []
@@ -542,15 +538,15 @@ class Capture:
         if self.problem is None:
             try:
                 self.note_effects(before, out, held)
-            except (Refused, Unguardable) as reason:
+            except Refused as reason:
                 self.problem = self.problem or f"{place_of(self.function)}: {reason}"
         return out
 
     def same_python(self) -> bool:
         """Whether the step has changed nothing that Python code can see, up to an error."""
         try:
-            after = guards_of(self.function, self.arguments, self.codes, self.library)
-        except Unguardable:
+            after = Guards.of(self.function, self.arguments, self.codes, self.library)
+        except Refused:
             return False
         return after.signature == self.guards.signature
 
@@ -625,7 +621,7 @@ class Capture:
         self.switched = [(own, now) for own, now, before in modes if now is not before]
         held.switch_back()
         try:
-            after = guards_of(self.function, self.arguments, self.codes, self.library)
+            after = Guards.of(self.function, self.arguments, self.codes, self.library)
         finally:
             for own, training in self.switched:
                 own["training"] = training
@@ -684,7 +680,7 @@ class Capture:
             for slot in self.slots:
                 if slot.tensor is out:
                     return slot
-            return Same(out)
+            return out
         if type(out) is not Tensor:
             raise Refused("it returns a tensor of another class")
         for gradient in self.gradients:
@@ -710,15 +706,6 @@ class Capture:
         return self.returned[id(out)]
 
 
-class Same:
-    """A tensor from outside that the step returned."""
-
-    __slots__ = ("tensor",)
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor
-
-
 def has_graph(out: Tensor) -> bool:
     """Whether somebody may go backward from a tensor."""
     return out.grad_fn is not None and not is_used_up(out.grad_fn)
@@ -737,21 +724,6 @@ def state_of(tensor: Tensor) -> Any:
     """What of a tensor a step might change."""
     meta = [getattr(tensor, name) for name in META]
     return tensor._array, meta, list(tensor._cell), tensor._grad
-
-
-def guards_of(
-    function: Any, arguments: Arguments, codes: Iterable[CodeType], library: Iterable[CodeType]
-) -> Guards:
-    """What the function and its arguments reach."""
-    guards = Guards(codes, library)
-    guards.reach(function, "the step")
-    for path, value in arguments.fixed:
-        guards.reach(value, path)
-    for path, kind, _ in arguments.lengths:
-        if kind not in (tuple, list, dict):
-            guards.reach(kind, path)
-    guards.conclude()
-    return guards
 
 
 def stores(codes: Iterable[CodeType], name: str) -> Iterator[str]:

@@ -375,8 +375,8 @@ def test_memory_does_not_grow() -> None:
 def test_two_shapes_by_turns_need_no_new_look(monkeypatch: Any) -> None:
     looks: list[Any] = []
     compiler = importlib.import_module("nanotorch.compile.compiler")
-    original = compiler.guards_of
-    monkeypatch.setattr(compiler, "guards_of", lambda *given: looks.append(1) or original(*given))
+    original = compiler.Guards.of
+    monkeypatch.setattr(compiler.Guards, "of", lambda *given: looks.append(1) or original(*given))
 
     def count(n: int, step: Any) -> None:
         if n == 20:

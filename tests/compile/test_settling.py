@@ -26,7 +26,7 @@ def forward() -> tuple[Any, Any]:
 def counts(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """How often a step is traced, and what it reaches looked at."""
     module = importlib.import_module("nanotorch.compile.compiler")
-    found = {"trace": 0, "guards_of": 0}
+    found = {"trace": 0, "of": 0}
 
     def count(owner: Any, name: str) -> None:
         inner = getattr(owner, name)
@@ -38,7 +38,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
         monkeypatch.setattr(owner, name, counted)
 
     count(module.Compiler, "trace")
-    count(module, "guards_of")
+    count(module.Guards, "of")
     return found
 
 
@@ -62,7 +62,7 @@ def test_a_loss_for_the_caller_is_never_traced(counts: dict[str, int]) -> None:
         warned = caught(run)
         assert [GRAPH in text for text in warned] == [True] * compiled
     assert losses[0] == losses[1]
-    assert counts == {"trace": 0, "guards_of": 0}
+    assert counts == {"trace": 0, "of": 0}
     assert GRAPH in f.report().problem
     assert "uncompiled" in str(f.report())
 
@@ -82,12 +82,12 @@ def test_what_is_recorded_runs_as_it_is_and_the_rest_is_replayed(counts: dict[st
     assert counts["trace"] <= 2  # perhaps once more, for what is used for the first time
     assert GRAPH in f.report().problem
     assert "1 captured" in str(f.report())
-    looks = counts["guards_of"]
+    looks = counts["of"]
     for _ in range(4):
         f(X, Y)
         with torch.no_grad():
             assert f(X, Y).item() == expected
-    assert counts["guards_of"] == looks
+    assert counts["of"] == looks
 
 
 def test_an_error_of_fullgraph_comes_at_every_call() -> None:
@@ -114,16 +114,16 @@ def test_arguments_that_always_lie_in_a_tensor_in_reach(counts: dict[str, int]) 
     for n in range(20):
         at = n % 9 * 4
         assert flat(f(data[at : at + 4])) == flat(step(data[at : at + 4]))
-    assert counts == {"trace": 0, "guards_of": 2}
+    assert counts == {"trace": 0, "of": 2}
     for n in range(6):
         x = array(4, 4, seed=n)
         assert flat(f(x)) == flat(step(x))
     assert f.report().plans
-    looks = counts["guards_of"]
+    looks = counts["of"]
     for _ in range(6):
         assert flat(f(data[:4])) == flat(step(data[:4]))
         assert flat(f(x)) == flat(step(x))
-    assert counts["guards_of"] == looks
+    assert counts["of"] == looks
 
 
 def test_equal_numbers_that_are_set_anew(counts: dict[str, int]) -> None:
@@ -138,8 +138,8 @@ def test_equal_numbers_that_are_set_anew(counts: dict[str, int]) -> None:
         model.scale, model.shift = float("0.5"), float("-0.0") if n < 8 else 0.0  # type: ignore[assignment]
         assert flat(f(X)) == flat(step(X))
         if n == 4:
-            looks = counts["guards_of"]
-        assert n != 7 or counts["guards_of"] == looks
+            looks = counts["of"]
+        assert n != 7 or counts["of"] == looks
     assert len(f.report().plans) == 2
 
 
