@@ -211,15 +211,6 @@ said: set[str] = set()  # by `warn_once`
 always = [False]  # whether that says it again, after `set_warn_always`
 
 
-def users_frame(frame: FrameType) -> FrameType:
-    """The innermost call that is the user's, from a frame outwards."""
-    while frame.f_back is not None and (
-        ours[frame.f_code.co_filename] or frame.f_globals.get("__name__") in BETWEEN
-    ):
-        frame = frame.f_back
-    return frame
-
-
 def warn(
     text: str | Warning, category: type[Warning] = UserWarning, frame: FrameType | None = None
 ) -> None:
@@ -228,15 +219,16 @@ def warn(
     Args:
         frame: the user's; default: the innermost.
     """
-    user = users_frame(sys._getframe(1)) if frame is None else frame
-    warnings.warn_explicit(
-        text,
-        category,
-        user.f_code.co_filename,
-        user.f_lineno,
-        module=user.f_globals.get("__name__") or "<string>",  # as Python itself does
-        registry=user.f_globals.setdefault("__warningregistry__", {}),
-    )
+    if frame is None:
+        frame = sys._getframe(1)
+        while frame.f_back is not None and (
+            ours[frame.f_code.co_filename] or frame.f_globals.get("__name__") in BETWEEN
+        ):
+            frame = frame.f_back
+    module = frame.f_globals.get("__name__") or "<string>"  # as Python itself does
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    warnings.warn_explicit(text, category, file, line, module, registry)
 
 
 def warn_once(text: str, key: str = "") -> None:
@@ -294,10 +286,11 @@ NO_ARGUMENTS: Mapping[str, Argument] = {}
 def arguments_of(kernel: Any) -> dict[str, Argument]:
     """The arguments of a kernel, by name."""
     code, annotations = kernel.__code__, kernel.__annotations__
-    count, total = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
-    names, by_name = code.co_varnames[:total], kernel.__kwdefaults__ or {}
+    count = code.co_argcount
+    names = code.co_varnames[: count + code.co_kwonlyargcount]
     by_place = kernel.__defaults__ or ()
-    defaults = dict(zip(names[count - len(by_place) : count], by_place, strict=True)) | by_name
+    defaults = dict(zip(names[count - len(by_place) : count], by_place, strict=True))
+    defaults |= kernel.__kwdefaults__ or {}
     return {
         name: Argument(annotations.get(name, EMPTY), defaults.get(name, EMPTY), place >= count)
         for place, name in enumerate(names)

@@ -569,19 +569,6 @@ def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
         return values.astype(dtype, copy=False)
 
 
-def _stretched(values: Array, dtype: np.dtype[Any], low: float, high: float) -> Array:
-    """Uniform numbers of [0, 1) as numbers of `dtype` in [low, high)."""
-    if dtype.itemsize == 8:
-        values = fma64(values, high - low, low)
-    else:
-        start = np.float32(low)
-        values = fma32(values, float(np.float32(high) - start), float(start))
-    values = _cast(values, dtype)
-    # Rounding may reach the end of the half-open range; such numbers go to its start.
-    values[values == dtype.type(high)] = dtype.type(low)
-    return values
-
-
 class Generator(Twister):
     """A stream of random numbers: after `manual_seed(0)`, those PyTorch draws after it.
 
@@ -618,7 +605,14 @@ class Generator(Twister):
         size = _size(shape)
         values = self._uniform(size, kind)
         if not plain or kind.itemsize == 2:
-            values = _stretched(values, kind, low, high)
+            if kind.itemsize == 8:
+                values = fma64(values, high - low, low)
+            else:
+                start = np.float32(low)
+                values = fma32(values, float(np.float32(high) - start), float(start))
+            values = _cast(values, kind)
+            # Rounding may reach the end of the half-open range; such numbers go to its start.
+            values[values == kind.type(high)] = kind.type(low)
         return values.reshape(shape)
 
     def normal(

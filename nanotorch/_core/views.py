@@ -65,16 +65,16 @@ def refused_write(origin: str, edge: Edge | None, *, indirect: bool) -> RuntimeE
     """
     node, number = edge or (None, 0)
     what = INDIRECT if indirect else DIRECT
+    who = "A view" if node is None else f"Output {number} of {short_name(node)} is a view"
     if origin in (NO_GRAD, INFERENCE) or node is None:
-        about = "inference mode" if origin is INFERENCE else "no_grad mode"
-        now = "in normal mode" if origin is INFERENCE else "with grad mode enabled"
-        who = "A view"
-        if node is not None:
-            who = f"Output {number} of {short_name(node)} is a view of a view which"
-        told = f"{who} was created in {about} and {what} {now}."
+        which = "" if node is None else " of a view which"
+        about, now = "no_grad mode", "with grad mode enabled"
+        if origin is INFERENCE:
+            about, now = "inference mode", "in normal mode"
+        text = f"{who}{which} was created in {about} and {what} {now}."
     else:
-        told = f"Output {number} of {short_name(node)} is a view and {what}."
-    return RuntimeError(f"{told} {TEXTS[origin]}")
+        text = f"{who} and {what}."
+    return RuntimeError(f"{text} {TEXTS[origin]}")
 
 
 # Views that share memory, and what an in-place write means for the graph.
@@ -271,9 +271,9 @@ class CopySlices(Node):
 
     def copy_of(self, g: Any) -> Any:
         """A copy of ``g`` that lies in memory as the base does."""
-        order, shape = self.order, g.shape
+        order = self.order
         inverse = tuple(sorted(range(len(order)), key=order.__getitem__))
-        sizes = tuple([shape[d] for d in order])
+        sizes = tuple([g.shape[d] for d in order])
         if isinstance(g, np.ndarray):
             rest = np.empty(sizes, g.dtype).transpose(inverse)
             rest[...] = g
@@ -310,10 +310,8 @@ def check_memory(tensor: "Tensor", expanded: str | None = None) -> None:
     if expanded is None:
         check_places(tensor._array)
     elif expanded and repeats(tensor._array):
-        told = EXPANDED.format(
-            expanded, "indices] = tensor" if "put" in expanded else "mask] = scalar"
-        )
-        warn(told)
+        form = "indices] = tensor" if "put" in expanded else "mask] = scalar"
+        warn(EXPANDED.format(expanded, form))
 
 
 def refuse_history(tensor: "Tensor") -> None:
