@@ -18,8 +18,7 @@ from nanotorch._core.call_site import (
     paragraph,
     warn,
 )
-from nanotorch._core.graph import Node, anomaly
-from nanotorch._core.views import CopySlices, write
+from nanotorch._core.graph import CopySlices, Node, anomaly, write
 
 if TYPE_CHECKING:
     from nanotorch._core.op import Op

@@ -50,26 +50,24 @@ from nanotorch._core.graph import (
     FreedValues,
     Node,
     anomaly,
+    check_memory,
+    edge_of,
     folding,
     is_since,
+    leaf_edge,
+    make_view,
     modified_error,
     next_sequence,
+    rebase,
+    refuse_history,
+    refuse_rebase,
+    write,
 )
 from nanotorch._core.layout import refuse_overlap
 from nanotorch._core.op_source import OPTIONS, SCALES, Options, former_order
 from nanotorch._core.out import CONVERTED, Out
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import (
-    check_memory,
-    edge_of,
-    leaf_edge,
-    make_view,
-    rebase,
-    refuse_history,
-    refuse_rebase,
-    write,
-)
 
 # What may happen to a node as it is made: its saved values packed by the user's functions.
 #

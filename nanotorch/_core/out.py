@@ -15,10 +15,10 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import exported, lacking, refused
 from nanotorch._core.call_site import warn, wrote
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.graph import check_memory
 from nanotorch._core.layout import is_dense, refuse_overlap, strides_of
 from nanotorch._core.random import InMemoryOrder
 from nanotorch._core.tensor import Tensor
-from nanotorch._core.views import check_memory
 
 Function = Callable[..., Any]
 

@@ -18,10 +18,13 @@ from nanotorch._core.graph import (
     HookDict,
     Node,
     RemovableHandle,
+    Step,
+    View,
     add_hook,
+    edge_of,
+    view_edge,
 )
 from nanotorch._core.layout import Exchange, Layout
-from nanotorch._core.views import Step, View, edge_of, view_edge
 from nanotorch.names.lookup import OutOfScope
 from nanotorch.names.scope import OF_TENSORS
 

@@ -13,10 +13,9 @@ from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep, sum_to
 from nanotorch._core.grad_mode import BACKWARD, mode, refuse_inside
-from nanotorch._core.graph import Edge, FreedValues, Node, anomaly
+from nanotorch._core.graph import Edge, FreedValues, Node, anomaly, edge_of
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import edge_of
 
 # Places in the graph by themselves, without a tensor that keeps its values alive.
 

@@ -12,10 +12,21 @@ import numpy as np
 from nanotorch._core.anomaly import look, note_origin, watch
 from nanotorch._core.call_site import here, warn, wrote
 from nanotorch._core.grad_mode import is_grad_enabled, mode, no_grad
-from nanotorch._core.graph import NO_EDGE, Edge, Node, anomaly, next_sequence
+from nanotorch._core.graph import (
+    CUSTOM,
+    MULTI_OUTPUT,
+    NO_EDGE,
+    Edge,
+    Node,
+    anomaly,
+    check_write,
+    edge_of,
+    make_view,
+    next_sequence,
+    rebase,
+)
 from nanotorch._core.op import hooks, opened, pack_all, unpack_input, unpack_out
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import CUSTOM, MULTI_OUTPUT, check_write, edge_of, make_view, rebase
 from nanotorch.ops.shape import view_in
 
 # How the outputs of a user's function take their place in the graph.

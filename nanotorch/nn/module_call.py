@@ -9,9 +9,18 @@ import numpy as np
 from nanotorch._core.call_site import climb, ours, warn
 from nanotorch._core.engine import check_replacements, lift, lower
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import NO_EDGE, HookDict, Node, RemovableHandle, add_hook, next_sequence
+from nanotorch._core.graph import (
+    CUSTOM,
+    NO_EDGE,
+    HookDict,
+    Node,
+    RemovableHandle,
+    View,
+    add_hook,
+    edge_of,
+    next_sequence,
+)
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import CUSTOM, View, edge_of
 
 # Hooks of all modules: they are called before a module's own ones, whichever module it is.
 

@@ -16,10 +16,10 @@ from nanotorch._core.batched import NoValues, elementwise, in_place, stand_for, 
 from nanotorch._core.call_site import arguments_of, wrote
 from nanotorch._core.dtypes import Number, refuse_beyond
 from nanotorch._core.grad_mode import mode, refuse_write
+from nanotorch._core.graph import Step, View, check_memory, refuse_history
 from nanotorch._core.layout import address, normal_dim, owner_of, whole_memory
 from nanotorch._core.op import OPS, Array, default_node_name, hidden_op, method, node_class, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import Step, View, check_memory, refuse_history
 from nanotorch.ops.arguments import as_number, inplace_form, number_in
 from nanotorch.ops.joining import common_shape
 from nanotorch.ops.memory import as_strided, layout_asked, layout_of, strided_view

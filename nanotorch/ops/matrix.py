@@ -10,13 +10,12 @@ from nanotorch._core.arguments import ABSENT, by_own_names
 from nanotorch._core.batched import Batch, Call, in_line, one_by_one, under_vmap
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import NO_EDGE, Edge
+from nanotorch._core.graph import NO_EDGE, Edge, make_view
 from nanotorch._core.layout import own_dim
 from nanotorch._core.op import Array, hidden_op, method, new_node, observers, op
 from nanotorch._core.out import SAME, Out
 from nanotorch._core.sums import OF_BLAS, sum_over
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import make_view
 from nanotorch.ops.arguments import (
     need_tensors,
     number_in,

@@ -27,12 +27,11 @@ from nanotorch._core.call_site import here, wrote
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.dtypes import int64
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import Edge, Node, next_sequence
+from nanotorch._core.graph import Edge, Node, check_write, edge_of, next_sequence, rebase
 from nanotorch._core.layout import order_of
 from nanotorch._core.op import method, public
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import check_write, edge_of, rebase
 from nanotorch.ops.arguments import shape_of
 from nanotorch.ops.creation import Options, empty, leaf, numpy_dtype
 from nanotorch.ops.generator import Generator, default_generator, stream

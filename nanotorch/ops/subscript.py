@@ -13,11 +13,10 @@ from nanotorch._core.arguments import as_int, kind_of
 from nanotorch._core.batched import Call, NoValues, differing, in_line
 from nanotorch._core.call_site import warn, wrote
 from nanotorch._core.grad_mode import mode, refuse_write
-from nanotorch._core.graph import NO_EDGE, modified_error
+from nanotorch._core.graph import NO_EDGE, edge_of, modified_error, refuse_history
 from nanotorch._core.layout import address, like, refuse_overlap, strides_of
 from nanotorch._core.op import Array, hidden_op, method
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import edge_of, refuse_history
 from nanotorch.ops.arguments import inplace_form, need_tensor_list, need_tensors, number_in
 from nanotorch.ops.gathering import added_at, by_dimension
 from nanotorch.ops.indexing import boolean_mask, index_fill_, masked_fill_

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.grad_mode import enable_grad
-from nanotorch._core.graph import AccumulateGrad, Edge, Node, next_sequence
+from nanotorch._core.graph import AccumulateGrad, Edge, Node, edge_of, next_sequence
 from nanotorch._core.op import one_node_each
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch._core.views import edge_of
 from nanotorch.autograd.backward import grad
 from nanotorch.nn.module import Module
 from nanotorch.utils.tensorboard.files import OpStats, protos, run_metadata, shape_proto
