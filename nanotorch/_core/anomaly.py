@@ -191,14 +191,14 @@ NUMBERS = (np.ndarray, np.generic, int, float)
 Inputs = Iterable[tuple[str, Any]]  # with the names of their parameters
 
 
-class _Here(threading.local):
+class _Thread(threading.local):
     """Per thread: whether a kernel runs, and what a user's function made in a backward pass."""
 
     in_kernel = False
     in_backward: NonFinite | None = None
 
 
-here = _Here()
+thread = _Thread()
 
 
 class Watch:
@@ -297,14 +297,14 @@ def watched(o: "Op") -> Callable[..., Any]:
     overwrites = o.inplace and not o.method and not o.public
 
     def watching(*args: Any, **named: Any) -> Any:
-        if here.in_kernel:
+        if thread.in_kernel:
             return kernel(*args, **named)
-        here.in_kernel = True
+        thread.in_kernel = True
         try:
             cause = level_of([*args, *named.values()]) if overwrites else None
             result = kernel(*args, **named)
         finally:
-            here.in_kernel = False
+            thread.in_kernel = False
         if level_of(result):
             caller = sys._getframe(1)
             name = o.known_as + ("_" if caller.f_code.co_name == o.inplace_name else "")
@@ -340,7 +340,7 @@ def look(name: str, result: Any, inputs: Inputs, cause: int | None, frame: Frame
     if call_site is None:
         return
     phase = BACKWARD if call_site.backward else FORWARD
-    wanted = here.in_backward is None if phase == BACKWARD else watch.is_news(phase, level, made)
+    wanted = thread.in_backward is None if phase == BACKWARD else watch.is_news(phase, level, made)
     if not wanted:
         return
     ranges = tuple([Range.of(n, v) for n, v in listed])
@@ -348,7 +348,7 @@ def look(name: str, result: Any, inputs: Inputs, cause: int | None, frame: Frame
     if made:
         watch.note(found, user)
         if phase == BACKWARD:
-            here.in_backward = found
+            thread.in_backward = found
     elif phase == FORWARD:
         for given in [r for r in ranges if r.count[0]][:1]:
             watch.note(found._replace(result=given, made=False))
@@ -388,7 +388,7 @@ class SweepAnomalies:
             grads: its gradients, None for those that are not needed.
             arrived: those of its outputs.
         """
-        inside, here.in_backward = here.in_backward, None
+        inside, thread.in_backward = thread.in_backward, None
         if not level_of(list(grads)):
             return
         for found in (inside, found_at(node, grads, arrived)):
@@ -525,7 +525,7 @@ def check_gradients(sweep: Any, node: Node, grads: Sequence[Any], arrived: Seque
 def report(node: Node | None) -> None:
     """Warn where the forward call of a node that has failed stood, and those it came from."""
     heading = CAUSED
-    here.in_backward = None
+    thread.in_backward = None
     while node is not None:
         trace = node.metadata.get(TRACE)
         if trace is None:

@@ -120,7 +120,7 @@ def check_replacement(hook: Any, result: Any, before: Tensor | None) -> None:
         )
 
 
-# The backward sweep: from the roots to the leaves, each node once, with its summed gradient.
+# The sweep that takes care of everything: hooks, recorded gradients, those that are handed out.
 #
 # Of the nodes whose consumers have all run, the one with the highest sequence number is next, and
 # an accumulator before any of them: PyTorch's order. Nothing here recurses.
@@ -535,7 +535,7 @@ current = _Current()
 #
 # Without hooks and users' functions in the graph it cannot be seen when a leaf gets its gradient.
 # So no consumers need to be counted: the node with the highest sequence number runs next, and
-# leaves get their sums at the end. As soon as somebody could look on, `engine.Sweep` takes over, in
+# leaves get their sums at the end. As soon as somebody could look on, `Sweep` takes over, in
 # the very state that it would be in by then.
 
 

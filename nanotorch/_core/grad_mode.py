@@ -24,7 +24,7 @@ class _Mode(threading.local):
     """
 
     def __init__(self) -> None:
-        # Inside one of our own modules, what stands for True is the place of the user's call, as
+        # Inside one of our own modules, what stands for True is the site of the user's call, as
         # `call_site` has it, for the nodes that are made there.
         self.enabled: Any = True
         self.transforms = 0  # how many of `torch.func` run the function that is being run
@@ -48,7 +48,7 @@ def is_inference_mode_enabled() -> bool:
 
 
 def _now() -> bool | None:
-    """The mode, to be put back later: a place is that of one call, which may be over by then."""
+    """The mode, to be put back later: a site is that of one call, which may be over by then."""
     return None if mode.enabled is None else bool(mode.enabled)
 
 

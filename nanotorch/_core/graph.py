@@ -104,7 +104,7 @@ def is_since(now: float, saved: float) -> bool:
     return now % 1 != saved % 1
 
 
-# The recorded graph: nodes, the accumulators of leaves, and the values nodes keep.
+# Nodes, and the values that they keep.
 #
 # An edge is a pair `(node, k)`: the gradient of that node's output number `k`. `(None, 0)` is the
 # edge to a constant. A node's sequence number is higher than those of the nodes it leads to.

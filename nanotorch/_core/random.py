@@ -541,7 +541,7 @@ def _check_weights(values: Array, num_samples: int, replacement: bool) -> None:
     require(bool((values > 0).any(-1).all()), f"{wrong} (sum of probabilities <= 0)")
 
 
-# PyTorch's random numbers on the CPU, bit for bit, as NumPy arrays.
+# The distributions.
 #
 # Elements are drawn in the order of a contiguous result. Filling an array of another layout in
 # place draws in the order of its memory (`memory_order`), and normals one by one

@@ -1,4 +1,4 @@
-"""Sums of floating-point numbers: as fast as products with ones, as exact as sums in pairs."""
+"""What NumPy is slow at or inexact: `where` of irregular masks, sums of many rows."""
 
 import functools
 from collections.abc import Sequence
