@@ -8,16 +8,11 @@ import warnings
 from collections.abc import Mapping
 from inspect import Parameter, Signature
 from types import CodeType, FrameType, MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nanotorch._core.grad_mode import mode
-
-if TYPE_CHECKING:
-    from nanotorch._core.graph import Node
-    from nanotorch._core.tensor import Tensor
-
 
 # Where in the user's source something was done: a code object and the offset of an instruction,
 # which cost next to nothing to keep. They are read only for a message that tells of them, after
@@ -77,49 +72,7 @@ def shown(path: str) -> str:
 
 def paragraph(*parts: str) -> str:
     """What follows PyTorch's text: one indented line for each party."""
-    return WHERE + "".join(f"\n  {part}" for part in parts)
-
-
-def maker(tensor: "Tensor") -> str:
-    """Which operation made a tensor, and where."""
-    node = tensor.grad_fn
-    if node is None:
-        return "a leaf" if tensor._requires_grad else "not made by a recorded operation"
-    return f"made by {operation(node)}{at(node._site)}"
-
-
-def operation(node: "Node") -> str:
-    """How a message calls the operation of a node."""
-    op = getattr(type(node), "op", None)
-    return node.name() if op is None else op.known_as
-
-
-def about_change(node: "Node | None", kept: str, cell: list[Any]) -> str:
-    """Who saved a value, under which name, and who has written to it since."""
-    parts = [] if node is None else [f"{operation(node)} saved it as {kept}{at(node._site)}"]
-    if cell[1] is not None:
-        name, site = cell[1]
-        parts.append(f"{name} changed it{at(site)}")
-    return paragraph(*parts) if parts else ""
-
-
-def about_second_pass(node: "Node", site: Site | None) -> str:
-    """What was freed, and by which pass."""
-    return paragraph(
-        f"{operation(node)} saved values{at(node._site)}",
-        f"a backward pass used and freed them{at(site)}",
-    )
-
-
-def about_operands(operands: dict[str, Any]) -> str:
-    """The shapes of operands that do not fit, and where they come from.
-
-    Args:
-        operands: tensors by the names of the parameters.
-    """
-    return paragraph(
-        *(f"{name} has shape {list(t._array.shape)}, {maker(t)}" for name, t in operands.items())
-    )
+    return WHERE + "".join(f"\n  {part}" for part in parts) if parts else ""
 
 
 # Where in the user's program something is computed: the line of source, the module of a model.

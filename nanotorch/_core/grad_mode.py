@@ -4,13 +4,9 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast
+from typing import Any, SupportsIndex, TypeVar, cast
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from nanotorch._core.tensor import Tensor
-
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -245,7 +241,7 @@ def new_cell(version: int = 0) -> list[Any]:
     return InferenceCell() if mode.enabled is None else [version, None]
 
 
-def is_inference(input: "Tensor") -> bool:
+def is_inference(input: Any) -> bool:
     """Whether the tensor was made in inference mode."""
     return isinstance(input._cell, InferenceCell)
 
@@ -272,19 +268,15 @@ BACKWARD = (
     "backward() called inside a functorch transform. This is not supported, please use "
     "functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms."
 )
-REQUIRES_GRAD = (
-    "You are attempting to call Tensor.requires_grad_() (or perhaps using "
-    "torch.autograd.functional.* APIs) inside of a function being transformed by a functorch "
-    "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, "
-    "vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
-    "transformed instead."
-)
-RETAIN_GRAD = (
-    "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a "
+_INSIDE = (
+    "You are attempting to call Tensor.{0}() {1}inside of a function being transformed by a "
     "functorch transform. This is unsupported, please attempt to use the functorch transforms "
-    "(e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() outside of a function being "
+    "(e.g. grad, vjp, jacrev, jacfwd, hessian) or call {0}() outside of a function being "
     "transformed instead."
 )
+_PERHAPS = "(or perhaps using torch.autograd.functional.* APIs) "
+REQUIRES_GRAD = _INSIDE.format("requires_grad_", _PERHAPS)
+RETAIN_GRAD = _INSIDE.format("retain_grad", "")
 
 
 def refuse_inside(text: str) -> None:

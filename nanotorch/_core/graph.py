@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nanotorch._core.call_site import Site, about_change, about_second_pass, here, warn, wrote
+from nanotorch._core.call_site import Site, at, here, paragraph, warn, wrote
 from nanotorch._core.dtypes import C_NAMES, OF_NUMPY, can_cast, of_array
 from nanotorch._core.grad_mode import InferenceCell, mode, refuse_write
 from nanotorch._core.layout import EXPANDED, check_places, is_dense, repeats
@@ -160,7 +160,9 @@ class FreedValues:
 
     def error(self, node: "Node") -> RuntimeError:
         """The error for using them again."""
-        return RuntimeError(FREED + about_second_pass(node, self.site))
+        saved = f"{operation(node)} saved values{at(node._site)}"
+        freed = f"a backward pass used and freed them{at(self.site)}"
+        return RuntimeError(FREED + paragraph(saved, freed))
 
 
 # Held while a node that stands for several runs, or turns into one of them.
@@ -452,11 +454,37 @@ def modified_error(
     where = ""
     if maker is not None and not isinstance(maker, AccumulateGrad):
         where = f", which is output {number} of {short_name(maker)},"
+    parts = [] if node is None else [f"{operation(node)} saved it as {kept}{at(node._site)}"]
+    if cell[1] is not None:
+        name, site = cell[1]
+        parts.append(f"{name} changed it{at(site)}")
     return RuntimeError(
         MODIFIED.format(type=named, shape=shape, origin=where, now=int(cell[0]), seen=int(seen))
         + (HINT_ABOVE if anomaly.enabled else HINT_ANOMALY)
-        + about_change(node, kept, cell)
+        + paragraph(*parts)
     )
+
+
+def operation(node: Node) -> str:
+    """How a message calls the operation of a node."""
+    op = getattr(type(node), "op", None)
+    return node.name() if op is None else str(op.known_as)
+
+
+def about_operands(operands: dict[str, Any]) -> str:
+    """The shapes of operands that do not fit, and where they come from.
+
+    Args:
+        operands: tensors by the names of the parameters.
+    """
+    parts = []
+    for name, t in operands.items():
+        node = t.grad_fn
+        maker = "a leaf" if t._requires_grad else "not made by a recorded operation"
+        if node is not None:
+            maker = f"made by {operation(node)}{at(node._site)}"
+        parts.append(f"{name} has shape {list(t._array.shape)}, {maker}")
+    return paragraph(*parts)
 
 
 # Why a write to a view, or to memory that it shares, is refused.

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -15,10 +15,6 @@ from nanotorch._core.arguments import as_int
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import CPU, Size, device, dtype, entered
 from nanotorch._core.grad_mode import mode, new_cell
-
-if TYPE_CHECKING:
-    from nanotorch._core.tensor import Tensor
-
 
 # What a tensor's array is like: shape, dtype, strides, where it lives.
 
@@ -369,13 +365,14 @@ def check_places(array: np.ndarray) -> None:
         raise RuntimeError(OVERLAP)
 
 
-def refuse_overlap(written: "Tensor", read: "Tensor", same_too: bool = False) -> None:
+def refuse_overlap(written: Any, read: Any, same_too: bool = False) -> None:
     """Refuse an in-place operation on a tensor with another part of the same memory.
 
     As in PyTorch, only where both lie densely; the very same elements are no trouble to an
     elementwise operation.
 
     Args:
+        written, read: tensors.
         same_too: refuse the same elements as well.
     """
     if read is written and not same_too:

@@ -9,8 +9,9 @@ import numpy as np
 from nanotorch import ops
 from nanotorch._core.arguments import refused
 from nanotorch._core.batched import looped, under_vmap
-from nanotorch._core.call_site import about_operands, warn
+from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import no_grad
+from nanotorch._core.graph import about_operands
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.activation import logsigmoid
 from nanotorch.ops import loss as kernels
