@@ -6,7 +6,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from nanotorch._core.call_site import (
 )
 from nanotorch._core.graph import CopySlices, Node, anomaly, write
 
-if TYPE_CHECKING:
-    from nanotorch._core.op import Op
-
+Op = Any  # that of the module `op`, which imports this one
 
 # What is known about a value that is not finite: who made it, where, and from what.
 #
@@ -261,7 +259,7 @@ class Watch:
 watch = Watch()
 
 
-def switch(on: bool, ops: Iterable["Op"]) -> None:
+def switch(on: bool, ops: Iterable[Op]) -> None:
     """Watch all operations, or none.
 
     Args:
@@ -272,7 +270,7 @@ def switch(on: bool, ops: Iterable["Op"]) -> None:
         equip(o)
 
 
-def equip(o: "Op") -> None:
+def equip(o: Op) -> None:
     """Let the functions of an operation call what the mode asks for."""
 
     def writing(tensor: Any, values: Any, name: str, *how: Any) -> None:
@@ -287,7 +285,7 @@ def equip(o: "Op") -> None:
     o.namespace["write"] = writing if looking else write
 
 
-def watched(o: "Op") -> Callable[..., Any]:
+def watched(o: Op) -> Callable[..., Any]:
     """The kernel of an operation, looking at the result. Kernels that it calls are its own affair.
 
     What it was made from is looked at only if the result is not finite, but for kernels that write

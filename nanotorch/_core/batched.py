@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from nanotorch._core.grad_mode import REQUIRES_GRAD, mode
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.tensor import Tensor
 
-if TYPE_CHECKING:
-    from nanotorch._core.op import Op
-
+Op = Any  # that of the module `op`, which imports this one
 
 # Tensors that stand for one sample of a batch while a function runs for all samples at once.
 #
@@ -340,7 +338,7 @@ class Call:
 
     __slots__ = ("args", "batch", "inplace", "op")
 
-    def __init__(self, op: "Op", inplace: bool, args: dict[str, Any], batch: Batch) -> None:
+    def __init__(self, op: Op, inplace: bool, args: dict[str, Any], batch: Batch) -> None:
         self.op, self.inplace, self.args, self.batch = op, inplace, args, batch
 
     def is_batched(self, name: str) -> bool:
@@ -374,7 +372,7 @@ class Call:
         return function(*args.values(), **by_name)
 
 
-def in_batch(o: "Op", inplace: bool, *values: Any) -> Any:
+def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
     """Do an operation of which some tensors have no values; its functions call this then.
 
     Args:
@@ -393,7 +391,7 @@ def in_batch(o: "Op", inplace: bool, *values: Any) -> Any:
     return args[o.inputs[0]] if inplace else as_samples(result, batch)
 
 
-def cannot_hold(o: "Op", batch: Batch) -> RuntimeError:
+def cannot_hold(o: Op, batch: Batch) -> RuntimeError:
     """The error for an operation that would write different values for the samples to one place."""
     if o.name in ARITHMETIC:
         return RuntimeError(IN_PLACE.format("inplace arithmetic", "in a vmap"))
@@ -403,7 +401,7 @@ def cannot_hold(o: "Op", batch: Batch) -> RuntimeError:
     return RuntimeError(IN_PLACE.format(f"aten::{name}", f"at level {batch.depth}"))
 
 
-def derived(o: "Op") -> Rule:
+def derived(o: Op) -> Rule:
     """The rule that follows from a declaration."""
     named = set(o.statics)
     single = len(o.inputs) == 1 and not o.variadic

@@ -5,7 +5,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from nanotorch._core.dtypes import C_NAMES, OF_NUMPY, can_cast, of_array
 from nanotorch._core.grad_mode import InferenceCell, mode, refuse_write
 from nanotorch._core.layout import EXPANDED, check_places, is_dense, repeats
 
-if TYPE_CHECKING:
-    from nanotorch._core.tensor import Tensor
-
+Tensor = Any  # that of the module `tensor`, which imports this one
 
 # Hooks: functions kept in the order of their registration, each with a handle that removes it.
 
@@ -350,7 +348,7 @@ class AccumulateGrad(Node):
 
     multi = keeps_values = False
 
-    variable: "Tensor"
+    variable: Tensor
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -373,7 +371,7 @@ class AccumulateGrad(Node):
                     accumulate_into(variable, grad, mine)
         self.call_post_hooks()
 
-    def accumulate_tensor(self, grad: "Tensor | None") -> None:
+    def accumulate_tensor(self, grad: Tensor | None) -> None:
         """Add a recorded gradient, out of place, so that its own graph stays whole."""
         variable = self.variable
         if variable._requires_grad:
@@ -563,7 +561,7 @@ class View:
 
     def __init__(
         self,
-        base: "Tensor",
+        base: Tensor,
         steps: tuple[Step, ...],
         version: int,
         origin: str,
@@ -587,7 +585,7 @@ class View:
 new_view = object.__new__
 
 
-def make_view(out: "Tensor", source: "Tensor", step: Step) -> None:
+def make_view(out: Tensor, source: Tensor, step: Step) -> None:
     """Declare ``out`` a view of ``source``, which `step` makes."""
     view = source._view
     if mode.enabled:
@@ -615,14 +613,14 @@ def replay(steps: Sequence[Step], start: Any) -> Any:
     return start
 
 
-def leaf_edge(tensor: "Tensor") -> Edge:
+def leaf_edge(tensor: Tensor) -> Edge:
     """The edge to the accumulator of a leaf that requires grad."""
     reference = tensor._accumulator_ref
     node = None if reference is None else reference()
     return (tensor._new_accumulator() if node is None else node, 0)
 
 
-def edge_of(tensor: "Tensor") -> Edge:
+def edge_of(tensor: Tensor) -> Edge:
     """Where the gradient of ``tensor`` goes: up to date for views, an accumulator for leaves."""
     edge = tensor._edge if tensor._view is None else view_edge(tensor)
     if edge is not None:
@@ -633,7 +631,7 @@ def edge_of(tensor: "Tensor") -> Edge:
     return CUT_OFF if tensor.requires_grad else NO_EDGE
 
 
-def view_edge(tensor: "Tensor") -> Edge | None:
+def view_edge(tensor: Tensor) -> Edge | None:
     """The edge of a view, taken anew from its base if anything wrote to their memory since."""
     view = tensor._view
     assert view is not None
@@ -694,7 +692,7 @@ class CopySlices(Node):
 
     multi = False
 
-    def __init__(self, base: "Tensor", write: Node, steps: Sequence[Step], position: int) -> None:
+    def __init__(self, base: Tensor, write: Node, steps: Sequence[Step], position: int) -> None:
         self._saved, self._site = (write,), write._site
         self.plain = write.plain
         self.steps, self.position = steps, position
@@ -749,7 +747,7 @@ class CopySlices(Node):
         return super().metadata if isinstance(saved, FreedValues) else saved[0].metadata
 
 
-def check_write(tensor: "Tensor") -> None:
+def check_write(tensor: Tensor) -> None:
     """Refuse an in-place write that PyTorch refuses.
 
     Raises:
@@ -762,7 +760,7 @@ def check_write(tensor: "Tensor") -> None:
     check_memory(tensor)
 
 
-def check_memory(tensor: "Tensor", expanded: str | None = None) -> None:
+def check_memory(tensor: Tensor, expanded: str | None = None) -> None:
     """Refuse a write to an inference tensor, or to memory that several elements share.
 
     Args:
@@ -776,7 +774,7 @@ def check_memory(tensor: "Tensor", expanded: str | None = None) -> None:
         warn(EXPANDED.format(expanded, form))
 
 
-def refuse_history(tensor: "Tensor") -> None:
+def refuse_history(tensor: Tensor) -> None:
     """Refuse a write that is to be recorded to a leaf, a view of one, or a view cut off."""
     view = tensor._view
     if view is None:
@@ -792,7 +790,7 @@ def refuse_history(tensor: "Tensor") -> None:
         raise RuntimeError(LEAF_WRITE)
 
 
-def write(tensor: "Tensor", values: np.ndarray, name: str, c_names: bool = False) -> None:
+def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) -> None:
     """Store the result of the in-place operation ``name`` and count the write.
 
     Args:
@@ -819,7 +817,7 @@ def write(tensor: "Tensor", values: np.ndarray, name: str, c_names: bool = False
     wrote(tensor._cell, name)
 
 
-def rebase(tensor: "Tensor", node: Node, number: int = 0, position: int = 0) -> None:
+def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> None:
     """Make ``node`` the history of a tensor after a write.
 
     Args:
@@ -845,7 +843,7 @@ def rebase(tensor: "Tensor", node: Node, number: int = 0, position: int = 0) -> 
         node._view_node = weakref.ref(now[0])
 
 
-def refuse_rebase(tensor: "Tensor") -> None:
+def refuse_rebase(tensor: Tensor) -> None:
     """Refuse a write that would give history to a view made where none is recorded, or by `split`.
 
     Raises:
@@ -856,7 +854,7 @@ def refuse_rebase(tensor: "Tensor") -> None:
         raise refused_write(view.origin, tensor._edge, indirect=False)
 
 
-def retain_anew(tensor: "Tensor", former: Edge | None) -> None:
+def retain_anew(tensor: Tensor, former: Edge | None) -> None:
     """After a write, `retain_grad` keeps the gradient of the new value, no longer the former's."""
     if former is not None and tensor._edge is not None:
         (old, old_number), (node, number) = former, tensor._edge
