@@ -11,12 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 202, 100
+FILES, SLACK = 201, 100
 CODE = {  # lines of code by folder
-    "_core/": 5690, "amp/": 170, "autograd/": 2140, "compile/": 3720, "cuda/": 60,
-    "distributed/": 10, "distributions/": 510, "func/": 730, "names/": 440, "nn/": 6250,
-    "ops/": 12870, "optim/": 2150, "program/": 200, "serialization/": 580, "train/": 7540,
-    "utils/": 2750, "*.py": 750,
+    "_core/": 5660, "amp/": 170, "autograd/": 2140, "compile/": 3610, "cuda/": 60,
+    "distributed/": 10, "distributions/": 510, "func/": 730, "names/": 440, "nn/": 6180,
+    "ops/": 12760, "optim/": 2130, "program/": 200, "serialization/": 580, "train/": 7530,
+    "utils/": 2740, "*.py": 750,
 }  # fmt: skip
 
 
