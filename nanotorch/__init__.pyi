@@ -658,24 +658,10 @@ def digamma(input: Tensor, *, out: Any = ...) -> Tensor:
 def dist(input: Tensor, other: Any, p: _float = ...) -> Tensor:
     """The norm of ``input - other``: see `torch.linalg.vector_norm`."""
 
-def div(
-    input: Tensor,
-    other: Any = ...,
-    *,
-    rounding_mode: str | None = ...,
-    out: Any = ...,
-    **named: Any,
-) -> Tensor:
+def div(input: Tensor, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor:
     """``input / other``, broadcasting; without rounding, integers give the default float dtype."""
 
-def divide(
-    input: Tensor,
-    other: Any = ...,
-    *,
-    rounding_mode: str | None = ...,
-    out: Any = ...,
-    **named: Any,
-) -> Tensor:
+def divide(input: Tensor, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor:
     """``input / other``, broadcasting; without rounding, integers give the default float dtype."""
 
 def dot(input: Tensor, tensor: Any, *, out: Any = ...) -> Tensor:

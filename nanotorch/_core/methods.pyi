@@ -454,14 +454,14 @@ class Methods:
         """In-place `digamma`: writes its result into the tensor."""
     def dist(self, other: Any, p: _float = ...) -> Tensor:
         """The norm of ``input - other``: see `torch.linalg.vector_norm`."""
-    def div(self, other: Any = ..., *, rounding_mode: str | None = ..., **named: Any) -> Tensor:
+    def div(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
         """``input / other``, broadcasting; without rounding, integers give the default float dtype."""
     def div_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
-        """In-place `div`."""
-    def divide(self, other: Any = ..., *, rounding_mode: str | None = ..., **named: Any) -> Tensor:
+        """In-place `div`: writes its result into the tensor."""
+    def divide(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
         """``input / other``, broadcasting; without rounding, integers give the default float dtype."""
     def divide_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
-        """In-place `div`."""
+        """In-place `div`: writes its result into the tensor."""
     def dot(self, tensor: Any) -> Tensor:
         """The sum of the products of the elements of two vectors."""
     def double(self) -> Tensor:

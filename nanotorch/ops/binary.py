@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import ABSENT, by_own_names
 from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import OPERANDS, Array, hidden_op, in_half, in_single, method, op
@@ -111,6 +110,11 @@ def rounded_down(input: Array, other: Array) -> Array:
 )
 def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
     """``input / other``, rounded to zero ("trunc") or down ("floor"); integers stay integers."""
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
     if rounding_mode == "floor":
         return rounded_down(input, other)
     check_divisor("div_trunc", input, other)
@@ -213,8 +217,14 @@ def fmod(input: Any, other: Any) -> Any:
     """
 
 
-@method
-def div(input: Any, other: Any = ABSENT, *, rounding_mode: str | None = None, **named: Any) -> Any:
+@overloads(
+    {
+        "Tensor input, Tensor other": true_divide,
+        "Tensor input, Tensor other, *, str rounding_mode": rounded_divide,
+    },
+    inplace=True,
+)
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """``input / other``, broadcasting; without rounding, integers give the default float dtype.
 
     Args:
@@ -223,32 +233,6 @@ def div(input: Any, other: Any = ABSENT, *, rounding_mode: str | None = None, **
     Raises:
         RuntimeError: for another mode; for an integer divided by 0 with rounding.
     """
-    if named:
-        return by_own_names(div, named, input=input, other=other, rounding_mode=rounding_mode)
-    if rounding_mode is None:
-        return true_divide(input, other)
-    check_rounding(rounding_mode)
-    return rounded_divide(input, other, rounding_mode)
-
-
-def check_rounding(mode: str) -> None:
-    """Refuse an unknown way of rounding."""
-    if mode not in ("trunc", "floor"):
-        raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
-        )
-
-
-rounded_divide_ = inplace_form("rounded_divide")
-
-
-@method(public=False)
-def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """In-place `div`."""
-    if rounding_mode is None:
-        return self.true_divide_(other)
-    check_rounding(rounding_mode)
-    return rounded_divide_(self, other, rounding_mode)
 
 
 # Operators of tensors that PyTorch computes by other operations than their name says.
