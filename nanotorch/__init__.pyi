@@ -108,12 +108,7 @@ def addbmm(
     """``beta * input + alpha *`` the sum of the products in a batch; ``input`` broadcasts."""
 
 def addcdiv(
-    input: Tensor,
-    tensor1: Any,
-    tensor2: Any,
-    *former: Any,
-    value: _bool | _int | _float = ...,
-    out: Any = ...,
+    input: Tensor, tensor1: Any, tensor2: Any, *, value: _bool | _int | _float = ..., out: Any = ...
 ) -> Tensor:
     """``input + value * tensor1 / tensor2``, broadcasting."""
 

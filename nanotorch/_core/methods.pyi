@@ -148,14 +148,10 @@ class Methods:
         alpha: _bool | _int | _float = ...,
     ) -> Tensor:
         """In-place `addbmm`: writes its result into the tensor."""
-    def addcdiv(
-        self, tensor1: Any, tensor2: Any, *former: Any, value: _bool | _int | _float = ...
-    ) -> Tensor:
+    def addcdiv(self, tensor1: Any, tensor2: Any, *, value: _bool | _int | _float = ...) -> Tensor:
         """``input + value * tensor1 / tensor2``, broadcasting."""
-    def addcdiv_(
-        self, tensor1: Any, tensor2: Any, *former: Any, value: _bool | _int | _float = ...
-    ) -> Tensor:
-        """In-place `addcdiv`."""
+    def addcdiv_(self, tensor1: Any, tensor2: Any, *, value: _bool | _int | _float = ...) -> Tensor:
+        """In-place `addcdiv`: writes its result into the tensor."""
     def addcmul(self, tensor1: Any, tensor2: Any, *, value: _bool | _int | _float = ...) -> Tensor:
         """``input + value * tensor1 * tensor2``, broadcasting."""
     def addcmul_(self, tensor1: Any, tensor2: Any, *, value: _bool | _int | _float = ...) -> Tensor:

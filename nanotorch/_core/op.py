@@ -905,7 +905,8 @@ def complete(o: Op) -> None:
         kind.apply_bare = generated(o, "apply_bare")
         kind.apply_recorded = generated(o, "apply_recorded")
     o.namespace.update({f"default_{n}": a.default for n, a in o.arguments.items()})
-    o.namespace |= {"NewNode": kind, "NewNodeInPlace": inplace_kind, "own_dims": o.dims}
+    o.namespace |= {"NewNode": kind, "NewNodeInPlace": inplace_kind}
+    o.namespace |= {"own_dims": o.dims, "check": o.check}
 
 
 def without_derivative(node: OpNode, grads: Sequence[Any], graph: bool) -> Sequence[Any]:

@@ -38,6 +38,7 @@ class Options:
         numbers: whether an operand may be a Python number; "other": whether the second may.
         dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
         view: the result shares the input's memory; with ``multi``, each of several results does.
+        check: refuses inputs as they were given, before they are brought to one dtype.
         dims: what makes of the argument `dim` and a number of dimensions those that kernel and
             formulas get, counted from the front.
         aux: names of outputs after the first that have no gradient.
@@ -75,6 +76,7 @@ class Options:
     dunder: str | None = None
     view: bool = False
     multi: bool = False
+    check: "Callable[..., None] | None" = None
     dims: "Callable[[Any, int], Any] | None" = None
     aux: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
@@ -468,6 +470,8 @@ def function(o: "Op", *, inplace: bool) -> list[str]:
     else:
         lines += bare_arrays(o, several)
         lines += ["    " + line for line in tensors_only(o)]
+    if o.check:
+        lines.append(f"    check({', '.join(o.inputs)})")
     if o.dims:
         lines.append(f"    dim = own_dims(dim, {o.inputs[0]}.ndim)")
     lines += ["    " + line for line in arrays(o, inplace)]

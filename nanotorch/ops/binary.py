@@ -11,13 +11,11 @@ from nanotorch._core import dtypes
 from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import OPERANDS, Array, hidden_op, in_half, in_single, method, op
-from nanotorch._core.op_source import former_order
 from nanotorch._core.overloads import OVERLOADS, mismatch, overloads
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
     NUMBERS,
     as_number,
-    inplace_form,
     need_kind,
     need_tensors,
     number_in,
@@ -645,63 +643,33 @@ NO_INTEGERS = (
 )
 
 
-@hidden_op(
+def require_floats(input: Any, tensor1: Any, tensor2: Any) -> None:
+    """A quotient of integers would have to be rounded."""
+    need_tensors(input, tensor1, tensor2)
+    if all(t._array.dtype.kind != "f" for t in (tensor1, tensor2)):
+        raise RuntimeError(NO_INTEGERS)
+
+
+@op(
     input=lambda g, tensor2: g,  # PyTorch keeps the divisor in any case
     tensor1=lambda g, tensor2, value: g * (value / tensor2),
     tensor2=lambda g, tensor1, tensor2, value: -g * (value * tensor1 / (tensor2 * tensor2)),
     cast="promote",
     numbers=False,
+    check=require_floats,
     inplace=True,
-    node="AddcdivBackward0",
     wide=True,
 )
-def add_quotient(input: Array, tensor1: Array, tensor2: Array, value: float) -> Array:
-    """The kernel of `addcdiv`."""
-    if input.dtype != np.float16:
-        value = number_in(value, input.dtype)
-    return input + value * tensor1 / tensor2
-
-
-add_quotient_ = inplace_form("add_quotient")
-
-
-def require_floats(*tensors: Any) -> None:
-    """A quotient of integers would have to be rounded."""
-    need_tensors(*tensors)
-    if all(t._array.dtype.kind != "f" for t in tensors):
-        raise RuntimeError(NO_INTEGERS)
-
-
-QUOTIENT = ("input", "tensor1", "tensor2")  # what `addcdiv` is given
-
-
-@method
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *former: Any, value: Number = 1) -> Any:
+def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """``input + value * tensor1 / tensor2``, broadcasting.
-
-    Args:
-        former: the second tensor, in a call that gives the value before the two.
 
     Raises:
         RuntimeError: if both tensors to divide are of integers.
     """
-    if former:
-        given = (input, tensor1, tensor2, *former)
-        return addcdiv(**former_order("addcdiv", QUOTIENT, given, value != 1, method=True))
-    require_floats(tensor1, tensor2)
-    return add_quotient(input, tensor1, tensor2, as_number(value))
-
-
-@method(public=False)
-def addcdiv_(self: Tensor, tensor1: Any, tensor2: Any, *former: Any, value: Number = 1) -> Tensor:
-    """In-place `addcdiv`."""
-    if former:
-        given = (self, tensor1, tensor2, *former)
-        return addcdiv_(
-            **former_order("addcdiv_", ("self", *QUOTIENT[1:]), given, value != 1, method=True)
-        )
-    require_floats(tensor1, tensor2)
-    return add_quotient_(self, tensor1, tensor2, as_number(value))
+    value = as_number(value)
+    if input.dtype != np.float16:
+        value = number_in(value, input.dtype)
+    return input + value * tensor1 / tensor2
 
 
 # Values held between limits, which are numbers or tensors.
