@@ -17,13 +17,13 @@ from nanotorch._core.call_site import arguments_of, wrote
 from nanotorch._core.dtypes import Number, refuse_beyond
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import Step, View, check_memory, refuse_history
-from nanotorch._core.layout import address, normal_dim, owner_of, whole_memory
+from nanotorch._core.layout import address, owner_of, whole_memory
 from nanotorch._core.op import OPS, Array, default_node_name, hidden_op, method, node_class, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, inplace_form, number_in
 from nanotorch.ops.joining import common_shape
 from nanotorch.ops.memory import as_strided, layout_asked, layout_of, strided_view
-from nanotorch.ops.reduction import accumulated, check_own_dtype, reverse_cumsum, sum_all
+from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import ints, squeeze, t, transpose, unsqueeze, view_in
 
 # Writes into a tensor's own memory: `copy_`, `fill_`, `zero_`, and in-place views.
@@ -420,7 +420,7 @@ def relaid_in_place(self: Tensor, view: Tensor, own: Any, there: Any) -> Tensor:
     return become(self, view, (strided_view, (own, there), None))
 
 
-# Comparisons, powers, running sums and swapped dimensions in place.
+# Comparisons, powers and swapped dimensions in place.
 
 
 def comparison_in_place(name: str, compare: Callable[[Array, Array], Array]) -> None:
@@ -462,23 +462,6 @@ for _name, _compare in (
 def square_(input: Tensor) -> Tensor:
     """In-place `square`."""
     return input.pow_(2)
-
-
-@writer(input=lambda g, dim: reverse_cumsum(g, dim), node="CumsumBackward0")
-def cumsum_written(input: Array, dim: int) -> Array:
-    """The kernel of `cumsum_`."""
-    return accumulated(np.add, input, dim, input.dtype)
-
-
-@method(public=False)
-def cumsum_(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """In-place `cumsum`.
-
-    Raises:
-        RuntimeError: for a ``dtype`` other than the tensor's own.
-    """
-    check_own_dtype(self, dtype)
-    return cumsum_written(self, normal_dim(dim, self.ndim))
 
 
 # Dimensions swapped in place, by their other names

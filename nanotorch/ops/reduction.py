@@ -18,6 +18,7 @@ from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, sum_whole
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import inplace_form
 from nanotorch.ops.comparison import zero_where
 from nanotorch.ops.elementwise import exp
 from nanotorch.ops.shape import reshape, transpose, unsqueeze
@@ -208,22 +209,30 @@ def mean(
     """
 
 
-@op(input=lambda g, dim: reverse_cumsum(g, dim), dims=normal_dim, in_order=True)
+@op(input=lambda g, dim: reverse_cumsum(g, dim), dims=normal_dim, inplace=True, in_order=True)
 def cumsum(input: Array, dim: int, *, dtype: DType | None = None) -> Array:
     """Running sums along ``dim``; integers give int64."""
     return accumulated(np.add, input, dim, sum_dtype(input, dtype))
 
 
-def check_own_dtype(tensor: Tensor, dtype: DType | None) -> None:
-    """Refuse a dtype for running sums in place, and the like, that is not the tensor's own."""
-    if dtype is not None and dtype != tensor.dtype:
-        names = [dtypes.C_NAMES[kind.name] for kind in (tensor.dtype, dtype)]
-        raise RuntimeError(
-            f"Bad in-place call: input tensor dtype {names[0]} and output tensor dtype {names[1]} "
-            "should match"
-        )
+def provide_in_place(name: str) -> None:
+    """`cumsum_` or `cumprod_`, whose ``dtype`` can be none but the tensor's own."""
+    written = inplace_form(name)
+
+    def function(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+        if dtype is not None and dtype != self.dtype:
+            names = [dtypes.C_NAMES[kind.name] for kind in (self.dtype, dtype)]
+            raise RuntimeError(
+                f"Bad in-place call: input tensor dtype {names[0]} and output tensor dtype "
+                f"{names[1]} should match"
+            )
+        return written(self, dim, dtype=self.dtype)
+
+    named(function, f"{name}_").__doc__ = f"In-place `{name}`."
+    method(function, public=False)
 
 
+provide_in_place("cumsum")
 STRETCH = 1 << 15  # numbers of double precision that stay near a processor
 
 

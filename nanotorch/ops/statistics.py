@@ -15,7 +15,7 @@ from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, inplace_form, need_kind, refuse_half
+from nanotorch.ops.arguments import as_number, need_kind, refuse_half
 from nanotorch.ops.binary import lerp
 from nanotorch.ops.comparison import isnan, logical_not, logical_xor, zero_where
 from nanotorch.ops.creation import full_like, linspace, zeros_like
@@ -28,13 +28,13 @@ from nanotorch.ops.reduction import (
     Dims,
     accumulated,
     add_all,
-    check_own_dtype,
     count,
     cumsum,
     like,
     normal_dims,
     of_variance,
     only_dim,
+    provide_in_place,
     require_float_input,
     reverse_cumsum,
     rows_without_one,
@@ -590,18 +590,7 @@ def cumprod(input: Array, dim: int, *, dtype: DType | None = None) -> Array:
     return accumulated(np.multiply, input, dim, sum_dtype(input, dtype))
 
 
-cumprod_in_place = inplace_form("cumprod")
-
-
-@method(public=False)
-def cumprod_(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
-    """In-place `cumprod`.
-
-    Raises:
-        RuntimeError: for a ``dtype`` other than the tensor's own.
-    """
-    check_own_dtype(self, dtype)
-    return cumprod_in_place(self, dim, dtype=self.dtype)
+provide_in_place("cumprod")
 
 
 # Extrema
