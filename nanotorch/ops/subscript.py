@@ -2,7 +2,7 @@
 
 import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,10 @@ class Index:
         """The tensors it was made of."""
         given = iter(self.watched)
         return [None if entry is WHOLE else next(given)[0] for entry in self.key]
+
+    def replaced(self, change: Callable[[Tensor], Tensor]) -> "Index":
+        """The index of other tensors."""
+        return Index([None if t is None else change(t) for t in self.tensors])
 
     def unchanged(self) -> Key:
         """The key.
