@@ -15,7 +15,7 @@ from nanotorch.ops.comparison import vanishing
 from nanotorch.ops.indexing import where
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.reduction import others
-from nanotorch.ops.shape import diag_embed, slice_along, transpose, tril, triu, unsqueeze
+from nanotorch.ops.shape import diag_embed, transpose, tril, triu, unsqueeze
 
 # Inverses and systems of linear equations, for batches of square matrices.
 
@@ -420,11 +420,10 @@ def qr_slope(g: Any, Q: Any, R: Any, form: str) -> Any:
     if rows >= columns:
         return square_qr_slope(gQ, gR, Q, R)
     # The first columns [U | V] of R make Q; the others follow from it.
-    along = R.ndim - 1
-    U, V = slice_along(R, along, 0, rows), slice_along(R, along, rows, columns)
+    along, U, V = R.ndim - 1, R[..., :rows], R[..., rows:]
     if gR is None:
         return cat_along([square_qr_slope(gQ, None, Q, U), Q @ (V * 0)], along)
-    gU, gV = slice_along(gR, along, 0, rows), slice_along(gR, along, rows, columns)
+    gU, gV = gR[..., :rows], gR[..., rows:]
     through = Q @ V @ tr(gV)
     gQ = through if gQ is None else gQ + through
     return cat_along([square_qr_slope(gQ, gU, Q, U), Q @ gV], along)
@@ -486,19 +485,19 @@ def svd_slope(g: Any, U: Any, S: Any, Vh: Any) -> Any:
     """The gradient of `svd`, any part of which may be missing."""
     gU, gS, gVh = g
     k, m, n = S.shape[-1], U.shape[-2], Vh.shape[-1]
-    U, Vh = slice_along(U, U.ndim - 1, 0, k), slice_along(Vh, Vh.ndim - 2, 0, k)
+    U, Vh = U[..., :k], Vh[..., :k, :]
     row, column = unsqueeze(S, -2), unsqueeze(S, -1)
     middle = diag_embed(S * 0 if gS is None else gS)
     gaps = differences(S * S)
     beyond: Any = 0.0
     if gU is not None:
-        gU = slice_along(gU, gU.ndim - 1, 0, k)
+        gU = gU[..., :k]
         turn = tr(U) @ gU
         middle = middle + off_diagonal((turn - tr(turn)) / gaps) * row
         if m > k:
             beyond = beyond + ((gU - U @ turn) / row) @ Vh
     if gVh is not None:
-        gVh = slice_along(gVh, gVh.ndim - 2, 0, k)
+        gVh = gVh[..., :k, :]
         turn = Vh @ tr(gVh)
         middle = middle + column * off_diagonal((turn - tr(turn)) / gaps)
         if n > k:
@@ -783,35 +782,29 @@ def permutation(pivots: Array, m: int, kind: np.dtype) -> Array:
 def factor_slope(gL: Any, gU: Any, L: Any, U: Any) -> Any:
     """The gradient of ``L U`` from those of both, L with ones on its diagonal."""
     m, n = L.shape[-2], U.shape[-1]
-    k, row, column = min(m, n), L.ndim - 2, U.ndim - 1
-    L1, U1 = slice_along(L, row, 0, k), slice_along(U, column, 0, k)
-    gL1, gU1 = slice_along(gL, row, 0, k), slice_along(gU, column, 0, k)
-    low, high = tr(L1) @ gL1, gU1 @ tr(U1)
+    k = min(m, n)
+    L1, U1 = L[..., :k, :], U[..., :k]
+    low, high = tr(L1) @ gL[..., :k, :], gU[..., :k] @ tr(U1)
     if m > k:
-        gL2 = slice_along(gL, row, k, m)
-        high = high - tr(slice_along(L, row, k, m)) @ gL2
+        high = high - tr(L[..., k:, :]) @ gL[..., k:, :]
     if n > k:
-        gU2 = slice_along(gU, column, k, n)
-        low = low - gU2 @ tr(slice_along(U, column, k, n))
+        low = low - gU[..., k:] @ tr(U[..., k:])
     left, right = tr(inverse_with_info(L1)[0]), tr(inverse_with_info(U1)[0])
     first = left @ (tril(low, -1) + triu(high)) @ right
     if m > k:
-        return cat_along([first, gL2 @ right], row)
-    return cat_along([first, left @ gU2], column) if n > k else first
+        return cat_along([first, gL[..., k:, :] @ right], L.ndim - 2)
+    return cat_along([first, left @ gU[..., k:]], U.ndim - 1) if n > k else first
 
 
 def lower(LU: Any) -> Any:
-    """L of a matrix that holds both factors."""
-    m, n = LU.shape[-2], LU.shape[-1]
-    return tril(slice_along(LU, LU.ndim - 1, 0, min(m, n)), -1)
+    """L of a matrix that holds both factors, without its ones."""
+    return tril(LU[..., : min(LU.shape[-2], LU.shape[-1])], -1)
 
 
 def compact_slope(g: Any, out: Any, pivots: Any) -> Any:
     """The gradient of a matrix from that of both factors in one."""
-    m, n = out.shape[-2], out.shape[-1]
-    k = min(m, n)
-    gU = triu(slice_along(g, g.ndim - 2, 0, k))
-    U = triu(slice_along(out, out.ndim - 2, 0, k))
+    k = min(out.shape[-2], out.shape[-1])
+    gU, U = triu(g[..., :k, :]), triu(out[..., :k, :])
     return exchanges(pivots, out) @ factor_slope(lower(g), gU, with_ones(lower(out)), U)
 
 
@@ -866,33 +859,24 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     return lu_factor_result(found[:2])
 
 
-@hidden_op(
-    input=lambda g, input: unpacked_slope(g, input),
-    results=("L", "U"),
-    node="LuUnpackBackward0",
-    batch=leading,
-)
+def unpacked_slope(g: Any, input: Any) -> Any:
+    """The gradient of a matrix that holds both factors; either may be missing."""
+    gL, gU = g
+    k = min(input.shape[-2], input.shape[-1])
+    blank, out = input * 0, 0.0
+    if gL is not None:
+        out = out + cat_along([tril(gL, -1), blank[..., k:]], input.ndim - 1)
+    if gU is not None:
+        out = out + cat_along([triu(gU), blank[..., k:, :]], input.ndim - 2)
+    return out
+
+
+@hidden_op(input=unpacked_slope, results=("L", "U"), node="LuUnpackBackward0", batch=leading)
 def unpacked(input: Array) -> tuple[Array, Array]:
     """Both factors of a matrix that holds them."""
     k = min(input.shape[-2:])
     L = np.tril(input[..., :k], -1) + np.eye(input.shape[-2], k, dtype=input.dtype)
     return L, np.triu(input[..., :k, :])
-
-
-def unpacked_slope(g: Any, input: Any) -> Any:
-    """The gradient of a matrix that holds both factors; either may be missing."""
-    gL, gU = g
-    m, n = input.shape[-2], input.shape[-1]
-    blank, out = input * 0, 0.0
-    if gL is not None:
-        part = tril(gL, -1)
-        beyond = slice_along(blank, input.ndim - 1, min(m, n), n)
-        out = out + (cat_along([part, beyond], input.ndim - 1) if n > m else part)
-    if gU is not None:
-        part = triu(gU)
-        beyond = slice_along(blank, input.ndim - 2, min(m, n), m)
-        out = out + (cat_along([part, beyond], input.ndim - 2) if m > n else part)
-    return out
 
 
 @public

@@ -1,6 +1,5 @@
 """Single elements by index, and copies with values put in one part."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -359,6 +358,15 @@ def wrapped(index: Tensor, size: int) -> Tensor:
 # Among all elements in order
 
 
+def refuse_outside(index: Array, size: int) -> None:
+    """Refuse places of elements that are out of range."""
+    wrong = index[(index < -size) | (index >= size)]
+    if wrong.size:
+        raise IndexError(
+            f"out of range: tried to access index {wrong[0]} on a tensor of {size} elements."
+        ) from None
+
+
 @op(input=lambda g, index, input: take_backward(g, index, tuple(input.shape)), in_order=True)
 def take(input: Array, index: Array) -> Array:
     """The elements at ``index``, counted as in one dimension; in the shape of ``index``."""
@@ -371,11 +379,8 @@ def take(input: Array, index: Array) -> Array:
     try:
         return input.reshape(-1)[index] if index.size else np.empty(index.shape, input.dtype)
     except IndexError:
-        wrong = index[(index < -input.size) | (index >= input.size)]
-        first = operator.index(wrong.reshape(-1)[0])
-        raise IndexError(
-            f"out of range: tried to access index {first} on a tensor of {input.size} elements."
-        ) from None
+        refuse_outside(index, input.size)
+        raise
 
 
 @hidden_op(g=lambda g, index: take(g, index), node="PutBackward0")
@@ -407,12 +412,7 @@ def check_put(input: Array, index: Array, source: Array) -> None:
         )
     if index.size and not input.size:
         raise IndexError("put_(): Tried to put elements into an empty tensor")
-    wrong = (index < -input.size) | (index >= input.size)
-    if wrong.any():
-        raise IndexError(
-            f"out of range: tried to access index {int(index[wrong][0])} on a tensor of "
-            f"{input.size} elements."
-        )
+    refuse_outside(index, input.size)
 
 
 @hidden_op(input=lambda g, index: emptied(g, index), node="PutBackward0")

@@ -432,9 +432,7 @@ def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 def boolean_mask(mask: Array) -> None:
     """Refuse masks of other dtypes."""
     if mask.dtype.kind != "b":
-        names = {"int64": "long int", "uint8": "unsigned char", "int8": "signed char"}
-        names |= {"int16": "short int", "float32": "float", "float64": "double"}
-        name = names.get(mask.dtype.name, "int" if mask.dtype.kind == "i" else "c10::Half")
+        name = dtypes.C_NAMES[mask.dtype.name]
         raise RuntimeError(
             f"masked_fill_ only supports boolean masks, but got mask with dtype {name}"
         )

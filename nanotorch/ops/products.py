@@ -43,7 +43,6 @@ from nanotorch.ops.shape import (
     flatten,
     permute_to,
     reshape,
-    slice_along,
     squeeze_all,
     transpose,
     unsafe_view,
@@ -341,22 +340,16 @@ def corners(shapes: Any) -> list[tuple[int, int]]:
     return list(zip(rows, columns, strict=True))
 
 
-def blocks_of(g: Any, shapes: Any) -> list[Any]:
+def blocks_of(g: Any, tensors_shape: Any) -> list[Any]:
     """The parts of the gradient that belong to each block."""
-    parts = []
-    for (rows, columns), (row, column), shape in zip(
-        blocks(shapes), corners(shapes), shapes, strict=False
-    ):
-        band = slice_along(g, 0, row, row + rows)
-        parts.append(reshape(slice_along(band, 1, column, column + columns), tuple(shape)))
-    return parts
+    places = zip(blocks(tensors_shape), corners(tensors_shape), tensors_shape, strict=False)
+    return [
+        reshape(g[row : row + rows, column : column + columns], tuple(shape))
+        for (rows, columns), (row, column), shape in places
+    ]
 
 
-@hidden_op(
-    tensors=lambda g, tensors_shape: blocks_of(g, tensors_shape),
-    cast="promote",
-    node="BlockDiagBackward0",
-)
+@hidden_op(tensors=blocks_of, cast="promote", node="BlockDiagBackward0")
 def block_diagonal(tensors: Arrays) -> Array:
     """The kernel of `block_diag`."""
     shapes = [a.shape for a in tensors]
