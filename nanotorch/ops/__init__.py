@@ -36,7 +36,7 @@ from nanotorch.ops import tables as tables
 # Families whose first use imports them. None has methods, or functions of the table in `tables`.
 FAMILIES = {
     "nanotorch.ops": (
-        "attention convolution einstein elementwise embedding loss normalization "
+        "attention convolution einstein elementwise loss normalization "
         "pooling recurrent resampling windows"
     ),
 }

@@ -425,9 +425,16 @@ triu_indices = triangle_indices("triu_indices", "upper")
 # Distances
 
 
+def dist_slopes(g: Any, input: Any, other: Any, out: Any, p: float) -> tuple[Any, Any]:
+    """The gradients of `dist`; zeros for a norm that counts."""
+    way = input - other
+    slope = way * 0 if p == 0 else norm_slope(g, way, out, float(p), tuple(range(way.ndim)), False)
+    return slope, -slope
+
+
 @op(
-    input=lambda g, input, other, out, p: distance_slope(g, input - other, out, p),
-    other=lambda g, input, other, out, p: -distance_slope(g, input - other, out, p),
+    **dict.fromkeys(("input", "other"), dist_slopes),
+    joint=True,
     cast="promote",
     numbers=False,
     batch=one_by_one,
@@ -441,13 +448,6 @@ def dist(input: Array, other: Array, p: float = 2) -> Array:
     """
     refuse_bool(input, NO_BOOLS)
     return norm_along(input - other, float(p), tuple(range(max(input.ndim, other.ndim))), False)
-
-
-def distance_slope(g: Any, way: Any, out: Any, p: float) -> Any:
-    """The gradient of the norm of ``way``; zeros for one that counts."""
-    if p == 0:
-        return way * 0
-    return norm_slope(g, way, out, float(p), tuple(range(way.ndim)), False)
 
 
 def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]:
