@@ -149,8 +149,7 @@ for _name, _dtype in {
 @public
 def result_type(tensor: Any, other: Any) -> DType:
     """The dtype of arithmetic between two tensors or numbers."""
-    held = [t._array if isinstance(t, Tensor) else t for t in (tensor, other)]
-    return dtypes.result_type(held)
+    return dtypes.result_type([t._array if isinstance(t, Tensor) else t for t in (tensor, other)])
 
 
 @public

@@ -128,8 +128,7 @@ def successful(
 
 def zero_pivot(A: Array) -> int:
     """At which step, from 1, the elimination of a singular matrix meets a zero."""
-    pivots = np.zeros(len(A), np.int32)
-    return eliminated_matrix(A.astype(np.float64), pivots) or len(A)
+    return eliminated_matrix(A.astype(np.float64), np.zeros(len(A), np.int32)) or len(A)
 
 
 @hidden_op(
@@ -397,8 +396,7 @@ def square_qr_slope(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
         middle = middle + gR @ tr(R)
     if gQ is not None:
         middle = middle - tr(Q) @ gQ
-    half = triu(middle)
-    inner = Q @ (half + tr(triu(middle, 1)))
+    inner = Q @ (triu(middle) + tr(triu(middle, 1)))
     if gQ is not None:
         inner = gQ + inner
     return inner @ tr(inverse_with_info(R)[0])
@@ -472,8 +470,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
 
 def differences(values: Any) -> Any:
     """``values_j - values_i``, and 1 on the diagonal."""
-    gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
-    return gaps + diag_embed(values * 0 + 1)
+    return unsqueeze(values, -2) - unsqueeze(values, -1) + diag_embed(values * 0 + 1)
 
 
 def off_diagonal(A: Any) -> Any:

@@ -242,8 +242,7 @@ def unbind(input: Array, dim: int = 0) -> list[Array]:
     dim = normal_dim(dim, input.ndim)
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    at = (WHOLE,) * dim
-    return [input[(*at, i, ...)] for i in range(input.shape[dim])]
+    return [input[(*(WHOLE,) * dim, i, ...)] for i in range(input.shape[dim])]
 
 
 def need_dims(name: str, ndim: int) -> None:
@@ -679,8 +678,7 @@ def repeat_interleave(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{counts.size} and input.size({dim}) = {size}"
         )
-    positions = np.repeat(np.arange(size), counts)
-    return input.index_select(dim, type(input)._lift(positions))
+    return input.index_select(dim, type(input)._lift(np.repeat(np.arange(size), counts)))
 
 
 @hidden_op(input=lambda g, dims: flip_along(g, dims), node="FlipBackward0")

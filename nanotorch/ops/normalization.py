@@ -385,8 +385,7 @@ def last_dimensions(shape: tuple[int, ...], normalized: tuple[int, ...], affine:
 def normalized_of_all(call: Call) -> Any:
     """`normalize_last` of each sample; weights and biases of samples are applied afterwards."""
     input, eps, plan = call.repeated("input"), call.args["eps"], call.args["plan"]
-    rows = input.numel() // plan.shape[1]
-    plan = plan._replace(shape=(rows, plan.shape[1]))
+    plan = plan._replace(shape=(input.numel() // plan.shape[1], plan.shape[1]))
     weight, bias = call.args["weight"], call.args["bias"]
     if not call.is_batched("weight") and not call.is_batched("bias"):
         return normalize_last(input, weight, bias, plan, eps, Kept())
@@ -458,8 +457,7 @@ def weight_slopes(g: Any, v: Any, length: Any, dim: int | None) -> tuple[Any, An
 )
 def stretched(v: Array, length: Array, dim: int | None) -> Array:
     """``length * v / ‖v‖``, the norm that of each slice along ``dim``."""
-    norm = np.sqrt(sum_over(v * v, other_dims(v.ndim, dim), True))
-    return v * (length / norm)
+    return v * (length / np.sqrt(sum_over(v * v, other_dims(v.ndim, dim), True)))
 
 
 # Means over neighbouring channels.

@@ -204,8 +204,7 @@ def sums(input: Array, at: Pooling) -> Array:
 
 def spread_sums(g: Array, at: Pooling) -> Array:
     """The adjoint of `sums`."""
-    dims = len(at.size)
-    lead = g.ndim - dims
+    lead = g.ndim - len(at.size)
     sizes = zip(at.size, at.padding, at.after, strict=True)
     out = g
     for k, ((n, p, q), pieces) in enumerate(zip(sizes, at.pieces, strict=True)):
@@ -267,8 +266,8 @@ def averaging(dims: int) -> Any:
     def slope(g: Any, input: Any, at: Any, with_padding: Any, divisor: Any) -> Any:
         return tied(avg_pool_backward(g, at, with_padding, divisor), input)
 
-    declare = hidden_op(input=slope, batch=merged, wide=dims == 2)
-    return declare(named(means, f"avg_pool{dims}d"))
+    named(means, f"avg_pool{dims}d")
+    return hidden_op(input=slope, batch=merged, wide=dims == 2)(means)
 
 
 AVG_POOL: dict[int, Any] = {dims: averaging(dims) for dims in (2, 3)}

@@ -257,8 +257,7 @@ def trace(input: Array) -> Array:
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     need_kind("trace", input, kinds=NUMBERS)
-    kind = input.dtype if input.dtype.kind == "f" else np.int64
-    return np.asarray(input.trace(dtype=kind))
+    return np.asarray(input.trace(dtype=input.dtype if input.dtype.kind == "f" else np.int64))
 
 
 @hidden_op(g=lambda g: trace(g), batch=lambda call: diagonals(call))
@@ -484,8 +483,7 @@ def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
             return np.zeros(way.shape[:-1], x1.dtype)
         return norm_along(way, p, (way.ndim - 1,), False)
     squares = [sum_over(np.square(x), (x.ndim - 1,)) for x in (x1, x2)]
-    product = x1 @ x2.swapaxes(-1, -2)
-    total = squares[0][..., :, None] + squares[1][..., None, :] - 2 * product
+    total = squares[0][..., :, None] + squares[1][..., None, :] - 2 * (x1 @ x2.swapaxes(-1, -2))
     return np.sqrt(np.maximum(total, 0))
 
 
