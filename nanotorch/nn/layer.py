@@ -60,16 +60,13 @@ class Layer(Module):
         source = source_of_init(cls, options, kw_only) if options else ""
         if function is not None:
             source += source_of_forward(function, cls._takes, cls._given)
-        if source:
-            # The function is looked up at each call, as in a method that somebody writes.
-            home = function and sys.modules[function.__module__]
-            methods = executed(cls, f"class {cls.__name__}:\n{source}", home)
-            if "__init__" in methods:
-                methods["__init__"].__annotations__ = {**options, "return": None}
-            if "forward" in methods:
-                hints = dict.fromkeys((*cls._takes, "return"), Tensor)
-                methods["forward"].__annotations__ = hints
-                methods["forward"].__doc__ = "The function, with the layer's options."
+        hints = {
+            "__init__": {**options, "return": None},
+            "forward": dict.fromkeys((*cls._takes, "return"), Tensor),
+        }
+        for name, method in executed(cls, source, function).items():
+            method.__annotations__ = hints[name]
+            setattr(cls, name, method)
 
     def extra_repr(self) -> str:
         held = {name: getattr(self, name) for name in self._shown if name != "inplace"}
@@ -112,21 +109,23 @@ def source_of_forward(
     given = [*takes, *(f"self.{name}" if in_order else f"{name}=self.{name}" for name in gives)]
     return (
         f"    def forward({', '.join(['self', *takes])}):\n"
+        '        """The function, with the options of the layer."""\n'
         f"        return home.{function.__name__}({', '.join(given)})\n"
     )
 
 
-def executed(cls: type, source: str, home: Any) -> dict[str, Any]:
-    """Give a class the methods that a text defines; tracebacks and debuggers show it."""
-    filename = f"<nanotorch layer {cls.__name__}>"
+def executed(cls: type, methods: str, function: Any) -> dict[str, Any]:
+    """The methods that a text defines for a class; tracebacks and debuggers show it."""
+    if not methods:
+        return {}
+    source, filename = f"class {cls.__name__}:\n{methods}", f"<nanotorch layer {cls.__name__}>"
+    # The function is looked up at each call, as in a method that somebody writes.
+    home = function and sys.modules[function.__module__]
     names = {"__name__": cls.__module__, "layer": cls, "home": home}
     exec(compile(source, filename, "exec"), names)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     written = vars(names[cls.__name__])
-    methods = {name: written[name] for name in ("__init__", "forward") if name in written}
-    for name, method in methods.items():
-        setattr(cls, name, method)
-    return methods
+    return {name: written[name] for name in ("__init__", "forward") if name in written}
 
 
 # Layers of one family share their code; PyTorch's have methods of their own, as messages tell.

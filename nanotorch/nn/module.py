@@ -379,9 +379,6 @@ class _IncompatibleKeys(NamedTuple):
             f"unexpected_keys={self.unexpected_keys!r})"
         )
 
-    def __str__(self) -> str:
-        return repr(self)
-
 
 class ModuleState(ModuleTree):
     """`state_dict` and `load_state_dict`; a base of `Module`."""

@@ -358,15 +358,21 @@ def of_channels(input: Tensor, p: float) -> Tensor:
     return wrap(default_generator.bernoulli(1 - p, shape, input._array.dtype))
 
 
-def channels_dropped(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    """`dropout` of whole channels of (N, C, ...)."""
-    if p == 0.0 or not training or not input._array.size:
-        return input
-    if p == 1.0:
-        mask = wrap(input._array.dtype.type(0))
-    else:
-        mask = of_channels(input, p).div_(1 - p)
-    return input.mul_(mask) if inplace else input * mask
+def channels_dropped(
+    input: Tensor, p: float, training: bool, inplace: bool, single: bool = False
+) -> Tensor:
+    """`dropout` of whole channels of (N, C, ...), or if ``single`` of (C, ...)."""
+    if single:
+        input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    if p and training and input._array.size:
+        if p == 1.0:
+            mask = wrap(input._array.dtype.type(0))
+        else:
+            mask = of_channels(input, p).div_(1 - p)
+        input = input.mul_(mask) if inplace else input * mask
+    if single:
+        input = input.squeeze_(0) if inplace else input.squeeze(0)
+    return input
 
 
 def dropout1d(
@@ -388,16 +394,7 @@ def dropout1d(
             "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, "
             "a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
         )
-    return unbatched(input, p, training, inplace, input.dim() == 2)
-
-
-def unbatched(input: Tensor, p: float, training: bool, inplace: bool, single: bool) -> Tensor:
-    """`channels_dropped`, of an input without the first dimension if ``single``."""
-    if not single:
-        return channels_dropped(input, p, training, inplace)
-    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    dropped = channels_dropped(batch, p, training, inplace)
-    return dropped.squeeze_(0) if inplace else dropped.squeeze(0)
+    return channels_dropped(input, p, training, inplace, input.dim() == 2)
 
 
 def dropout2d(
@@ -444,7 +441,7 @@ def dropout3d(
     check_probability(p)
     if input.dim() not in (4, 5):
         warn_of_dimensions("dropout3d", input.dim(), "3 spatial", "4D or 5D")
-    return unbatched(input, p, training, inplace, input.dim() != 5)
+    return channels_dropped(input, p, training, inplace, input.dim() != 5)
 
 
 def warn_of_dimensions(name: str, ndim: int, spatial: str, wanted: str) -> None:
