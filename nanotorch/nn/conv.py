@@ -124,8 +124,6 @@ class _ConvNd(Module):
 class _Conv(OwnNames, _ConvNd):
     """Convolutions; see `Conv2d`."""
 
-    function: Any
-
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Number, stride: Number = 1,
         padding: Number | str = 0, dilation: Number = 1, groups: int = 1, bias: bool = True,
@@ -145,8 +143,7 @@ class _Conv(OwnNames, _ConvNd):
         if self.padding_mode != "zeros":
             input = pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
-        function = type(self).function
-        return function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return self.function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Conv):
@@ -209,7 +206,6 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
     """Transposed convolutions; see `ConvTranspose2d`."""
 
     transposed_layer = True
-    function: Any
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Number, stride: Number = 1,
@@ -234,8 +230,7 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
             ValueError: for a size that is not possible.
         """
         padding = self._output_padding(input, output_size)
-        function = type(self).function
-        return function(
+        return self.function(
             input, self.weight, self.bias, self.stride, self.padding, padding, self.groups,
             self.dilation,
         )  # fmt: skip
