@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core.arguments import refused
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import float32
 from nanotorch._core.tensor import Tensor, wrap
@@ -608,10 +609,7 @@ class LSTMCell(RNNCellBase):
     ) -> tuple[Tensor, Tensor]:
         """The next h and c."""
         if isinstance(hx, Tensor):
-            raise TypeError(
-                "lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not "
-                f"{type(hx).__name__}"
-            )
+            raise refused(hx, "tuple of Tensors", ("lstm_cell", "hx", 2))
         if hx is not None and len(tuple(hx)) != 2:
             raise RuntimeError("lstm_cell expects two hidden states")
         self._check(input, {} if hx is None else {f"hx[{k}]": state for k, state in enumerate(hx)})

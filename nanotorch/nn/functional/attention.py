@@ -8,6 +8,7 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import refused
 from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor, wrap
@@ -86,10 +87,7 @@ def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> 
     """Refuse arguments that do not go together."""
     tensors_given("scaled_dot_product_attention", query=query, key=key, value=value)
     if scale is not None and not isinstance(scale, (int, float)):
-        raise TypeError(
-            "scaled_dot_product_attention(): argument 'scale' must be float, not "
-            f"{type(scale).__name__}"
-        )
+        raise refused(scale, "float", ("scaled_dot_product_attention", "scale", 0))
     names = [dtypes.C_NAMES[x.dtype.name] for x in (query, key, value)]
     if len(set(names)) > 1:
         raise RuntimeError(

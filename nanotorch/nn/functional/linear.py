@@ -222,10 +222,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if not isinstance(tensor, Tensor):
         raise refused(tensor, "Tensor")
     if isinstance(num_classes, bool) or not isinstance(num_classes, int):
-        raise TypeError(
-            "one_hot(): argument 'num_classes' (position 2) must be int, not "
-            f"{type(num_classes).__name__}"
-        )
+        raise refused(num_classes, "int", ("one_hot", "num_classes", 2))
     if tensor.dtype != dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     array: Any = tensor._array

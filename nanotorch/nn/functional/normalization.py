@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
+from nanotorch._core.arguments import refused
 from nanotorch._core.batched import Batch, Batched, batched, separately, under_vmap, whole_of
 from nanotorch._core.call_site import wrote
 from nanotorch._core.op import widened
@@ -394,10 +395,7 @@ def checked_shape(
 ) -> tuple[int, ...]:
     """The shape to be normalized, if everything fits it."""
     if not isinstance(normalized_shape, (tuple, list)):
-        raise TypeError(
-            f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
-            f"{type(normalized_shape).__name__}"
-        )
+        raise refused(normalized_shape, "tuple of ints", (name, "normalized_shape", 2))
     shape = tuple(normalized_shape)
     sizes = list(shape)
     if not shape:
