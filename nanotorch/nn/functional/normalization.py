@@ -11,6 +11,7 @@ from nanotorch import ops
 from nanotorch._core.arguments import refused
 from nanotorch._core.batched import Batch, Batched, batched, separately, under_vmap, whole_of
 from nanotorch._core.call_site import wrote
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import widened
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
@@ -139,14 +140,12 @@ def batch_norm(
         Ioffe and Szegedy, Batch Normalization: Accelerating Deep Network Training by Reducing
         Internal Covariate Shift, ICML 2015, algorithms 1 and 2.
     """
-    shape = input._array.shape
     if training:
         refuse_single(input)
     if eps < 0.0 or (training and eps == 0.0):
         what = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {what}, but got {eps}")
-    if len(shape) < 2:
-        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    normal_dim(1, input._array.ndim)  # the error for fewer is an index's, as in PyTorch
     return normalized_channels(
         input, running_mean, running_var, weight, bias, training, momentum, eps
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from nanotorch._core.arguments import as_int, as_ints, refused, within_memory
 from nanotorch._core.call_site import warn
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.out import SAME, Out, with_out
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import pooling
@@ -137,11 +138,7 @@ def unfold(
         kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
     )
     shape = input._array.shape
-    if len(shape) < 3:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}],"
-            " but got 2)"
-        )
+    normal_dim(2, len(shape))  # the error for fewer dimensions is an index's, as in PyTorch
     if len(shape) > 4 or 0 in shape[-3:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
