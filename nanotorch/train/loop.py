@@ -113,7 +113,8 @@ class Loop:
     @property
     def done(self) -> bool:
         """Whether this loop takes no further step. What is recorded must not depend on this."""
-        return self.complete or self.pause_reason is not None
+        ended = self.stop_reason is not None or self.pause_reason is not None
+        return ended or self.step >= self.steps
 
     def run(self) -> None:
         """Take all steps that are left."""
