@@ -94,12 +94,12 @@ class ProcessContext:
             ProcessExitedException: if one was ended otherwise.
         """
         waiting = [p for p in self.processes if p.exitcode is None]
-        if waiting and not self._failed():  # others may have ended before
+        if waiting and not any(p.exitcode for p in self.processes):  # one may have failed before
             ended = multiprocessing.connection.wait([p.sentinel for p in waiting], timeout=timeout)
             for process in waiting:
                 if process.sentinel in ended:
                     process.join()  # which takes its exit code
-        failed = self._failed()
+        failed = [k for k, p in enumerate(self.processes) if p.exitcode]
         if not failed:
             return all(p.exitcode is not None for p in self.processes)
         for process in self.processes:
@@ -108,9 +108,6 @@ class ProcessContext:
         for process in self.processes:
             process.join()
         raise self._failure(failed[0])
-
-    def _failed(self) -> list[int]:
-        return [k for k, p in enumerate(self.processes) if p.exitcode not in (None, 0)]
 
     def _failure(self, index: int) -> ProcessException:
         process, report = self.processes[index], Path(self._reports[index])

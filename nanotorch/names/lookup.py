@@ -93,10 +93,8 @@ class NoModules:
     @staticmethod
     def find_spec(fullname: str, path: object, target: object = None) -> None:
         """Raises the error if there is a reason to tell."""
-        if fullname.startswith("nanotorch."):
-            error = no_module(fullname)
-            if ": " in str(error):
-                raise error
+        if fullname.startswith("nanotorch.") and ": " in str(error := no_module(fullname)):
+            raise error
 
 
 sys.meta_path.append(NoModules)
