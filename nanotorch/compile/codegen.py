@@ -347,19 +347,8 @@ def lower(tape: Tape) -> None:
         entry.args = tuple(args)
 
 
-# The source of a replay: guards, the calls in a straight line, and the step's effects.
-#
-# def replay(args, kwargs):
-#     if d_1["weight"] is not o_2 or o_2._array is not a_3 ...: return MISS
-#     if not acquire(False): return MISS
-#     try:
-#         matmul(a_4, a_3, b_5)
-#         add(b_5, a_6, b_5)
-#         ...
-#         o_2._cell[0] += 1
-#         o_2._grad = g_7
-#         return ...
-#     finally: release()
+# The calls of a replay as source, in a straight line: `matmul(a_4, a_3, b_5)`. `Plan` puts the
+# guards before them and the step's effects behind.
 
 
 COPY_CALLS = (np.ndarray.astype, np.ndarray.copy, np.array)

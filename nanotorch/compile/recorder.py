@@ -13,7 +13,17 @@ import numpy as np
 
 from nanotorch._core.call_site import PACKAGE
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.compile.tape import CONSTANT, OUTSIDE, TEMPORARY, Entry, Expression, Leaf, Ref, Tape
+from nanotorch.compile.tape import (
+    CONSTANT,
+    OUTSIDE,
+    TEMPORARY,
+    Entry,
+    Expression,
+    Leaf,
+    Ref,
+    Tape,
+    mapped,
+)
 from nanotorch.optim.flat_buffer import owner
 
 # Arrays that write down what is done with them.
@@ -117,14 +127,7 @@ class Traced:
 
 def real(value: Any) -> Any:
     """A structure of arguments with the arrays behind those that are traced."""
-    kind = type(value)
-    if kind is Traced:
-        return value.value
-    if kind is tuple or kind is list:
-        return kind([real(part) for part in value])
-    if kind is dict:
-        return {name: real(part) for name, part in value.items()}
-    return value
+    return mapped(value, lambda part: part.value if type(part) is Traced else part)
 
 
 def layout_attribute(name: str) -> property:
@@ -263,22 +266,22 @@ def attributes_of(value: Any) -> dict[str, Any]:
 
 def put_together(value: Any, arrays: tuple[Array, ...]) -> Any:
     """The structure again, with other arrays."""
-    if isinstance(value, Place):
-        if value.version is None:
-            return arrays[value.number]
-        tensor = wrap(arrays[value.number])
-        tensor._cell[0] = value.version
-        return tensor
-    if type(value) in (tuple, list):
-        return type(value)([put_together(part, arrays) for part in value])
-    if type(value) is dict:
-        return {name: put_together(part, arrays) for name, part in value.items()}
-    if isinstance(value, Parts):
-        made: Any = object.__new__(value.kind)
-        for name, part in value.attributes.items():
-            object.__setattr__(made, name, put_together(part, arrays))
+
+    def part(held: Any) -> Any:
+        if isinstance(held, Place):
+            if held.version is None:
+                return arrays[held.number]
+            tensor = wrap(arrays[held.number])
+            tensor._cell[0] = held.version
+            return tensor
+        if not isinstance(held, Parts):
+            return held
+        made: Any = object.__new__(held.kind)
+        for name, attribute in held.attributes.items():
+            object.__setattr__(made, name, mapped(attribute, part))
         return made
-    return value
+
+    return mapped(value, part)
 
 
 class Whole:
@@ -293,23 +296,20 @@ class Whole:
         self.kernel, self.__name__ = kernel, kernel.__name__
         self.arrays: list[Any] = []
         self.in_objects = False
-        self.args, self.kwargs = self.taken_apart(tuple(args)), self.taken_apart(dict(kwargs))
+        self.args = mapped(tuple(args), self.taken_apart)
+        self.kwargs = mapped(dict(kwargs), self.taken_apart)
 
     def taken_apart(self, value: Any) -> Any:
-        """A structure with a `Place` for each array."""
+        """A `Place` for an array; `Parts` for an object with attributes."""
         if isinstance(value, (Tensor, np.ndarray)):
             version = int(value._cell[0]) if isinstance(value, Tensor) else None
             self.arrays.append(value._array if isinstance(value, Tensor) else value)
             return Place(len(self.arrays) - 1, version)
-        if type(value) in (tuple, list):
-            return type(value)([self.taken_apart(part) for part in value])
-        if type(value) is dict:
-            return {name: self.taken_apart(part) for name, part in value.items()}
         attributes = {} if isinstance(value, PLAIN) or callable(value) else attributes_of(value)
         if not attributes:
             return value
         before = len(self.arrays)
-        parts = Parts(type(value), self.taken_apart(attributes))
+        parts = Parts(type(value), mapped(attributes, self.taken_apart))
         self.in_objects |= len(self.arrays) > before
         return parts
 
@@ -502,19 +502,15 @@ class Recorder:
 
     def operand(self, value: Any, kind: np.dtype | None = None) -> Any:
         """An argument for the tape."""
-        if type(value) is Traced:
-            return self.tape.ref(value.value)
-        if isinstance(value, Symbolic):
-            return self.number(value, kind or np.dtype(np.float64))
-        if isinstance(value, np.ndarray):
-            return self.tape.ref(value)
-        if isinstance(value, np.generic):
-            return self.tape.ref(np.asarray(value))
-        if type(value) in (tuple, list):
-            return type(value)([self.operand(part, kind) for part in value])
-        if type(value) is dict:
-            return {name: self.operand(part, kind) for name, part in value.items()}
-        return value
+
+        def ref(part: Any) -> Any:
+            if isinstance(part, Symbolic):
+                return self.number(part, kind or np.dtype(np.float64))
+            if isinstance(part, (np.ndarray, np.generic)):
+                return self.tape.ref(np.asarray(real(part)))
+            return part
+
+        return mapped(value, ref)
 
     def number(self, value: Symbolic, kind: np.dtype) -> Ref:
         """A number that is computed at every replay, as a 0-d array."""

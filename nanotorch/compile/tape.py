@@ -145,15 +145,18 @@ def refs_in(value: Any) -> Iterator[Ref]:
             yield from refs_in(part)
 
 
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A structure of arguments with something else in place of each part."""
+    if type(value) in (tuple, list):
+        return type(value)([mapped(part, change) for part in value])
+    if type(value) is dict:
+        return {name: mapped(part, change) for name, part in value.items()}
+    return change(value)
+
+
 def replaced(value: Any, change: Callable[[Ref], Any]) -> Any:
     """A structure of arguments with something else in place of each array."""
-    if isinstance(value, Ref):
-        return change(value)
-    if type(value) in (tuple, list):
-        return type(value)([replaced(part, change) for part in value])
-    if type(value) is dict:
-        return {name: replaced(part, change) for name, part in value.items()}
-    return value
+    return mapped(value, lambda part: change(part) if isinstance(part, Ref) else part)
 
 
 def hollow(array: Array) -> Array:

@@ -78,18 +78,15 @@ NOT_KNOWN = "the step of `{}` depends on the values of tensors, or may do so"
 class ArrayAttribute:
     """`Tensor._array` during a trace."""
 
-    def __init__(self, inner: Any, recorder: Recorder) -> None:
-        self.inner, self.recorder = inner, recorder
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
 
     def __get__(self, tensor: Any, kind: Any = None) -> Any:
         if tensor is None:
             return self
-        if self.inner is None:
-            array = tensor.__dict__.get("_array", MISSING)
-            if array is MISSING:
-                raise AttributeError("_array")
-        else:
-            array = self.inner.__get__(tensor, kind)
+        array = tensor.__dict__.get("_array", MISSING)
+        if array is MISSING:
+            raise AttributeError("_array")
         if threading.get_ident() != self.recorder.thread:
             return array
         return self.recorder.seen(tensor, array)
@@ -97,10 +94,7 @@ class ArrayAttribute:
     def __set__(self, tensor: Any, value: Any) -> None:
         if threading.get_ident() == self.recorder.thread:
             value = self.recorder.given(tensor, value)
-        if self.inner is None:
-            tensor.__dict__["_array"] = value
-        else:
-            self.inner.__set__(tensor, value)
+        tensor.__dict__["_array"] = value
 
 
 class Numpy:
@@ -163,10 +157,8 @@ class Changes:
     def attribute(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a class."""
         before = vars(owner).get(name, MISSING)
-        if before is MISSING:
-            self.undo.append((remove, owner, name))
-        else:
-            self.undo.append((setattr, owner, name, before))
+        last = (remove, owner, name) if before is MISSING else (setattr, owner, name, before)
+        self.undo.append(last)
         setattr(owner, name, value)
 
     def put_back(self) -> None:
@@ -191,14 +183,6 @@ def remove(owner: Any, name: str) -> None:
         delattr(owner, name)
 
 
-def holder_of(name: str) -> tuple[Any, Any]:
-    """The class that has a descriptor of this name among those of `Tensor`, and the descriptor."""
-    for kind in Tensor.__mro__:
-        if name in vars(kind):
-            return kind, vars(kind)[name]
-    return Tensor, None
-
-
 def traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
     """What ``run`` returns; meanwhile this thread's library code works on traced arrays."""
     changes = Changes()
@@ -218,8 +202,7 @@ def replace(changes: Changes, recorder: Recorder) -> None:
     """Replace what a trace replaces."""
     shim: Any = Numpy(recorder)
     changes.undo.append((forget_traced,))
-    kind, inner = holder_of("_array")
-    changes.attribute(kind, "_array", ArrayAttribute(inner, recorder))
+    changes.attribute(Tensor, "_array", ArrayAttribute(recorder))
     current[0] = recorder
     for name, own in library():
         for key in dicts_of(name, len(own)):
@@ -507,7 +490,9 @@ class Capture:
         self.add_slots()
         before = {key: state_of(tensor) for key, tensor in self.known.items()}
         watcher = Watcher()
-        held = State(list(self.known.values()), self.generators(), self.guards.modules)
+        generators = [g for g in self.guards.kept if isinstance(g, Generator)]
+        known = list(self.known.values())
+        held = State(known, [default_generator, *generators], self.guards.modules)
         failure, out = "", None
 
         def watched() -> Any:
@@ -530,8 +515,8 @@ class Capture:
         self.retry = self.recorder.made_state or watcher.imported
         if watcher.imported:  # the tape has what the module did then
             self.problem = self.problem or f"{place_of(self.function)}: a module is imported"
-        known = watcher.codes <= self.codes and watcher.library.keys() <= self.library.keys()
-        if not known and (self.problem is None or self.retry):
+        all_known = watcher.codes <= self.codes and watcher.library.keys() <= self.library.keys()
+        if not all_known and (self.problem is None or self.retry):
             self.codes |= watcher.codes
             self.library |= watcher.library
             self.grown, self.problem = True, f"{place_of(self.function)}: more code was called"
@@ -549,11 +534,6 @@ class Capture:
         except Refused:
             return False
         return after.signature == self.guards.signature
-
-    def generators(self) -> list[Any]:
-        """The generators in reach."""
-        found = [g for g in self.guards.kept if isinstance(g, Generator)]
-        return [default_generator, *found]
 
     def add_slots(self) -> None:
         """The memory of arguments and of gradients is looked up anew at every call."""
@@ -628,10 +608,7 @@ class Capture:
         if after.signature == self.guards.signature:
             return
         changed = next((c for c in self.guards.checks if not holds(c)), None)
-        if changed is None or not isinstance(changed.container, (dict, list)):
-            name = getattr(changed, "key", None)
-        else:
-            name = changed.key
+        name = getattr(changed, "key", None)
         self.retry = True  # once: optimizers make their state in their first step
         where = next(stores(self.codes, str(name)), place_of(self.function))
         what = f"`{name}` changes" if isinstance(name, str) else "a variable outside changes"
