@@ -404,7 +404,7 @@ class Calls:
     ) -> None:  # fmt: skip
         self.layout, self.names, self.array_of = layout, names, array_of
         self.numbers: dict[int, str] = {}
-        self.arrays: dict[Any, np.ndarray] = {}
+        self.arrays: dict[Any, Any] = {}  # and scalars, so that each has one name
         self.windows: dict[Any, str] = {}  # local names of parts of slots
         self.slot_lines: list[str] = []
         self.reads: list[str] = []  # of 0-d arrays, to be put before the next call
@@ -461,19 +461,14 @@ class Calls:
         if self.is_local(ref):
             return f"v{ref.storage.number}"
         if ref.storage.kind == CONSTANT:
-            return self.names.of(self.scalar_of(ref), "s")
+            value = self.arrays.setdefault(("scalar", *ref.key), ref.array[()])
+            return self.names.of(value, "s")
         name = self.known.get(ref.key)
         if name is None:
             name = f"u{len(self.reads)}_{len(self.known)}_{ref.storage.number}"
             self.known[ref.key] = name
             self.reads.append(f"{name} = {self.operand(ref)}[()]")
         return name
-
-    def scalar_of(self, ref: Ref) -> Any:
-        key = ("scalar", *ref.key)
-        if key not in self.arrays:
-            self.arrays[key] = ref.array[()]
-        return self.arrays[key]
 
     def window(self, ref: Ref) -> str:
         """A part of a slot's array, as a local variable."""

@@ -18,7 +18,7 @@ from nanotorch.compile.guards import (
     Refused,
     Watcher,
     cannot_watch,
-    overlap,
+    lie_in,
     watch_library,
 )
 from nanotorch.compile.plan import GUARD, MISS, Plan, Report, arguments_of, verified
@@ -107,7 +107,8 @@ class Compiler:
         if uncompiled is not None:
             self.plan, self.replay[0] = None, uncompiled
             return uncompiled(args, kwargs)
-        if observers or cannot_watch() or (self.overlapping and self.overlap(args, kwargs)):
+        overlaps = self.overlapping and lie_in(arguments_of(args, kwargs), self.overlapping)
+        if overlaps or observers or cannot_watch():
             return self.function(*args, **kwargs)
         for plan in self.plans if not tracing else ():
             if plan.verified and plan is not self.plan:
@@ -126,11 +127,6 @@ class Compiler:
                 pass
         return self.function(*args, **kwargs)
 
-    def overlap(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether an argument lies where others have lain that were in reach, too."""
-        arrays = [tensor._array for tensor in arguments_of(args, kwargs)]
-        return any(id(a if a.base is None else a.base) in self.overlapping for a in arrays)
-
     def step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Watch the first call, trace the second, verify the third, replay the others."""
         if surroundings() not in self.watched:
@@ -140,10 +136,11 @@ class Compiler:
             guards = Guards.of(self.function, arguments, self.codes, self.library)
         except Refused as reason:
             return self.fall_back(str(reason), args, kwargs)
-        if overlap(arguments, guards):  # only this call: others need not
+        in_reach = holders(tensor._array for tensor in guards.tensors.values())
+        if lie_in([tensor for _, tensor in arguments.free], in_reach):  # others need not
             self.overlaps += 1
             if self.overlaps >= OVERLAPS:
-                self.overlapping |= holders(t._array for t in guards.tensors.values())
+                self.overlapping |= in_reach
             return self.function(*args, **kwargs)
         key = (surroundings(), arguments.key, guards.grads, guards.signature)
         for plan in self.plans:
@@ -190,21 +187,16 @@ class Compiler:
         with nothing_replayed():
             result = capture.run(args, kwargs)
         if capture.problem is None:
-            self.add_plan(capture)
+            try:
+                self.plans.append(Plan(capture, self.name))
+            except Exception as error:
+                self.give_up(f"{place_of(self.function)}: making a replay failed: {error!r}")
+            self.attempts = 0
         elif capture.grown or (capture.retry and self.attempts < 2):  # code is not without end
             self.attempts += not capture.grown
         else:
             self.give_up(capture.problem)
         return result
-
-    def add_plan(self, capture: Capture) -> None:
-        """Make a plan of a trace."""
-        try:
-            self.plans.append(Plan(capture, self.name))
-        except Exception as error:
-            self.give_up(f"{place_of(self.function)}: making a replay failed: {error!r}")
-        else:
-            self.attempts = 0
 
     def verify(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compare the first replay of a plan with the function itself."""

@@ -46,7 +46,7 @@ from nanotorch._core.op import compiled, complete
 from nanotorch._core.random import Generator
 from nanotorch._core.tensor import Tensor
 from nanotorch.compile.recorder import NUMPY, users_line
-from nanotorch.compile.tape import holders, shifts
+from nanotorch.compile.tape import shifts
 from nanotorch.names import lookup
 from nanotorch.nn import module_call
 from nanotorch.nn.module import Module
@@ -905,11 +905,10 @@ def is_named(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(type(value), "_fields")
 
 
-def overlap(arguments: Arguments, guards: Guards) -> bool:
-    """Whether an argument is in the memory of a tensor that is no argument."""
-    inside = holders(tensor._array for tensor in guards.tensors.values())
-    arrays = [tensor._array for _, tensor in arguments.free]
-    return any(id(a if a.base is None else a.base) in inside for a in arrays)
+def lie_in(tensors: list[Tensor], held: frozenset[int]) -> bool:
+    """Whether a tensor is in the memory of others, of which `holders` gave ``held``."""
+    arrays = [tensor._array for tensor in tensors]
+    return any(id(a if a.base is None else a.base) in held for a in arrays)
 
 
 def is_free(tensor: Tensor) -> bool:

@@ -675,7 +675,7 @@ class Recorder:
             done = [out for entry in self.tape.entries[mark:] for out in entry.outs]
             if any(out.storage.number < known for out in done):
                 self.refuse(f"`{kernel.__name__}` depends on values after it has written some")
-            self.tape.rollback(mark)
+            del self.tape.entries[mark:]
             return self.whole(kernel, args, kwargs)
 
         return traced

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,7 @@ class Ref:
         return a is b or (a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype)
 
 
+@dataclass(eq=False, slots=True)
 class Entry:
     """One call on the tape.
 
@@ -91,20 +93,16 @@ class Entry:
         opaque: whether it may raise or depend on more than its arguments' layout.
     """
 
-    __slots__ = ("args", "fn", "fresh", "kind", "kwargs", "opaque", "outs")
+    kind: str
+    fn: Callable[..., Any]
+    args: Sequence[Any]
+    kwargs: dict[str, Any]
+    outs: Sequence[Ref]
+    fresh: bool
+    opaque: bool = False
 
-    def __init__(
-        self,
-        kind: str,
-        fn: Callable[..., Any],
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-        outs: Sequence[Ref],
-        fresh: bool,
-        opaque: bool = False,
-    ) -> None:
-        self.kind, self.fn, self.args, self.kwargs = kind, fn, tuple(args), kwargs
-        self.outs, self.fresh, self.opaque = tuple(outs), fresh, opaque
+    def __post_init__(self) -> None:
+        self.args, self.outs = tuple(self.args), tuple(self.outs)
 
     @property
     def name(self) -> str:
@@ -123,9 +121,6 @@ class Entry:
             for out in self.outs:
                 if self.kwargs.get("where", True) is not True or not covers(out):
                     yield out
-
-    def __repr__(self) -> str:
-        return f"{self.kind} {self.name}{self.args} -> {self.outs}"
 
 
 def covers(ref: Ref) -> bool:
@@ -230,10 +225,6 @@ class Tape:
     def new(self, array: Array) -> Ref:
         """An array that an entry has made."""
         return Ref(self.add_storage(owner(array), TEMPORARY), array)
-
-    def rollback(self, mark: int) -> None:
-        """Forget the entries after the first ``mark``."""
-        del self.entries[mark:]
 
 
 # Numbers that a replay computes anew: expressions of the options of optimizers.
