@@ -505,9 +505,6 @@ def check_gradients(sweep: Any, node: Node, grads: Sequence[Any], arrived: Seque
     Args:
         sweep: the backward pass, which keeps what it came across.
         arrived: the gradients of its outputs, from which it made them.
-
-    Raises:
-        RuntimeError: naming the node and the position, and where it all began.
     """
     if sweep.anomalies is None:
         sweep.anomalies = SweepAnomalies()

@@ -476,11 +476,7 @@ new_dimension = partial(dimensions, added=1)
 
 
 def shifted(dim: Any, ndim: int) -> Any:
-    """A dimension of a sample, or several, as dimensions of all samples.
-
-    Raises:
-        IndexError: if the sample has none such.
-    """
+    """A dimension of a sample, or several, as dimensions of all samples."""
     if isinstance(dim, (tuple, list)):
         return tuple([shifted(d, ndim) for d in dim])
     return normal_dim(dim, ndim) + 1
@@ -575,11 +571,7 @@ def one_of(value: Any, batch: Batch, number: int) -> Any:
 
 
 def stacked(samples: Any, size: int) -> Any:
-    """The tensor of all samples; without any, an empty one of what a sample would be like.
-
-    Raises:
-        RuntimeError: if their shapes differ, or they are no tensors.
-    """
+    """The tensor of all samples; without any, an empty one of what a sample would be like."""
     first = samples[0]
     if isinstance(first, tuple):
         return type(first)([stacked(column, size) for column in zip(*samples, strict=True)])
@@ -713,11 +705,7 @@ def looped(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 def separately(function: Any, batch: Batch, args: Any, kwargs: Any, copy: bool = True) -> Any:
-    """One sample after the other, each in memory of its own.
-
-    Raises:
-        RuntimeError: if it gives anything but tensors, which differ between the samples.
-    """
+    """One sample after the other, each in memory of its own."""
 
     def one(given: Any) -> Any:  # there may be other batches
         return function_in_batch(function, looped, False, *given)
@@ -734,11 +722,7 @@ def for_each(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 def in_place(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """For functions that write to their first tensor and return it.
-
-    Raises:
-        RuntimeError: if the tensor is the same for all samples, and another is not.
-    """
+    """For functions that write to their first tensor and return it."""
     tensor = next(value for value in args if isinstance(value, Tensor))
     if not differing(tensor, batch):
         raise RuntimeError(IN_PLACE.format("inplace arithmetic", "in a vmap"))

@@ -151,11 +151,7 @@ for _short, _name in (("cdouble", "complex128"), ("cfloat", "complex64"), ("chal
 
 
 def as_dtype(value: Any) -> dtype:
-    """A dtype argument: a dtype, or Python's ``float``, ``int`` or ``bool``.
-
-    Raises:
-        TypeError: for anything else.
-    """
+    """A dtype argument: a dtype, or Python's ``float``, ``int`` or ``bool``."""
     if isinstance(value, dtype):
         return value
     for kind, meant in ((float, float64), (int, int64), (bool, bool_)):
@@ -185,9 +181,6 @@ def entered(array: Any) -> Any:
 
     Equal dtypes of other identity come out of pickles, carry metadata, or have another name in C;
     NumPy's functions hand them on.
-
-    Raises:
-        TypeError: see `of_array`.
     """
     own = of_array(array)._numpy
     return array if array.dtype is own else array.view(own)
@@ -281,11 +274,7 @@ def of_number(value: Number | np.generic) -> dtype:
 
 
 def refuse_beyond(value: Number) -> None:
-    """Refuse an integer that no type holds, unsigned ones included.
-
-    Raises:
-        OverflowError: in Python's words for its conversion.
-    """
+    """Refuse an integer that no type holds, unsigned ones included."""
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         below = "can't convert negative int to unsigned"
         raise OverflowError("int too big to convert" if value > 0 else below)
@@ -514,11 +503,7 @@ class device(metaclass=OfC):  # noqa: N801 - PyTorch's name
 
 
 def parsed(text: str) -> tuple[str, int | None]:
-    """The type and the index in a text such as ``cuda:1``.
-
-    Raises:
-        RuntimeError: for anything else.
-    """
+    """The type and the index in a text such as ``cuda:1``."""
     if not text:
         raise RuntimeError("Device string must not be empty")
     kind, colon, number = text.partition(":")

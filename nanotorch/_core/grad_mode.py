@@ -252,11 +252,7 @@ def of_inference(*tensors: Any) -> bool:
 
 
 def refuse_write(cell: list[int]) -> None:
-    """Refuse a write to an inference tensor outside the mode.
-
-    Raises:
-        RuntimeError: if ``cell`` is such a tensor's.
-    """
+    """Refuse a write to an inference tensor outside the mode."""
     if mode.enabled is not None and isinstance(cell, InferenceCell) and not cell.known:
         raise RuntimeError(WRITTEN)
 
@@ -280,10 +276,6 @@ RETAIN_GRAD = _INSIDE.format("retain_grad", "")
 
 
 def refuse_inside(text: str) -> None:
-    """Refuse a call inside of such a function.
-
-    Raises:
-        RuntimeError: with this text.
-    """
+    """Refuse a call inside of such a function."""
     if mode.transforms:
         raise RuntimeError(text)

@@ -324,11 +324,7 @@ def accumulate_into(variable: Any, g: Any, mine: bool) -> None:
 
 
 def add_reshaped(variable: Any, grad: Any) -> None:
-    """Add a gradient to that of a leaf of another shape, broadcasting.
-
-    Raises:
-        RuntimeError: if the shapes do not fit.
-    """
+    """Add a gradient to that of a leaf of another shape, broadcasting."""
     if variable._grad is not None:
         variable._grad.add_(grad)
     elif is_dense(variable._array):
@@ -385,11 +381,7 @@ class AccumulateGrad(Node):
         self.call_post_hooks()
 
     def check_leaf(self) -> None:
-        """Refuse a gradient for what is no leaf any more.
-
-        Raises:
-            RuntimeError: in PyTorch's words.
-        """
+        """Refuse a gradient for what is no leaf any more."""
         if self.is_moved():
             raise RuntimeError("leaf variable has been moved into the graph interior")
 
@@ -795,9 +787,6 @@ def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) 
 
     Args:
         c_names: whether the error for a type that does not fit has its name in C.
-
-    Raises:
-        RuntimeError: if the result has another shape or a type that does not fit.
     """
     array = tensor._array
     same = values.shape == array.shape
@@ -844,11 +833,7 @@ def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> No
 
 
 def refuse_rebase(tensor: Tensor) -> None:
-    """Refuse a write that would give history to a view made where none is recorded, or by `split`.
-
-    Raises:
-        RuntimeError: in PyTorch's words.
-    """
+    """Refuse a write that gives history to a view made by `split` or where none is recorded."""
     view = tensor._view
     if view is not None and view.origin is not TRACKED:
         raise refused_write(view.origin, tensor._edge, indirect=False)

@@ -20,12 +20,7 @@ from nanotorch._core.grad_mode import mode, new_cell
 
 
 def normal_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from the front; 0-d tensors count as having one.
-
-    Raises:
-        TypeError: if it is not an integer.
-        IndexError: if it is out of range.
-    """
+    """A dimension counted from the front; 0-d tensors count as having one."""
     if dim.__class__ is not int:
         dim = as_int(dim)
     count = ndim or 1
@@ -39,11 +34,7 @@ def normal_dim(dim: int, ndim: int) -> int:
 
 
 def own_dim(dim: int, ndim: int) -> int:
-    """`normal_dim` of what must be there: 0-d tensors have none.
-
-    Raises:
-        TypeError, IndexError: see there; for any dimension of a 0-d tensor.
-    """
+    """`normal_dim` of what must be there: 0-d tensors have none."""
     if not ndim:
         raise IndexError(f"Dimension specified as {as_int(dim)} but tensor has no dimensions")
     return normal_dim(dim, ndim)
@@ -285,11 +276,7 @@ def like(array: np.ndarray) -> np.ndarray:
 
 
 def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
-    """A copy with a gradient and attributes of its own, and with those that share its memory.
-
-    Raises:
-        RuntimeError: for a tensor that an operation made.
-    """
+    """A copy with a gradient and attributes of its own, and with those that share its memory."""
     if id(tensor) in memo:
         return memo[id(tensor)]
     if tensor.grad_fn is not None:
