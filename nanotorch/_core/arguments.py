@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind, refused in PyTorch's words; memory that there is none of."""
+"""Arguments: those of the wrong kind, refused in PyTorch's words; those that functions declare."""
 
 import functools
 import inspect
@@ -6,15 +6,12 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, Signature
 from operator import itemgetter
-from types import FrameType, FunctionType
-from typing import TYPE_CHECKING, Any
+from types import FrameType, FunctionType, MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from nanotorch._core.out import Out
-
 
 # How much freed memory the process keeps for itself; and what it says when there is none.
 
@@ -214,7 +211,7 @@ def exported(
     home: str,
     name: str,
     function: Callable[..., Any],
-    rule: "Out | None" = None,
+    rule: Any = None,
     *,
     further: bool = True,
 ) -> Callable[..., Any]:
@@ -224,6 +221,7 @@ def exported(
 
     Args:
         home: the module that users know it from, where pickle finds it by its ``name``.
+        rule: how it treats ``out``, an `Out`; None if it has no such argument.
         further: False for no further names.
     """
     code = function.__code__
@@ -465,3 +463,80 @@ def as_ints(value: Any, place: Place | None = None) -> tuple[int, ...]:
             raise unpacked(value, position, place, OVERFLOW)
         numbers.append(int(number))
     return tuple(numbers)
+
+
+# What is read off the code of kernels and formulas.
+
+
+EMPTY: Any = Parameter.empty
+
+
+def one(a: Any) -> Any:
+    return np.function(a)  # type: ignore[attr-defined]
+
+
+def two(a: Any, b: Any) -> Any:
+    return np.function(a, b)  # type: ignore[attr-defined]
+
+
+WRAPPERS = {f.__code__.co_code for f in (one, two)}
+
+
+def without_wrapper(kernel: Any) -> Any:
+    """The function of NumPy to which a kernel hands its arguments and does no more, or itself."""
+    code = kernel.__code__
+    wraps = code.co_code in WRAPPERS and code.co_names[0] == "np" and not code.co_kwonlyargcount
+    return getattr(np, code.co_names[1]) if wraps else kernel
+
+
+def parameters(formula: Any) -> list[str]:
+    """The names of a formula's parameters; `inspect` would take a tenth of the import for it."""
+    code = formula.__code__
+    return list(code.co_varnames[: code.co_argcount])
+
+
+class Argument(NamedTuple):
+    """One argument of a kernel."""
+
+    annotation: Any
+    default: Any  # EMPTY if it has none
+    keyword_only: bool
+
+
+def arguments_of(kernel: Any) -> dict[str, Argument]:
+    """The arguments of a kernel, by name."""
+    code, annotations = kernel.__code__, kernel.__annotations__
+    count = code.co_argcount
+    names = code.co_varnames[: count + code.co_kwonlyargcount]
+    by_place = kernel.__defaults__ or ()
+    defaults = dict(zip(names[count - len(by_place) : count], by_place, strict=True))
+    defaults |= kernel.__kwdefaults__ or {}
+    return {
+        name: Argument(annotations.get(name, EMPTY), defaults.get(name, EMPTY), place >= count)
+        for place, name in enumerate(names)
+    }
+
+
+def kernel_parameters(kernel: Any, **further: Argument) -> list[Parameter]:
+    """The parameters of a kernel, and further ones."""
+    kinds = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+    arguments = {**arguments_of(kernel), **further}
+    return [Parameter(n, kinds[a.keyword_only], default=a.default) for n, a in arguments.items()]
+
+
+class LazySignature(Signature):
+    """A signature that is put together when it is asked for.
+
+    Args:
+        make: gives its parameters.
+    """
+
+    __slots__ = ("make",)
+    _return_annotation = EMPTY
+
+    def __init__(self, make: Callable[[], list[Parameter]]) -> None:
+        self.make = make
+
+    @property
+    def _parameters(self) -> MappingProxyType[str, Parameter]:
+        return MappingProxyType({parameter.name: parameter for parameter in self.make()})

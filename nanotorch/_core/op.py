@@ -7,7 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, overload
 
@@ -17,27 +17,26 @@ from nanotorch._core import dtypes, op_source
 from nanotorch._core.anomaly import equip, note_origin
 from nanotorch._core.arguments import (
     ABSENT,
+    EMPTY,
     KINDS,
     METHOD,
+    Argument,
+    LazySignature,
+    arguments_of,
     in_pytorchs_words,
+    kernel_parameters,
     lacking,
     named,
     named_tuple,
+    parameters,
     place_of,
     refused,
     surplus,
     with_others,
-)
-from nanotorch._core.batched import NoValues, Shadow, in_batch
-from nanotorch._core.call_site import (
-    EMPTY,
-    Argument,
-    LazySignature,
-    arguments_of,
-    ours,
-    parameters,
     without_wrapper,
 )
+from nanotorch._core.batched import NoValues, Shadow, in_batch
+from nanotorch._core.call_site import ours
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference, refuse_write
 from nanotorch._core.graph import (
@@ -662,7 +661,8 @@ class Declared:
     def accept_out(self, rule: Out) -> None:
         """Give the public function the argument ``out``; it must not have been called yet."""
         self.out = rule
-        self.functions[self.name].__signature__ = LazySignature(self.kernel, {"out": OUT})
+        make = partial(kernel_parameters, self.kernel, out=OUT)
+        self.functions[self.name].__signature__ = LazySignature(make)
 
 
 class Op(Declared, Options):
@@ -935,7 +935,8 @@ def generated(o: Declared, name: str) -> Any:
     function.__qualname__ = known_as
     function.__kwdefaults__ = {"which": (o, name)}
     function.__module__, function.__doc__ = o.kernel.__module__, o.kernel.__doc__
-    function.__signature__ = LazySignature(o.kernel)  # type: ignore[attr-defined]
+    make = partial(kernel_parameters, o.kernel)
+    function.__signature__ = LazySignature(make)  # type: ignore[attr-defined]
     if name.startswith(METHOD):
         function.__qualname__, function.__module__ = METHOD + known_as, Tensor.__module__
     if inplace:

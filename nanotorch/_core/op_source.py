@@ -1,21 +1,17 @@
 """The source of an operation's functions, put together from its declaration."""
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import METHOD, other_names, surplus
-from nanotorch._core.call_site import EMPTY, warn_once
+from nanotorch._core.arguments import EMPTY, METHOD, other_names, surplus
+from nanotorch._core.batched import Rule
+from nanotorch._core.call_site import warn_once
 from nanotorch._core.tensor import Tensor
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nanotorch._core.batched import Rule
-    from nanotorch._core.op import Op
-
+Op = Any  # that of the module `op`, which imports this one
 
 # What a declaration may say about an operation beside its formulas.
 
@@ -89,8 +85,8 @@ class Options:
     arithmetic: bool = False
     unrounded: tuple[str, ...] = ()
     refuse_bool: str | None = None
-    unfold: "Callable[[Any], None] | None" = None
-    batch: "Rule | None" = None
+    unfold: Callable[[Any], None] | None = None
+    batch: Rule | None = None
 
 
 OPTIONS = Options.__annotations__.keys()
@@ -170,7 +166,7 @@ def former_order(
 # The source of the functions that call an operation's formulas.
 
 
-def unpack(o: "Op", name: str, kind: str, *, graph: bool) -> list[str]:
+def unpack(o: Op, name: str, kind: str, *, graph: bool) -> list[str]:
     """Open one saved value, if its memory is at the version that was saved."""
     if kind == "out" and graph:
         lines = [f"{name} = unpack_out({name}, node, True, {o.number_of(name)})"]
@@ -201,7 +197,7 @@ def unpack(o: "Op", name: str, kind: str, *, graph: bool) -> list[str]:
     return [f"if {name} is not None:", *("    " + line for line in lines)]
 
 
-def apply(o: "Op", *, graph: bool) -> str:
+def apply(o: Op, *, graph: bool) -> str:
     """Call the formulas of the inputs that need a gradient with what they name."""
     lines = [f"def apply_{'recorded' if graph else 'bare'}(node, g):"]
     if o.recipe:
@@ -242,7 +238,7 @@ def apply(o: "Op", *, graph: bool) -> str:
 # The source that takes arrays out of an operation's operands.
 
 
-def call_arguments(o: "Op", inputs: str) -> list[str]:
+def call_arguments(o: Op, inputs: str) -> list[str]:
     """Arguments of the kernel: inputs by the given pattern, statics by their names."""
     parts = []
     for name, a in o.arguments.items():
@@ -251,7 +247,7 @@ def call_arguments(o: "Op", inputs: str) -> list[str]:
     return parts
 
 
-def bare_arrays(o: "Op", several: bool) -> list[str]:
+def bare_arrays(o: Op, several: bool) -> list[str]:
     """The way for bare arrays, on which formulas call operations; a tensor passes one test."""
     first, *rest = o.inputs
     call = in_kernel = ", ".join(call_arguments(o, "{}"))
@@ -269,7 +265,7 @@ def bare_arrays(o: "Op", several: bool) -> list[str]:
     return lines
 
 
-def tensors_only(o: "Op") -> list[str]:
+def tensors_only(o: Op) -> list[str]:
     """Refuse Python numbers where PyTorch does."""
     if o.numbers or not o.cast:
         return []
@@ -281,7 +277,7 @@ def tensor_only(name: str) -> str:
     return f"if not isinstance({name}, (Tensor, ndarray)): raise not_a_tensor({name}, {name!r})"
 
 
-def taken(o: "Op", inplace: bool) -> tuple[list[str], list[str]]:
+def taken(o: Op, inplace: bool) -> tuple[list[str], list[str]]:
     """Take the arrays out of the inputs and bring them to one dtype.
 
     Returns:
@@ -322,12 +318,12 @@ def taken(o: "Op", inplace: bool) -> tuple[list[str], list[str]]:
     return [], take
 
 
-def first_tensor(o: "Op") -> list[str]:
+def first_tensor(o: Op) -> list[str]:
     """Refuse a Python number in the first place, where only the second may be one."""
     return [tensor_only(o.inputs[0])] if o.numbers == "other" else []
 
 
-def with_number(o: "Op") -> list[str]:
+def with_number(o: Op) -> list[str]:
     """The short way for a tensor with a Python number that leaves its dtype as it is."""
     a, b = o.inputs
     fits = f"{a}._array.dtype" + (".char in 'fd'" if o.unrounded else ".kind == 'f'")
@@ -342,7 +338,7 @@ def with_number(o: "Op") -> list[str]:
     ]
 
 
-def no_tensors(o: "Op") -> list[str]:
+def no_tensors(o: Op) -> list[str]:
     """The way for bare arrays and numbers."""
     tests = " or ".join(f"isinstance({n}, Tensor)" for n in o.inputs)
     call = ", ".join(call_arguments(o, "{}"))
@@ -372,7 +368,7 @@ def no_tensors(o: "Op") -> list[str]:
 #         return (grad_input(g, other), grad_other(g, input))
 
 
-def source(o: "Op", called: str) -> str:
+def source(o: Op, called: str) -> str:
     """One function of an op: the operation itself, or its in-place form, an operator, or one of
     the formulas' callers.
 
@@ -422,7 +418,7 @@ def accepting_more(o: Any, called: str, source: str) -> str:
     )
 
 
-def operator(o: "Op", name: str) -> str:
+def operator(o: Op, name: str) -> str:
     """The operation as `a + b` calls it: with what is no operand Python may try other ways."""
     a, b = o.inputs
     lines = function(o, inplace=False)
@@ -434,7 +430,7 @@ def operator(o: "Op", name: str) -> str:
     return guarded(o, lines, inplace=False)
 
 
-def guarded(o: "Op", lines: list[str], *, inplace: bool) -> str:
+def guarded(o: Op, lines: list[str], *, inplace: bool) -> str:
     """The function, done for all samples at once where `vmap` has it called for one."""
     head, *body = lines
     return "\n".join(
@@ -449,7 +445,7 @@ def guarded(o: "Op", lines: list[str], *, inplace: bool) -> str:
     )
 
 
-def function(o: "Op", *, inplace: bool) -> list[str]:
+def function(o: Op, *, inplace: bool) -> list[str]:
     """The operation as users call it, line by line."""
     lines = [f"def {o.name}{'_' if inplace else ''}({signature(o)}):"]
     if o.formulas:
@@ -507,7 +503,7 @@ def signature(o: Any) -> str:
     return ", ".join(parts)
 
 
-def arrays(o: "Op", inplace: bool) -> list[str]:
+def arrays(o: Op, inplace: bool) -> list[str]:
     """Take the arrays out of the inputs, bring them to one dtype, call the kernel."""
     lines, take = taken(o, inplace)
     kernel = [f"r = kernel({', '.join(call_arguments(o, 'a_{}'))})"]
@@ -542,7 +538,7 @@ def arrays(o: "Op", inplace: bool) -> list[str]:
     return lines
 
 
-def outputs(o: "Op") -> list[str]:
+def outputs(o: Op) -> list[str]:
     """Wrap what the kernel returned."""
     if o.results:
         return ["out = tuple([wrap(part) for part in r])"]
@@ -564,12 +560,12 @@ def outputs(o: "Op") -> list[str]:
     return lines
 
 
-def if_given(o: "Op", name: str, otherwise: str) -> str:
+def if_given(o: Op, name: str, otherwise: str) -> str:
     """What comes before an expression of an input that may be None."""
     return f"{otherwise} if {name} is None else " if name in o.optional else ""
 
 
-def before_write(o: "Op") -> list[str]:
+def before_write(o: Op) -> list[str]:
     """Before an in-place write: the former history, and copies of what is saved and overwritten."""
     lines = []
     if o.formulas:
@@ -619,7 +615,7 @@ KEPT_DTYPE = (
 COPIES = ("clone", "to_copy")  # also those of inference tensors have a history
 
 
-def record(o: "Op", *, inplace: bool) -> list[str]:
+def record(o: Op, *, inplace: bool) -> list[str]:
     """Make the node, if some input requires grad."""
     names = list(o.formulas)
     if o.variadic:
@@ -671,7 +667,7 @@ def record(o: "Op", *, inplace: bool) -> list[str]:
     return lines
 
 
-def alone(o: "Op", name: str) -> str:
+def alone(o: Op, name: str) -> str:
     """Whether an input is an inference tensor, and so are the others, of which none is recorded."""
     if o.name in COPIES:
         return "False"
@@ -679,13 +675,13 @@ def alone(o: "Op", name: str) -> str:
     return f"{name}._cell.__class__ is InferenceCell" + (others and f" and of_inference({others})")
 
 
-def keeping(o: "Op") -> list[str]:
+def keeping(o: Op) -> list[str]:
     """The inputs whose formulas need values that a backward pass frees."""
     kinds = dict(o.recipe)
     return [n for n, needs in o.needs.items() if any(o.is_freed(m, kinds.get(m)) for m in needs)]
 
 
-def record_variadic(o: "Op") -> list[str]:
+def record_variadic(o: Op) -> list[str]:
     """As `record`, for one input that is a sequence of tensors."""
     n = o.variadic
     return [
@@ -704,13 +700,13 @@ def record_variadic(o: "Op") -> list[str]:
     ]
 
 
-def out_metadata(o: "Op") -> str:
+def out_metadata(o: Op) -> str:
     if o.multi or o.results:
         return "tuple([(part.shape, part.dtype) for part in r])"
     return "((r.shape, r.dtype),)"
 
 
-def attach(o: "Op", *, inplace: bool) -> list[str]:
+def attach(o: Op, *, inplace: bool) -> list[str]:
     """Give the outputs their history."""
     if inplace:
         return ["rebase(input, node)"]
@@ -722,7 +718,7 @@ def attach(o: "Op", *, inplace: bool) -> list[str]:
     return ["out._requires_grad = True", "out._edge = (node, 0)"]
 
 
-def saved(o: "Op", *, inplace: bool) -> list[str]:
+def saved(o: Op, *, inplace: bool) -> list[str]:
     """What the node keeps; None for what only formulas of inputs that need no gradient ask for."""
     values = []
     for name, kind in o.recipe:

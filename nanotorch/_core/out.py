@@ -6,13 +6,13 @@ what is saved is the memory that stays in use, not the time.
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from types import MappingProxyType
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import exported, lacking, refused
+from nanotorch._core.arguments import LazySignature, exported, lacking, refused
 from nanotorch._core.call_site import warn, wrote
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import check_memory
@@ -224,24 +224,15 @@ def tensors_in(values: Iterable[Any]) -> list[Tensor]:
 def with_out(home: str, name: str, function: Function, rule: Out, **options: bool) -> Function:
     """The function with the further argument ``out``; see `exported`."""
     accepting = exported(home, name, function, rule, **options)
-    accepting.__signature__ = WithOut(function)  # type: ignore[attr-defined]
+    make = partial(parameters_with_out, function)
+    accepting.__signature__ = LazySignature(make)  # type: ignore[attr-defined]
     return accepting
 
 
-class WithOut(inspect.Signature):
-    """The signature of a function with the further argument, put together when it is asked for."""
-
-    __slots__ = ("function",)
-    _return_annotation = inspect.Parameter.empty
-
-    def __init__(self, function: Function) -> None:
-        self.function = function
-
-    @property
-    def _parameters(self) -> MappingProxyType[str, inspect.Parameter]:
-        own = list(inspect.signature(self.function).parameters.values())
-        if any(parameter.name == "out" for parameter in own):
-            return MappingProxyType({parameter.name: parameter for parameter in own})
+def parameters_with_out(function: Function) -> list[inspect.Parameter]:
+    """The parameters of a function with the further argument ``out``."""
+    own = list(inspect.signature(function).parameters.values())
+    if all(parameter.name != "out" for parameter in own):
         last = len(own) - bool(own and own[-1].kind is own[-1].VAR_KEYWORD)
         own.insert(last, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
-        return MappingProxyType({parameter.name: parameter for parameter in own})
+    return own

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import METHOD, named, within_memory
+from nanotorch._core.arguments import METHOD, arguments_of, named, within_memory
 from nanotorch._core.batched import NoValues, elementwise, in_place, stand_for, under_vmap
-from nanotorch._core.call_site import arguments_of, wrote
+from nanotorch._core.call_site import wrote
 from nanotorch._core.dtypes import Number, refuse_beyond
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import Step, View, check_memory, refuse_history

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from fuzzing.scene import Scene
-from nanotorch._core.call_site import EMPTY
+from nanotorch._core.arguments import EMPTY
 from nanotorch._core.op import OPS, Op
 
 Rule = Callable[[Scene], str]
