@@ -1,7 +1,7 @@
 """Errors whose messages tell more than PyTorch's: who saved, changed, freed or made a value, where.
 
 Each case answers with the error. The comments at the ends of lines name the places that
-`test_origins` looks for in the messages.
+`test_call_site` looks for in the messages.
 """
 
 from typing import Any

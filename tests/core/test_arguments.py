@@ -1,8 +1,13 @@
-"""Arguments of the wrong kind."""
+"""Arguments: of the wrong kind, in their former order; and memory that is used again."""
+
+import platform
+import subprocess
+import sys
 
 import pytest
 
 import nanotorch as torch
+from nanotorch._core import call_site
 from nanotorch._core.arguments import as_int, as_ints
 
 
@@ -18,3 +23,40 @@ def test_the_function_called_first_is_named() -> None:
     """`hsplit` is made of other operations."""
     with pytest.raises(TypeError, match=r"^hsplit\(\): argument 'indices_or_sections' \(posi"):
         torch.ones(2, 2).hsplit("a")
+
+
+def test_the_former_order_is_told_to_be_deprecated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The warning names what is to be written instead, and is not repeated."""
+    monkeypatch.setattr(call_site, "said", set())
+    x = torch.ones(2)
+    with pytest.warns(UserWarning, match=r"add_\(Tensor other, \*, Number alpha = 1\)") as caught:
+        x.add_(2, x).sub_(2, x)
+    assert [w.filename for w in caught] == [__file__]
+
+
+FAULTS = """
+import resource
+import numpy as np
+{first}
+def work():
+    return [np.ones(800_000, np.float32) for _ in range(4)]
+for _ in range(5):
+    work()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(5):
+    work()
+print((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) // 5)
+"""
+
+
+def faults(first: str) -> int:
+    """How many pages the system hands out for four arrays of 3 MB that were there before."""
+    source = FAULTS.format(first=first)
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, check=True)
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries do otherwise")
+def test_freed_memory_is_kept() -> None:
+    assert faults("import nanotorch") < 100
+    assert faults("") > 1000

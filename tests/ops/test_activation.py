@@ -1,4 +1,4 @@
-"""Numbers at the limits of dtypes, and the values of gradients where formulas divide by zero."""
+"""Gradients of many elements, which are computed in another way, are those of few."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Packing what operations save."""
+"""What nodes keep for the backward pass, and packing it."""
 
 import pytest
 
@@ -21,3 +21,20 @@ def test_nothing_is_observed_once_the_contexts_are_left() -> None:
         fail()
     assert observers == []
     assert hooks.stack == []
+
+
+def test_running_values_that_move_before_the_backward_pass() -> None:
+    """PyTorch refuses a write by hand, and computes from what training has moved."""
+    norm = torch.nn.BatchNorm1d(2)
+    x = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
+    gradients = []
+    for moved in (False, True):
+        norm.eval()
+        norm.reset_running_stats()
+        norm.weight.grad = None
+        loss = norm(x).sum()
+        if moved:
+            norm.train()(x)
+        loss.backward()
+        gradients.append(norm.weight.grad.tolist())
+    assert gradients[0] == gradients[1]
