@@ -51,17 +51,14 @@ def test_every_name_is_told_with_all_its_fields() -> None:
 def test_of_one_kind() -> None:
     assert set(kinds()) >= {"sections", "layers", "losses", "optimizers", "functions"}
     text = catalogue("losses")
-    assert text is not None
     assert text.startswith("# losses\n\nMSELoss: ")
     assert "Adam" not in text
 
 
 def test_of_one_section() -> None:
     text = catalogue("early_stopping")
-    assert text is not None
     assert text.startswith("early_stopping:\n  monitor: ")
     data = catalogue("data")
-    assert data is not None
     assert "  csv: " in data.partition("\nor\n")[0]
     assert "  context: " in data.partition("\nor\n")[2]
 

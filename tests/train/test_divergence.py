@@ -34,7 +34,6 @@ def test_the_operation_the_module_and_the_step_are_named(
         out,
         re.MULTILINE,
     )
-    assert found is not None
     assert taken - 2 <= int(found[1]) <= taken
 
 

@@ -115,7 +115,6 @@ def test_curves_are_those_of_the_metrics() -> None:
     lines = (result.directory / "metrics.jsonl").read_text().splitlines()
     records = [json.loads(line) for line in lines]
     plot = loss_curves(records)
-    assert plot is not None
     top, bottom = plot.figure.axes
     drawn = {line.get_label(): line.get_xydata() for line in top.get_lines()}
     for part, name in (("train", "train/epoch_loss"), ("validation", "validation/loss")):
@@ -130,7 +129,6 @@ def test_what_was_not_finite_leaves_a_gap() -> None:
     records = [{"epoch": 1, "train/epoch_loss": 2.0}, {"epoch": 2, "train/epoch_loss": None}]
     np.testing.assert_array_equal(series(records, "train/epoch_loss")[1], [2.0, np.nan])
     plot = loss_curves(records)
-    assert plot is not None
     assert plot.figure.axes[0].get_title() == "Loss (ended by numbers that are not finite)"
     assert loss_curves(records[1:]) is None
 
@@ -171,10 +169,8 @@ def test_a_trajectory_goes_from_the_start_through_all_points() -> None:
     records = [{"step": 1, "x/0": 0.5, "x/1": 0.0}, {"step": 2, "x/0": 0.0, "x/1": 0.0}]
     points = way(records, (1.0, 0.0), ("x/0", "x/1"))
     plot = trajectory([points], lambda p: p[0] ** 2 + p[1] ** 2, "f")
-    assert plot is not None
     path: Any = plot.figure.axes[0].get_lines()[0]
     np.testing.assert_array_equal(path.get_xydata(), [[1, 0], [0.5, 0], [0, 0]])
-    assert plot.moving is not None
     move = plot.moving.start(plot.figure.axes[0])
     line, _ = move(0)
     assert len(line.get_xydata()) == 1
@@ -185,12 +181,10 @@ def test_a_trajectory_goes_from_the_start_through_all_points() -> None:
 def test_each_of_several_starts_has_its_way() -> None:
     ways = [np.array([[1.0, 0], [0, 0]]), np.array([[3.0, 3], [2, 2], [1, 1]]), np.zeros((1, 2))]
     plot = trajectory(ways, lambda p: p[0] ** 2 + p[1] ** 2, "f")
-    assert plot is not None
     lines: Any = plot.figure.axes[0].get_lines()
     assert [line.get_xydata().tolist() for line in lines[:2]] == [w.tolist() for w in ways[:2]]
     starts, ends = (line.get_xydata().tolist() for line in lines[2:])
     assert (starts, ends) == ([[1, 0], [3, 3]], [[0, 0], [1, 1]])
-    assert plot.moving is not None
     *_, heads = plot.moving.start(plot.figure.axes[0])(1)
     assert heads.get_xydata().tolist() == [[0, 0], [2, 2]]
     assert trajectory(ways[2:], lambda p: p[0], "f") is None
@@ -208,7 +202,6 @@ def test_names_of_compared_runs_hide_no_curve() -> None:
 
 def test_a_single_epoch_stands_between_whole_numbers() -> None:
     plot = loss_curves([{"epoch": 1, "step": 3, "train/epoch_loss": 2.0}])
-    assert plot is not None
     assert plot.figure.axes[0].get_xlim() == (0, 2)
 
 

@@ -122,7 +122,6 @@ def test_a_learning_rate_is_suggested(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["--config", "x.yaml", "--find-lr"]) == 0
     out = capsys.readouterr().out
     found = re.search(r"the loss falls fastest near .*: optimizer\.lr=([\d.e+-]+)$", out, re.M)
-    assert found is not None
     assert 1e-4 < float(found[1]) < 10
     assert not Path("runs").exists()
 
