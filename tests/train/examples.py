@@ -1,6 +1,18 @@
 """Small configurations and tables for the tests of the trainer."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nanotorch.train import RunResult, load_config, train
+from nanotorch.train.config import ConfigError
+from nanotorch.train.load import LoadedConfig
+from nanotorch.train.loop import Loop
+from nanotorch.train.schema import TrainedConfig
+from nanotorch.train.supervised import Supervised
 
 REGRESSION = """\
 experiment: regression
@@ -47,3 +59,39 @@ def write_example(directory: Path, text: str = REGRESSION, table: str = TABLE) -
     path = directory / "x.yaml"
     path.write_text(text, "utf-8")
     return path
+
+
+def loaded(text: str = REGRESSION, *overrides: str) -> LoadedConfig:
+    write_example(Path(), text)
+    return load_config("x.yaml", overrides)
+
+
+def experiment(text: str = REGRESSION, *overrides: str) -> Supervised:
+    read = loaded(text, *overrides)
+    assert isinstance(read.config, TrainedConfig)
+    return Supervised(read.config, read.origins)
+
+
+def trained(text: str = REGRESSION, *overrides: str) -> Supervised:
+    run = experiment(text, *overrides)
+    Loop(run, run.steps, []).run()
+    return run
+
+
+def result_of(text: str, *overrides: str) -> RunResult:
+    return train(loaded(text, *overrides))
+
+
+def weights(run: Supervised) -> dict[str, np.ndarray]:
+    return {name: tensor.detach().numpy().copy() for name, tensor in run.state().items()}
+
+
+def refusal_of(call: Callable[..., Any], kind: type[Exception] = ConfigError) -> Callable[..., str]:
+    """A function that makes the call and gives the text of its error."""
+
+    def refusal(*args: Any, **kwargs: Any) -> str:
+        with pytest.raises(kind) as caught:
+            call(*args, **kwargs)
+        return str(caught.value)
+
+    return refusal

@@ -5,12 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanotorch.train.config import ConfigError
 from nanotorch.train.dataset import PARTS, Dataset
 from nanotorch.train.load import load_config
 from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.supervised import Supervised
-from tests.train.examples import CLASSIFICATION, REGRESSION, write_example
+from tests.train.examples import CLASSIFICATION, REGRESSION, refusal_of, write_example
 
 X = np.arange(120.0).reshape(20, 2, 3)
 NPZ = "data={npz: d.npz, inputs: x, target: y, standardize: false}"
@@ -24,10 +23,7 @@ def dataset(*overrides: str, text: str = REGRESSION) -> Dataset:
     return Supervised(loaded.config, loaded.origins).dataset
 
 
-def refusal(*overrides: str, text: str = REGRESSION) -> str:
-    with pytest.raises(ConfigError) as caught:
-        dataset(*overrides, text=text)
-    return str(caught.value)
+refusal = refusal_of(dataset)
 
 
 def test_inputs_keep_their_shape() -> None:

@@ -9,16 +9,11 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.serialization.files import write_atomically
-from nanotorch.train import RunResult, load_config, resume, train
+from nanotorch.train import resume
 from nanotorch.train.run_directory import CheckpointError, load_checkpoint, save_checkpoint
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, result_of, write_example
 from tests.train.test_cli import SCRIPT, posix
 from tests.train.test_disk import on_a_small_disk, run, small_disks_can_be_had
-
-
-def result_of(text: str, *overrides: str) -> RunResult:
-    write_example(Path(), text)
-    return train(load_config("x.yaml", overrides))
 
 
 def kept(directory: Path, pattern: str) -> list[int]:

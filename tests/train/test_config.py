@@ -18,6 +18,7 @@ from nanotorch.train.config import (
     read_config_text,
     with_overrides,
 )
+from tests.train.examples import refusal_of
 
 START = Place(source="x.yaml", line=1, column=1)
 
@@ -34,10 +35,7 @@ def parsed(text: str) -> Any:
     return plain(parse_yaml(text, START))
 
 
-def refusal(text: str) -> str:
-    with pytest.raises(ConfigError) as caught:
-        parse_yaml(text, START)
-    return str(caught.value)
+refusal = refusal_of(lambda text: parse_yaml(text, START))
 
 
 @pytest.mark.parametrize(

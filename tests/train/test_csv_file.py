@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanotorch.train.config import ConfigError, shown_path
+from nanotorch.train.config import shown_path
 from nanotorch.train.csv_file import MOST_COLUMNS, NO_HEADER, cell_starts, read_csv
+from tests.train.examples import refusal_of
 
 
 def write(text: str | bytes) -> Path:
@@ -16,10 +17,7 @@ def write(text: str | bytes) -> Path:
     return path
 
 
-def refusal(text: str | bytes) -> str:
-    with pytest.raises(ConfigError) as caught:
-        read_csv(write(text)).numbers("a")
-    return str(caught.value)
+refusal = refusal_of(lambda text: read_csv(write(text)).numbers("a"))
 
 
 DROP = "data.missing: drop leaves out such rows"

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch.train.config import ConfigError
 from nanotorch.train.csv_file import NO_HEADER
 from nanotorch.train.dataset import PARTS, Dataset, TargetSpec, divide, load_dataset, moments
 from nanotorch.train.load import load_config
 from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.settings import Data, Split
-from tests.train.examples import CLASSIFICATION, REGRESSION, TABLE, write_example
+from tests.train.examples import CLASSIFICATION, REGRESSION, TABLE, refusal_of, write_example
 
 
 def dataset(data: str, table: str = TABLE, seed: int = 0, classes: bool = False) -> Dataset:
@@ -27,10 +26,7 @@ def dataset(data: str, table: str = TABLE, seed: int = 0, classes: bool = False)
     return load_dataset(loaded.config.data, target_spec, generator, loaded.origins)
 
 
-def refusal(data: str, table: str = TABLE, classes: bool = False) -> str:
-    with pytest.raises(ConfigError) as caught:
-        dataset(data, table, classes=classes)
-    return str(caught.value)
+refusal = refusal_of(dataset)
 
 
 PLAIN = "  csv: table.csv\n  target: y\n"

@@ -10,27 +10,27 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn
-from nanotorch.train import RunResult, load_config, train
+from nanotorch.train import load_config
 from nanotorch.train.config import ConfigError
 from nanotorch.train.experiment import Recorder
 from nanotorch.train.loop import Callback, Loop
 from nanotorch.train.run import build_experiment
-from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.step import gradient_norm
 from nanotorch.train.supervised import Supervised
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.examples import (
+    CLASSIFICATION,
+    MINIMIZATION,
+    REGRESSION,
+    experiment,
+    result_of,
+    weights,
+    write_example,
+)
 
 LAYERS = (
     "model.layers=[{name: Linear, out_features: 5}, BatchNorm1d, ReLU, {name: Linear, "
     "out_features: 1}]"
 )
-
-
-def experiment(text: str, *overrides: str) -> Supervised:
-    write_example(Path(), text)
-    loaded = load_config("x.yaml", overrides)
-    assert isinstance(loaded.config, SupervisedConfig)
-    return Supervised(loaded.config, loaded.origins)
 
 
 def looped(run: Supervised, *more: Callback) -> Loop:
@@ -42,18 +42,9 @@ def looped(run: Supervised, *more: Callback) -> Loop:
     return loop
 
 
-def result_of(text: str, *overrides: str) -> RunResult:
-    write_example(Path(), text)
-    return train(load_config("x.yaml", overrides))
-
-
 def records(directory: Path, name: str) -> list[Any]:
     lines = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
     return [line[name] for line in lines if name in line]
-
-
-def weights(run: Supervised) -> dict[str, np.ndarray]:
-    return {name: tensor.detach().numpy().copy() for name, tensor in run.state().items()}
 
 
 @pytest.mark.parametrize("size", [4, 5])

@@ -12,7 +12,7 @@ from nanotorch.train.components import LAYERS
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import dump_config, load_config
 from nanotorch.train.schema import SupervisedConfig
-from tests.train.examples import CLASSIFICATION, write_example
+from tests.train.examples import CLASSIFICATION, refusal_of, write_example
 
 
 def built(*overrides: str) -> tuple[nn.Module, torch.optim.Optimizer, str]:
@@ -31,10 +31,7 @@ def names_of(model: nn.Module, group: dict[str, list[torch.Tensor]]) -> list[str
     return [by_identity[id(parameter)] for parameter in group["params"]]
 
 
-def refusal(*overrides: str) -> str:
-    with pytest.raises(ConfigError) as caught:
-        built(*overrides)
-    return str(caught.value)
+refusal = refusal_of(built)
 
 
 def test_groups_take_the_parameters_whose_names_match() -> None:

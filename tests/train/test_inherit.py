@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from nanotorch.train import load as inherit
-from nanotorch.train.config import ConfigError
 from nanotorch.train.load import dump_config, load_config
 from nanotorch.train.schema import SupervisedConfig
-from tests.train.examples import CLASSIFICATION, write_example
+from tests.train.examples import CLASSIFICATION, refusal_of, write_example
 
 
 def load(text: str, *overrides: str, base: str = CLASSIFICATION) -> tuple[SupervisedConfig, str]:
@@ -21,10 +20,7 @@ def load(text: str, *overrides: str, base: str = CLASSIFICATION) -> tuple[Superv
     return loaded.config, dump_config(loaded)
 
 
-def refusal(text: str, *overrides: str, base: str = CLASSIFICATION) -> str:
-    with pytest.raises(ConfigError) as caught:
-        load(text, *overrides, base=base)
-    return str(caught.value)
+refusal = refusal_of(load)
 
 
 def test_what_is_not_said_comes_from_the_base() -> None:

@@ -7,13 +7,8 @@ import numpy as np
 import pytest
 
 from nanotorch import nn
-from nanotorch.train.config import ConfigError
 from nanotorch.train.kinds import EachPlace, sigmoid, softmax
-from nanotorch.train.load import load_config
-from nanotorch.train.loop import Loop
-from nanotorch.train.schema import TrainedConfig
-from nanotorch.train.supervised import Supervised
-from tests.train.examples import CLASSIFICATION, write_example
+from tests.train.examples import CLASSIFICATION, experiment, refusal_of, trained
 
 TEXT = """\
 experiment: text
@@ -30,23 +25,7 @@ BLOBS = ("data.generator={name: blobs, samples: 90}", "loss=CrossEntropyLoss")
 THREE = (*BLOBS, "model.layers[2].out_features=3")
 
 
-def experiment(text: str, *overrides: str) -> Supervised:
-    write_example(Path(), text)
-    loaded = load_config("x.yaml", overrides)
-    assert isinstance(loaded.config, TrainedConfig)
-    return Supervised(loaded.config, loaded.origins)
-
-
-def trained(text: str, *overrides: str) -> Supervised:
-    run = experiment(text, *overrides)
-    Loop(run, run.steps, []).run()
-    return run
-
-
-def refusal(text: str, *overrides: str) -> str:
-    with pytest.raises(ConfigError) as caught:
-        experiment(text, *overrides)
-    return str(caught.value)
+refusal = refusal_of(experiment)
 
 
 def test_many_classes_are_learned() -> None:

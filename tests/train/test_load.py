@@ -5,22 +5,20 @@ from typing import get_args
 
 import pytest
 
-from nanotorch.train.config import MOST_PROBLEMS, ConfigError
-from nanotorch.train.load import LoadedConfig, load_config, run_name
+from nanotorch.train.config import MOST_PROBLEMS
+from nanotorch.train.load import load_config, run_name
 from nanotorch.train.schema import Config, MinimizationConfig, SupervisedConfig, TextConfig
 from nanotorch.train.settings import Data, Line, Moons, Split
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.examples import (
+    CLASSIFICATION,
+    MINIMIZATION,
+    REGRESSION,
+    loaded,
+    refusal_of,
+    write_example,
+)
 
-
-def load(text: str, *overrides: str) -> LoadedConfig:
-    write_example(Path(), text)
-    return load_config("x.yaml", overrides)
-
-
-def refusal(text: str, *overrides: str) -> str:
-    with pytest.raises(ConfigError) as caught:
-        load(text, *overrides)
-    return str(caught.value)
+refusal = refusal_of(loaded)
 
 
 def edited(text: str, old: str, new: str) -> str:
@@ -29,7 +27,7 @@ def edited(text: str, old: str, new: str) -> str:
 
 
 def test_a_configuration_becomes_frozen_sections() -> None:
-    config = load(REGRESSION, "seed=7", "data.split.test=0.15").config
+    config = loaded(REGRESSION, "seed=7", "data.split.test=0.15").config
     assert isinstance(config, SupervisedConfig)
     assert config.seed == 7
     assert config.data == Data(csv=Path("table.csv").resolve(), target="y", split=Split())
@@ -42,23 +40,23 @@ def test_a_configuration_becomes_frozen_sections() -> None:
 
 
 def test_an_experiment_chooses_its_sections() -> None:
-    assert isinstance(load(MINIMIZATION).config, MinimizationConfig)
-    assert isinstance(load(CLASSIFICATION).config, SupervisedConfig)
+    assert isinstance(loaded(MINIMIZATION).config, MinimizationConfig)
+    assert isinstance(loaded(CLASSIFICATION).config, SupervisedConfig)
     assert get_args(Config) == (SupervisedConfig, TextConfig, MinimizationConfig)
 
 
 def test_a_generator_is_chosen_by_name() -> None:
-    config = load(CLASSIFICATION).config
+    config = loaded(CLASSIFICATION).config
     assert isinstance(config, SupervisedConfig)
     assert config.data.generator == Moons(name="moons", samples=40)
     text = edited(REGRESSION, "csv: table.csv\n  target: y", "generator: {name: line, low: -2}")
-    config = load(text).config
+    config = loaded(text).config
     assert isinstance(config, SupervisedConfig)
     assert config.data.generator == Line(name="line", low=-2.0)
 
 
 def test_a_component_may_be_its_name_alone() -> None:
-    config = load(CLASSIFICATION).config
+    config = loaded(CLASSIFICATION).config
     assert isinstance(config, SupervisedConfig)
     assert config.model.layers[1].name == "ReLU"
     assert config.loss.arguments == {"reduction": "mean"}
@@ -232,12 +230,12 @@ CLASSIFICATION_ERRORS = {
 
 def test_a_section_without_content_is_one_of_defaults() -> None:
     text = CLASSIFICATION[: CLASSIFICATION.index("log:")]
-    config = load(text + "log:\n  # every: 10\ncheckpoint: ~\n").config
-    assert config == load(text).config
+    config = loaded(text + "log:\n  # every: 10\ncheckpoint: ~\n").config
+    assert config == loaded(text).config
 
 
 def test_a_component_given_by_its_name_gets_arguments() -> None:
-    config = load(CLASSIFICATION, "model.layers[1].inplace=true", "loss.pos_weight=2").config
+    config = loaded(CLASSIFICATION, "model.layers[1].inplace=true", "loss.pos_weight=2").config
     assert isinstance(config, SupervisedConfig)
     assert config.model.layers[1].arguments == {"inplace": True}
     assert config.loss.arguments["pos_weight"] == 2
@@ -358,7 +356,7 @@ def test_the_name_of_a_run_is_the_file_s(stem: str, name: str) -> None:
     ],
 )
 def test_what_a_name_is_replaced_with(override: str, name: str, lr: float) -> None:
-    optimizer = load(REGRESSION, override).config.optimizer
+    optimizer = loaded(REGRESSION, override).config.optimizer
     assert (optimizer.name, optimizer.arguments["lr"]) == (name, lr)
 
 

@@ -11,15 +11,11 @@ import pytest
 from nanotorch.train import CheckpointError, resume
 from nanotorch.train.cli import main
 from nanotorch.train.run_directory import load_checkpoint, locked, save_checkpoint
-from tests.train.examples import CLASSIFICATION, REGRESSION
+from tests.train.examples import CLASSIFICATION, REGRESSION, refusal_of
 from tests.train.test_cli import posix
 from tests.train.test_resume import as_if_killed, finished, left_by
 
-
-def refusal(target: Path) -> str:
-    with pytest.raises(CheckpointError) as caught:
-        resume(target)
-    return str(caught.value)
+refusal = refusal_of(resume, CheckpointError)
 
 
 DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {

@@ -12,23 +12,18 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
 
 from nanotorch.serialization import load
-from nanotorch.train import LoadedConfig, load_config, train
+from nanotorch.train import load_config, train
 from nanotorch.train.cli import main
 from nanotorch.train.config import ConfigError
 from nanotorch.train.experiment import Recorder
 from nanotorch.train.run import Run
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, loaded, write_example
 
 EXAMPLES = {
     "regression": REGRESSION,
     "classification": CLASSIFICATION,
     "minimization": MINIMIZATION,
 }
-
-
-def loaded(text: str, *overrides: str) -> LoadedConfig:
-    write_example(Path(), text)
-    return load_config("x.yaml", overrides)
 
 
 def records(directory: Path) -> list[dict[str, Any]]:

@@ -11,30 +11,18 @@ from nanotorch import nn
 from nanotorch.train.config import ConfigError
 from nanotorch.train.kinds import sigmoid
 from nanotorch.train.load import load_config
-from nanotorch.train.loop import Loop
-from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.supervised import Supervised, least_squares_loss, streams
-from tests.train.examples import CLASSIFICATION, REGRESSION, write_example
+from tests.train.examples import (
+    CLASSIFICATION,
+    REGRESSION,
+    experiment,
+    trained,
+    weights,
+    write_example,
+)
 
 MORE = ["AP", "Brier", "log_loss"]
 SCATTERED = ("data.target=b", "data.features=[a]")  # b is not a linear function of a
-
-
-def experiment(text: str = REGRESSION, *overrides: str) -> Supervised:
-    write_example(Path(), text)
-    loaded = load_config("x.yaml", overrides)
-    assert isinstance(loaded.config, SupervisedConfig)
-    return Supervised(loaded.config, loaded.origins)
-
-
-def trained(text: str = REGRESSION, *overrides: str) -> Supervised:
-    run = experiment(text, *overrides)
-    Loop(run, run.steps, []).run()
-    return run
-
-
-def weights(run: Supervised) -> dict[str, np.ndarray]:
-    return {name: tensor.detach().numpy().copy() for name, tensor in run.state().items()}
 
 
 def test_steps_come_from_epochs_or_are_given() -> None:

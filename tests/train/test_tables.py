@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanotorch.train.config import ConfigError
 from nanotorch.train.dataset import PARTS, Dataset, Preprocessing
 from nanotorch.train.load import load_config
 from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.supervised import Supervised
-from tests.train.examples import CLASSIFICATION, REGRESSION, write_example
+from tests.train.examples import CLASSIFICATION, REGRESSION, refusal_of, write_example
 
 NAMES = "size;town;y\n" + "".join(f"{i};{'ABC'[i % 3]};{i % 2}\n" for i in range(30))
 CLASSES = "a,b,kind\n" + "".join(f"{i},{-i},{['red', 'blue', 'grey'][i % 3]}\n" for i in range(30))
@@ -24,10 +23,7 @@ def dataset(text: str, table: str, *overrides: str) -> Dataset:
     return Supervised(loaded.config, loaded.origins).dataset
 
 
-def refusal(text: str, table: str, *overrides: str) -> str:
-    with pytest.raises(ConfigError) as caught:
-        dataset(text, table, *overrides)
-    return str(caught.value)
+refusal = refusal_of(dataset)
 
 
 def three_classes(*more: str) -> tuple[str, str, *tuple[str, ...]]:
