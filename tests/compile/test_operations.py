@@ -85,14 +85,15 @@ def compiled_beside(name: str, row: Row, sample: Sample) -> str | None:
 
 # What models are made of has to be compiled; other operations may look at values.
 CORE = {
-    "abs", "add", "addmm", "amax", "argmax", "bmm", "cat", "clamp", "clone", "cos", "cumsum", "div",
-    "einsum", "exp", "expand", "flatten", "gather", "index_select", "layer_norm", "leaky_relu",
-    "log", "log_softmax", "logsumexp", "masked_fill", "matmul", "max", "maximum", "mean", "mm",
-    "mse_loss", "mul", "neg", "nll_loss", "norm", "permute", "pow", "prod", "relu", "reshape",
-    "select", "sigmoid", "sin", "softmax", "split", "sqrt", "square", "squeeze", "stack", "std",
-    "sub", "sum", "t", "tanh", "transpose", "unbind", "unsqueeze", "var", "view",
-    "adaptive_avg_pool2d", "avg_pool2d", "conv1d", "conv2d", "conv_transpose2d", "interpolate",
-    "max_pool2d", "pad",
+    "abs", "adaptive_avg_pool2d", "add", "addmm", "amax", "argmax", "avg_pool2d",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "bmm", "cat", "clamp", "clone",
+    "conv1d", "conv2d", "conv_transpose2d", "cos", "cross_entropy", "cumsum", "div", "einsum",
+    "elu", "exp", "expand", "flatten", "gather", "gelu", "huber_loss", "index_select",
+    "interpolate", "l1_loss", "layer_norm", "leaky_relu", "log", "log_softmax", "logsumexp",
+    "masked_fill", "matmul", "max", "max_pool2d", "maximum", "mean", "mm", "mse_loss", "mul", "neg",
+    "nll_loss", "norm", "pad", "permute", "pow", "prod", "relu", "reshape", "select", "sigmoid",
+    "silu", "sin", "smooth_l1_loss", "softmax", "softplus", "split", "sqrt", "square", "squeeze",
+    "stack", "std", "sub", "sum", "t", "tanh", "transpose", "unbind", "unsqueeze", "var", "view",
 }  # fmt: skip
 
 

@@ -72,7 +72,11 @@ def scene(
             scheduler.step()
             return loss
 
-        state = lambda: list(model.parameters())  # noqa: E731
+        def state() -> list[Any]:
+            held = [t for entry in optimizer.state.values() for t in entry.values()]
+            averages = [t for t in held if isinstance(t, torch.Tensor) and t.dim()]
+            return [*model.parameters(), *averages]
+
         if times == 0:
             return with_closure, state
         return with_schedule if inside else step, state

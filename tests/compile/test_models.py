@@ -1,4 +1,8 @@
-"""Compiled training steps of recurrent networks and of transformers beside the steps themselves."""
+"""Compiled training steps of models beside the steps themselves.
+
+What the models are made of, each loss among it, is asked in `test_operations`; the optimizers in
+`tests/optim/test_compiled.py`.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +28,6 @@ class Recurrent(nn.Module):
         self.out = nn.Linear(width * (1 + self.layers.bidirectional), VOCABULARY)
 
     def forward(self, x: Any) -> Any:
-        """Scores of the next character."""
         return self.out(self.layers(self.table(x))[0])
 
 
@@ -37,7 +40,6 @@ class Cell(nn.Module):
         self.out = nn.Linear(SIZE, VOCABULARY)
 
     def forward(self, x: Any) -> Any:
-        """Scores of the next character."""
         state, outputs = None, []
         for step in self.table(x).unbind(1):
             state = self.cell(step, state)
@@ -59,12 +61,54 @@ class Attending(nn.Module):
         self.hint = hint
 
     def forward(self, x: Any) -> Any:
-        """Scores of the next character."""
         x = self.table(x) + self.places(torch.arange(LENGTH))
         return self.out(self.norm(self.encoder(x, mask=self.mask, is_causal=self.hint or None)))
 
 
-MODELS: dict[str, Callable[[], nn.Module]] = {
+LINEAR: dict[str, Callable[[], Any]] = {
+    "linear": lambda: nn.Linear(6, 3),
+    "no bias": lambda: nn.Linear(6, 3, bias=False),
+    "relu": lambda: nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(),
+                                  nn.Linear(8, 3)),
+    "leaky": lambda: nn.Sequential(nn.Linear(6, 8), nn.LeakyReLU(), nn.Linear(8, 3)),
+    "batch norm": lambda: nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(),
+                                        nn.Linear(8, 3)),
+    "layer norm": lambda: nn.Sequential(nn.Linear(6, 8), nn.LayerNorm(8), nn.Linear(8, 3)),
+    "dropout": lambda: nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.3), nn.Linear(8, 3)),
+    "softmax": lambda: nn.Sequential(nn.Linear(6, 3), nn.Softmax(1)),
+}  # fmt: skip
+WINDOWS: dict[str, Callable[[], Any]] = {
+    "two convolutions": lambda: nn.Sequential(
+        nn.Conv2d(2, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 6, 3), nn.ReLU(), nn.Flatten(),
+        nn.Linear(6, 3),
+    ),
+    "same size": lambda: nn.Sequential(
+        nn.Conv2d(2, 4, 3, padding="same"), nn.Tanh(), nn.AvgPool2d(2), nn.Flatten(),
+        nn.Linear(64, 3),
+    ),
+    "strides and groups": lambda: nn.Sequential(
+        nn.Conv2d(2, 4, 3, 2, 1, groups=2, padding_mode="reflect"), nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3),
+    ),
+    "overlapping pools": lambda: nn.Sequential(
+        nn.Conv2d(2, 3, 1), nn.MaxPool2d(3, 2, 1), nn.AdaptiveMaxPool2d((2, 3)), nn.Flatten(),
+        nn.Linear(18, 3),
+    ),
+    "there and back": lambda: nn.Sequential(
+        nn.Conv2d(2, 3, 2, 2), nn.GELU(), nn.ConvTranspose2d(3, 2, 2, 2), nn.ZeroPad2d((0, -2)),
+        nn.Upsample(scale_factor=0.5, mode="bilinear"), nn.Flatten(),
+        nn.Linear(24, 3),
+    ),
+    "channels and space": lambda: nn.Sequential(
+        nn.PixelUnshuffle(2), nn.Conv2d(8, 4, 3), nn.PixelShuffle(2),
+        nn.ReplicationPad2d(1), nn.Flatten(), nn.Linear(36, 3),
+    ),
+    "signals": lambda: nn.Sequential(
+        nn.Flatten(2), nn.Conv1d(2, 4, 3, dilation=2), nn.ReLU(), nn.MaxPool1d(3), nn.Flatten(),
+        nn.Linear(80, 3),
+    ),
+}  # fmt: skip
+SEQUENCES: dict[str, Callable[[], nn.Module]] = {
     "lstm": lambda: Recurrent(nn.LSTM),
     "two layers, both ways": lambda: Recurrent(nn.LSTM, num_layers=2, bidirectional=True),
     "projection": lambda: Recurrent(nn.LSTM, proj_size=3),
@@ -80,22 +124,19 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
     "norm first, gelu": lambda: Attending(dropout=0.0, norm_first=True, activation="gelu"),
     "no hint": lambda: Attending(hint=False, dropout=0.0),
 }
+USUAL = ("lstm, dropout", "gru cell", "transformer")
 
 
-def training(model: Callable[[], nn.Module]) -> Any:
-    """A scene of the usual step."""
-    made = model()
-    chosen = optim.Adam(made.parameters(), lr=0.01)
-    numbers = torch.arange(3 * LENGTH + 1)
-    text = (numbers * numbers + 2 * numbers) % VOCABULARY
-    x, y = text[:-1].reshape(3, LENGTH), text[1:].reshape(3, LENGTH)
+def training(made: nn.Module, loss: Callable[[Any], Any]) -> Any:
+    """A scene of the usual step: ``loss`` is of the model."""
+    chosen = optim.SGD(made.parameters(), lr=0.1, momentum=0.9)
 
     def step() -> Any:
         chosen.zero_grad()
-        loss = F.cross_entropy(made(x).reshape(-1, VOCABULARY), y.reshape(-1))
-        loss.backward()
+        value = loss(made)
+        value.backward()
         chosen.step()
-        return loss
+        return value
 
     def state() -> list[Any]:
         held = [t for entry in chosen.state.values() for t in entry.values()]
@@ -104,14 +145,57 @@ def training(model: Callable[[], nn.Module]) -> Any:
     return step, state
 
 
-USUAL = ("lstm, dropout", "gru cell", "transformer")
+@pytest.mark.parametrize("model", LINEAR)
+def test_linear_layers(model: str) -> None:
+    x, y = array(5, 6), array(5, 3, seed=1)
+    compare(lambda: training(LINEAR[model](), lambda made: F.mse_loss(made(x), y)))
+
+
+def test_a_loss_by_hand() -> None:
+    x, y = array(5, 6), array(5, 3, seed=1)
+
+    def loss(made: nn.Module) -> Any:
+        out = made(x)
+        return ((out - y) ** 2).mean() + 0.1 * out.abs().sum()
+
+    compare(lambda: training(LINEAR["relu"](), loss))
+
+
+@pytest.mark.parametrize("model", WINDOWS)
+def test_windows(model: str) -> None:
+    x, y = array(5, 2, 8, 8), array(5, 3, seed=1).argmax(1)
+    compare(lambda: training(WINDOWS[model](), lambda made: F.cross_entropy(made(x), y)))
 
 
 @pytest.mark.parametrize(
-    "model", [pytest.param(m, marks=[] if m in USUAL else [pytest.mark.slow]) for m in MODELS]
+    "model", [pytest.param(m, marks=[pytest.mark.slow] * (m not in USUAL)) for m in SEQUENCES]
 )
-def test_a_training_step(model: str) -> None:
-    compare(lambda: training(MODELS[model]))
+def test_sequences(model: str) -> None:
+    numbers = torch.arange(3 * LENGTH + 1)
+    text = (numbers * numbers + 2 * numbers) % VOCABULARY
+    x, y = text[:-1].reshape(3, LENGTH), text[1:].reshape(-1)
+
+    def loss(made: nn.Module) -> Any:
+        return F.cross_entropy(made(x).reshape(-1, VOCABULARY), y)
+
+    compare(lambda: training(SEQUENCES[model](), loss))
+
+
+def test_nan_in_a_window() -> None:
+    """Whether there is one is asked anew at every replay."""
+
+    def make() -> Any:
+        x = array(1, 1, 4, 4).requires_grad_()
+
+        def step(value: Any) -> Any:
+            x.grad = None
+            F.max_pool2d(x * value, 2).sum().backward()
+            return x.grad.clone()
+
+        return step, lambda: [x]
+
+    values = [1.0, 2.0, 1.0, 3.0, float("nan"), 1.0, float("inf"), 2.0]
+    compare(make, arguments=lambda n: (torch.full((1, 1, 4, 4), values[n]),))
 
 
 def test_states_from_batch_to_batch() -> None:
