@@ -113,7 +113,7 @@ PUBLIC.update({f"{name}_": as_function(f"{name}_") for name in NAMES})
 
 
 # fmt: off
-ELEMENTWISE = {name for name, o in OPS.items() if o.public and o.cast and name != "dist"} | {
+ELEMENTWISE = {name for name, o in OPS.items() if o.public and o.cast and not o.dims} - {"dist"} | {
     "copysign", "div", "fmod", "lerp", "logical_not", "pow", "remainder", "square",
     "true_divide", "xlogy",
 }
