@@ -69,22 +69,17 @@ def missing(module: str, name: str) -> Exception:
     """
     place = module.removeprefix("nanotorch").removeprefix(".")
     shown = f"torch.{place}" if place else "torch"
-    why = None if name.startswith("__") else why_not(place, name)
-    if why is None:
-        return AttributeError(f"module '{shown}' has no attribute '{name}'", name=name)
+    why = "" if name.startswith("__") else reason(place, name)
     frame = sys._getframe(2)
-    if frame.f_code.co_code[frame.f_lasti] == IMPORT_FROM:
-        text = f"cannot import name '{name}' from '{shown}': {told(why)}"
-        return ImportError(text, name=shown)
-    return AttributeError(f"module '{shown}' has no attribute '{name}': {told(why)}", name=name)
+    if why and frame.f_code.co_code[frame.f_lasti] == IMPORT_FROM:
+        return ImportError(f"cannot import name '{name}' from '{shown}'{why}", name=shown)
+    return AttributeError(f"module '{shown}' has no attribute '{name}'{why}", name=name)
 
 
 def no_module(fullname: str) -> ModuleNotFoundError:
     """The error for a module that there is not: Python's, with the reason if there is one."""
     place, _, name = fullname.partition(".")[2].rpartition(".")
-    why = why_not(place, name)
-    reason = "" if why is None else f": {told(why)}"
-    return ModuleNotFoundError(f"No module named '{fullname}'{reason}", name=fullname)
+    return ModuleNotFoundError(f"No module named '{fullname}'{reason(place, name)}", name=fullname)
 
 
 class NoModules:
@@ -122,13 +117,18 @@ def missing_attribute(value: object, place: str, name: str) -> AttributeError:
     Args:
         place: where the object's type stands, as `why_not` has it.
     """
-    why = None if name.startswith("_") else why_not(place, name)
-    reason = "" if why is None else f": {told(why)}"
+    why = "" if name.startswith("_") else reason(place, name)
     owner = f"'{type(value).__name__}' object"
     if isinstance(value, type):
         owner = f"type object '{value.__name__}'"
-    text = f"{owner} has no attribute '{name}'{reason}"
+    text = f"{owner} has no attribute '{name}'{why}"
     return AttributeError(text, name=name, obj=value)
+
+
+def reason(place: str, name: str) -> str:
+    """Why there is no such name, as the end of an error's text; nothing if that is not known."""
+    why = why_not(place, name)
+    return "" if why is None else f": {told(why)}"
 
 
 def told(why: str) -> str:
