@@ -42,7 +42,7 @@ from nanotorch.ops.gathering import (
     scatter_number,
 )
 from nanotorch.ops.inplace import blank, written
-from nanotorch.ops.joining import common_shape, unbind
+from nanotorch.ops.joining import common_shape, refuse_larger, unbind
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import unsqueeze
 
@@ -442,12 +442,7 @@ def filled(input: Array, mask: Array, value: Any) -> Array:
     """Write ``value`` into ``input`` where ``mask``, which broadcasts to it, is true."""
     boolean_mask(mask)
     if mask.shape != input.shape:
-        shape = common_shape(input.shape, mask.shape)
-        if shape != input.shape:
-            raise RuntimeError(
-                f"output with shape {list(input.shape)} doesn't match the broadcast shape "
-                f"{list(shape)}"
-            )
+        refuse_larger(input.shape, mask.shape)
     np.copyto(input, value, casting="unsafe", where=mask)
     return input
 

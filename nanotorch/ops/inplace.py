@@ -21,7 +21,7 @@ from nanotorch._core.layout import address, owner_of, whole_memory
 from nanotorch._core.op import OPS, Array, default_node_name, hidden_op, method, node_class, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, inplace_form, number_in
-from nanotorch.ops.joining import common_shape
+from nanotorch.ops.joining import common_shape, refuse_larger
 from nanotorch.ops.memory import as_strided, layout_asked, layout_of, strided_view
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import ints, squeeze, t, transpose, unsqueeze, view_in
@@ -105,32 +105,13 @@ def blank(input: Array) -> Array:
 def copied_into(input: Array, other: Array) -> Array:
     """Write ``other`` into ``input``, broadcasting and converting."""
     if other.ndim > input.ndim:
-        common_shape(input.shape, other.shape)
-        shape = (*other.shape[: other.ndim - input.ndim], *input.shape)
-        raise RuntimeError(
-            f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
-        )
+        refuse_larger(input.shape, other.shape)
     try:
         np.copyto(input, other, casting="unsafe")
     except ValueError:
-        raise cannot_copy(input.shape, other.shape) from None
+        refuse_larger(input.shape, other.shape)
+        raise
     return input
-
-
-def cannot_copy(into: tuple[int, ...], shape: tuple[int, ...]) -> RuntimeError:
-    """Why values of ``shape`` cannot be written to a tensor of the shape ``into``."""
-    for d in range(-1, -len(shape) - 1, -1):
-        if shape[d] not in (1, into[d]):
-            if into[d] == 1:
-                continue
-            return RuntimeError(
-                f"The size of tensor a ({into[d]}) must match the size of tensor b ({shape[d]}) at "
-                f"non-singleton dimension {len(into) + d}"
-            )
-    full = np.broadcast_shapes(into, shape)
-    return RuntimeError(
-        f"output with shape {list(into)} doesn't match the broadcast shape {list(full)}"
-    )
 
 
 @method(public=False)

@@ -530,6 +530,15 @@ def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def refuse_larger(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """Refuse to write values of ``shape`` to a tensor that they do not broadcast to."""
+    full = common_shape(into, shape)
+    if full != into:
+        raise RuntimeError(
+            f"output with shape {list(into)} doesn't match the broadcast shape {list(full)}"
+        )
+
+
 @public
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to.
