@@ -133,9 +133,17 @@ def check_index(name: str, array: Array, index: Array, dim: int, src: Array | No
         check_sizes(name, array, index, dim, src)
     size = array.shape[dim] if array.ndim else 1
     if index.min() < 0 or index.max() >= size:
-        first = index[(index < 0) | (index >= size)].reshape(-1)[0]
-        raise RuntimeError(f"index {first} is out of bounds for dimension {dim} with size {size}")
+        raise outside(index, dim, size, RuntimeError)
     return dim
+
+
+def outside(
+    index: Array, dim: int, size: int, error: type[Exception] = IndexError, *, low: int = 0,
+    name: str = "",
+) -> Exception:  # fmt: skip
+    """The error for the first index out of range along ``dim``, which begins with ``name``."""
+    first = index[(index < low) | (index >= size)].reshape(-1)[0]
+    return error(f"{name}index {first} is out of bounds for dimension {dim} with size {size}")
 
 
 def check_sizes(name: str, array: Array, index: Array, dim: int, src: Array | None) -> None:

@@ -37,6 +37,7 @@ from nanotorch.ops.gathering import (
     at,
     check_index,
     gather,
+    outside,
     part,
     scatter_add,
     scatter_number,
@@ -159,14 +160,12 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array, alpha: 
             f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
         )
     size = input.shape[dim] if input.ndim else 1
-    outside = index[(index < 0) | (index >= size)]
+    wrong = ((index < 0) | (index >= size)).any()
     scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
     scattered = scattered and alpha == 1 and alpha is not True
-    if outside.size and input.size and scattered:
-        raise RuntimeError(
-            f"index {outside[0]} is out of bounds for dimension {dim} with size {size}"
-        )
-    if outside.size and (input.size or input.ndim == 1):
+    if wrong and input.size and scattered:
+        raise outside(index, dim, size, RuntimeError)
+    if wrong and (input.size or input.ndim == 1):
         raise IndexError("index out of range in self")
     return dim
 
@@ -227,18 +226,8 @@ def check_index_copy(input: Array, dim: int, index: Array, source: Array) -> int
         )
     size = input.shape[dim] if input.ndim else 1
     if ((index < 0) | (index >= size)).any() and (input.size or not size):
-        raise outside("index_copy_(): ", index, dim, input.shape, 0)
+        raise outside(index, dim, size, name="index_copy_(): ")
     return dim
-
-
-def outside(
-    name: str, index: Array, dim: int, shape: tuple[int, ...], low: int | None = None
-) -> IndexError:
-    """The error for the first index out of range along ``dim``."""
-    size = shape[dim] if shape else 1
-    wrong = (index < (-size if low is None else low)) | (index >= size)
-    first = index.reshape(-1)[wrong.reshape(-1)][0]
-    return IndexError(f"{name}index {first} is out of bounds for dimension {dim} with size {size}")
 
 
 @written(
@@ -274,7 +263,8 @@ def index_filled(input: Array, dim: int, index: Array, value: Any) -> Array:
         target[(*(WHOLE,) * dim, index)] = value
     except IndexError:
         if target.size or not target.shape[dim]:
-            raise outside("", index, dim, input.shape) from None
+            size = target.shape[dim]
+            raise outside(index, dim, size, low=-size) from None
     return input
 
 
