@@ -103,7 +103,7 @@ def source_of_forward(
     function: Callable[..., Any], takes: Sequence[str], gives: Sequence[str]
 ) -> str:
     """The text of `forward`."""
-    code = function.__code__
+    code = inspect.unwrap(function).__code__
     names = (*takes, *gives)
     in_order = code.co_varnames[: code.co_argcount][: len(names)] == names
     given = [*takes, *(f"self.{name}" if in_order else f"{name}=self.{name}" for name in gives)]

@@ -18,7 +18,6 @@ from nanotorch.ops import loss as kernels
 from nanotorch.ops.arguments import constants_given, tensors_given, unsupported
 from nanotorch.ops.elementwise import over_number, plus_number, times_number
 from nanotorch.ops.joining import broadcast_tensors, common_shape
-from nanotorch.ops.loss import huber, picture_nll, smooth_l1
 from nanotorch.ops.products import pairwise_distance
 
 __all__ = (
@@ -195,7 +194,7 @@ def smooth_l1_loss(
         return reduced(ops.abs(input - target), reduction)
     if input._array.dtype.kind != "f" and target._array.dtype.kind != "f":
         raise unsupported("smooth_l1_cpu", input._array)
-    return smooth_l1(input, target, reduction, beta)
+    return kernels.smooth_l1(input, target, reduction, beta)
 
 
 def huber_loss(
@@ -229,9 +228,9 @@ def huber_loss(
         raise unsupported("huber_cpu", input._array)
     target = target.to(input.dtype)
     if weight is not None:
-        products = weighted(huber(input, target, "none", delta), weight, given, "none")
+        products = weighted(kernels.huber(input, target, "none", delta), weight, given, "none")
         return reduced(products, reduction)
-    return huber(input, target, reduction, delta)
+    return kernels.huber(input, target, reduction, delta)
 
 
 # Of probabilities of two classes
@@ -339,7 +338,7 @@ def nll_loss(
             input = input.reshape((*input.shape[:2], 1, -1))
             target = target.reshape((shape[0], 1, -1))
         constants_given("nll_loss2d_forward", weight=weight)
-        loss = picture_nll(input, target, weight, reduction, ignore_index)
+        loss = kernels.picture_nll(input, target, weight, reduction, ignore_index)
         return loss.reshape(shape) if reduction == "none" and loss.ndim != len(shape) else loss
     if input.ndim == 1:
         input, target = input.unsqueeze(0), target.reshape(1)
