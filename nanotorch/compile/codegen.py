@@ -708,7 +708,7 @@ def kept(entry: Entry) -> list[Storage]:
 def may_raise(entry: Entry) -> bool:
     """Whether an entry looks at values that it may refuse."""
     if entry.kind == "draw":
-        return any(True for _ in entry.inputs())
+        return bool(entry.inputs())
     if of_any_shape(entry):
         return True
     integers = any(ref.array.dtype.kind in "iu" for ref in entry.inputs())

@@ -478,10 +478,10 @@ class Guards:
 
     def __init__(self, codes: Iterable[CodeType], library: Iterable[CodeType]) -> None:
         self.codes = set(codes)
-        self.names = {name for code in self.codes for name in attribute_names(code)}
         users = [code for code in self.codes if not is_standard(code)]
-        self.users_names = {name for code in users for name in attribute_names(code)}
-        self.library_names = {name for code in library for name in attribute_names(code)}
+        self.names, self.users_names, self.library_names = (
+            set().union(*map(attribute_names, kind)) for kind in (self.codes, users, library)
+        )
         self.dynamic = bool(self.names & DYNAMIC)
         # Who reads the options himself sees numbers, which are then guarded as such.
         self.ordinary = "param_groups" in self.names

@@ -127,7 +127,12 @@ class Traced:
 
 def real(value: Any) -> Any:
     """A structure of arguments with the arrays behind those that are traced."""
-    return mapped(value, lambda part: part.value if type(part) is Traced else part)
+    return mapped(value, behind)
+
+
+def behind(value: Any) -> Any:
+    """The array behind a traced one; all else as it is."""
+    return value.value if type(value) is Traced else value
 
 
 def layout_attribute(name: str) -> property:

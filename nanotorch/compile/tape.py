@@ -1,7 +1,7 @@
 """The tape: which NumPy calls a step makes, in order, on which memory; and making it shorter."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,18 +109,16 @@ class Entry:
         """How reports call it."""
         return getattr(self.fn, "__name__", str(self.fn))
 
-    def inputs(self) -> Iterator[Ref]:
+    def inputs(self) -> list[Ref]:
         """The arrays among the arguments."""
-        yield from refs_in(self.args)
-        yield from refs_in(self.kwargs)
+        return refs_in(*self.args, *self.kwargs.values())
 
-    def reads(self) -> Iterator[Ref]:
+    def reads(self) -> list[Ref]:
         """The arrays whose former values matter."""
-        yield from self.inputs()
-        if not self.fresh and self.kind in ("ufunc", "reduce"):
-            for out in self.outs:
-                if self.kwargs.get("where", True) is not True or not covers(out):
-                    yield out
+        if self.fresh or self.kind not in ("ufunc", "reduce"):
+            return self.inputs()
+        partly = self.kwargs.get("where", True) is not True
+        return self.inputs() + [out for out in self.outs if partly or not covers(out)]
 
 
 def covers(ref: Ref) -> bool:
@@ -128,16 +126,18 @@ def covers(ref: Ref) -> bool:
     return ref.array.size * ref.array.itemsize == ref.storage.base.nbytes
 
 
-def refs_in(value: Any) -> Iterator[Ref]:
+def refs_in(*values: Any) -> list[Ref]:
     """The arrays in a structure of arguments."""
-    if isinstance(value, Ref):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            yield from refs_in(part)
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from refs_in(part)
+    found: list[Ref] = []
+    queue = list(values)
+    for value in queue:  # the list grows while the loop runs
+        if isinstance(value, Ref):
+            found.append(value)
+        elif isinstance(value, (tuple, list)):
+            queue += value
+        elif isinstance(value, dict):
+            queue += value.values()
+    return found
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -572,7 +572,7 @@ class Layout:
         small = out.array.nbytes < IN_PLACE
         if small or entry.kind != "ufunc" or not entry.fresh or entry.fn in PRODUCTS:
             return None
-        for ref in refs_in(entry.args):
+        for ref in refs_in(*entry.args):
             number = ref.storage.number
             if (
                 number in self.offsets
@@ -580,7 +580,7 @@ class Layout:
                 and ref.storage.base.nbytes == out.storage.base.nbytes
                 and alike(ref, out)
                 and ref.whole
-                and sum(r.storage.number == number for r in refs_in(entry.args)) == 1
+                and sum(r.storage.number == number for r in refs_in(*entry.args)) == 1
             ):
                 return self.offsets[number]
         return None
@@ -603,9 +603,9 @@ def overwrites(entry: Entry) -> bool:
     """Whether an entry writes to a region that does not depend on values, and reads none of it."""
     if entry.kind == "effect" and getattr(entry.fn, "__name__", "") == "setitem":
         target, index, value = entry.args
-        if any(ref.storage is target.storage for ref in refs_in((value,))):
+        if any(ref.storage is target.storage for ref in refs_in(value)):
             return False
-        return not list(refs_in(index if isinstance(index, tuple) else (index,)))
+        return not refs_in(index)
     return False
 
 
