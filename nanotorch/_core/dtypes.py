@@ -1,5 +1,6 @@
 """Data types and devices, the defaults, sizes, and PyTorch's rules of type promotion."""
 
+import math
 from collections.abc import Iterable
 from types import FunctionType
 from typing import Any, NoReturn
@@ -225,10 +226,7 @@ class Size(tuple[int, ...], metaclass=OfC):
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
-        count = 1
-        for size in self:
-            count *= size
-        return count
+        return math.prod(self)
 
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"
