@@ -81,13 +81,13 @@ def running(batch: Batch) -> Iterator[None]:
     """
     active.batches.append(batch)
     mode.transforms += 1
-    exchange.count(1)
+    substitutes.count(1)
     try:
         yield
     except NoValues:
         raise RuntimeError(ITEM) from None
     finally:
-        exchange.count(-1)
+        substitutes.count(-1)
         active.batches.pop()
         mode.transforms -= 1
 
@@ -654,7 +654,7 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
         # The function has no such argument, so a default would not reach it.
         asked = partial(function_in_batch, plain, rule, random)
         function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "under_vmap": asked}
-        exchange.add(function)
+        substitutes.add(function)
         return function
 
     return register
@@ -663,11 +663,11 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
 def follow(copy: F) -> F:
     """Let a copy of a function that has a rule have it, too."""
     if "under_vmap" in (getattr(copy, "__kwdefaults__", None) or {}):
-        exchange.add(copy)
+        substitutes.add(copy)
     return copy
 
 
-class Exchange:
+class Substitutes:
     """Gives the functions their other code for as long as some `vmap` runs, in any thread."""
 
     def __init__(self) -> None:
@@ -690,7 +690,7 @@ class Exchange:
                     function.__code__ = in_place_of.__code__ if self.running else code
 
 
-exchange = Exchange()
+substitutes = Substitutes()
 
 
 # Rules of functions
