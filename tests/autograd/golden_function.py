@@ -152,12 +152,8 @@ def keywords(torch: Any) -> Any:
         out.backward()
     only = make(torch, lambda ctx, x, *, k: x * k, lambda ctx, g: (g, None))
     return [
-        outs,
-        seen,
-        x.grad,
-        raised(function.apply, x, d=1.0),
-        raised(only.apply, x, k=1.0),
-    ]
+        outs, seen, x.grad, raised(function.apply, x, d=1.0), raised(only.apply, x, k=1.0),
+    ]  # fmt: skip
 
 
 def separate_context(torch: Any) -> Any:

@@ -106,17 +106,9 @@ def attributes(torch: Any) -> Any:
     """Any attribute can be set, whatever the engine itself keeps on a node."""
     seen = []
     names = [
-        "k",
-        "outputs",
-        "saved",
-        "hooks",
-        "sequence",
-        "release",
-        "inputs",
-        "edges",
-        "op",
+        "k", "outputs", "saved", "hooks", "sequence", "release", "inputs", "edges", "op",
         "variable",
-    ]
+    ]  # fmt: skip
 
     def forward(ctx: Any, x: Any) -> Any:
         for number, name in enumerate(names):
@@ -164,15 +156,9 @@ def context_is_the_node(torch: Any) -> Any:
     node.metadata["mine"] = 1
     z.backward()
     return [
-        node is held[0],
-        node.note,
-        node.name(),
-        node.metadata,
-        node.requires_grad,
-        node.needs_input_grad,
-        tree(node),
-        log,
-    ]
+        node is held[0], node.note, node.name(), node.metadata, node.requires_grad,
+        node.needs_input_grad, tree(node), log,
+    ]  # fmt: skip
 
 
 def context_without_a_graph(torch: Any) -> Any:

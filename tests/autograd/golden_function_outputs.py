@@ -77,14 +77,9 @@ def what_is_no_tensor(torch: Any) -> Any:
 
     mixed = returning(lambda x: (None, x * 2, 3.0, x * 3, "text"))
     return [
-        returning(lambda x: 3.0),
-        returning(lambda x: None),
-        returning(lambda x: ()),
-        returning(lambda x: [x * 2]),
-        mixed,
-        mixed[1].output_nr,
-        mixed[3].output_nr,
-    ]
+        returning(lambda x: 3.0), returning(lambda x: None), returning(lambda x: ()),
+        returning(lambda x: [x * 2]), mixed, mixed[1].output_nr, mixed[3].output_nr,
+    ]  # fmt: skip
 
 
 def gradients_beside_what_is_no_tensor(torch: Any) -> Any:
@@ -181,14 +176,9 @@ def written_inputs(torch: Any) -> Any:
     constant = torch.ones(1)
     z = function.apply(constant)
     return [
-        facts(y, inner),
-        tree(y.grad_fn),
-        inner._version,
-        x.grad,
-        raised(before.backward),
-        [z is constant, z, z._version],
-        raised(function.apply, leaf(torch, 1.0)),
-    ]
+        facts(y, inner), tree(y.grad_fn), inner._version, x.grad, raised(before.backward),
+        [z is constant, z, z._version], raised(function.apply, leaf(torch, 1.0)),
+    ]  # fmt: skip
 
 
 def written_inputs_without_recording(torch: Any) -> Any:

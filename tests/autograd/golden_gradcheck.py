@@ -177,15 +177,10 @@ def several_outputs(torch: Any) -> Any:
         return torch.tensor([[3.0, 1.0], [0.5, 2.0]], dtype=torch.float64, requires_grad=True)
 
     functions = [
-        torch.std_mean,
-        lambda x: torch.var_mean(x, 1),
-        torch.aminmax,
-        torch.linalg.slogdet,
-        torch.linalg.qr,
-        lambda x: x.unbind(),
-        lambda x: x.split(1),
+        torch.std_mean, lambda x: torch.var_mean(x, 1), torch.aminmax, torch.linalg.slogdet,
+        torch.linalg.qr, lambda x: x.unbind(), lambda x: x.split(1),
         lambda x: torch.linalg.eigh(x @ x.mT)[0],
-    ]
+    ]  # fmt: skip
     checks = (torch.autograd.gradcheck, torch.autograd.gradgradcheck)
     return [check(f, x()) for f in functions for check in checks]
 

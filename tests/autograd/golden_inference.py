@@ -97,18 +97,10 @@ def saving_is_refused(torch: Any) -> Any:
     with torch.no_grad():
         unrecorded = x * i
     return [
-        raised(lambda: x * i),
-        raised(lambda: i * x),
-        raised(lambda: torch.ones(2, 2) @ x + i * x),
-        raised(user_function),
-        x + i,
-        unrecorded,
-        x * i.clone(),
-        (x * 1).add_(i),
-        raised((x * 1).mul_, i),
-        torch.ones(2).mul_(i),
-        torch.ones(2).copy_(i),
-    ]
+        raised(lambda: x * i), raised(lambda: i * x), raised(lambda: torch.ones(2, 2) @ x + i * x),
+        raised(user_function), x + i, unrecorded, x * i.clone(), (x * 1).add_(i),
+        raised((x * 1).mul_, i), torch.ones(2).mul_(i), torch.ones(2).copy_(i),
+    ]  # fmt: skip
 
 
 def writing_is_refused_outside(torch: Any) -> Any:
@@ -233,12 +225,8 @@ def on_the_same_memory(torch: Any) -> Any:
         outside += [_told(i.detach()), _told(i.data)]
     d = i.detach()
     outside += [
-        d.add_(1),
-        _told(d),
-        _told(d),
-        raised(lambda: x * i.detach()),
-        _told(j.detach_()),
-    ]
+        d.add_(1), _told(d), _told(d), raised(lambda: x * i.detach()), _told(j.detach_()),
+    ]  # fmt: skip
     x.data = i
     taken = [_told(x), raised(lambda: x * x), x.detach().add_(1), _told(x)]
     x.data = torch.ones(2)

@@ -26,17 +26,10 @@ def wrapping(torch: Any) -> Any:
         leaf_of.fill_(7)
     inner = variable(leaf(torch, 1.0) * 2)
     return [
-        leaf_of,
-        data,
-        leaf_of is data,
-        variable(leaf_of).requires_grad,
-        [inner, inner.is_leaf],
-        variable(data, True).requires_grad,
-        variable(),
-        isinstance(data, variable),
-        isinstance(3, variable),
-        type(variable(data)) is torch.Tensor,
-    ]
+        leaf_of, data, leaf_of is data, variable(leaf_of).requires_grad, [inner, inner.is_leaf],
+        variable(data, True).requires_grad, variable(), isinstance(data, variable),
+        isinstance(3, variable), type(variable(data)) is torch.Tensor,
+    ]  # fmt: skip
 
 
 def refusals(torch: Any) -> Any:

@@ -156,22 +156,8 @@ def quotes_in_names(torch: Any) -> Any:
 
 
 CASES: list[Case] = [
-    chain,
-    shared_nodes,
-    unnamed_leaves,
-    same_input_twice,
-    several_outputs_of_a_node,
-    mlp,
-    several_outputs,
-    view_of_a_leaf,
-    view_of_a_result,
-    view_without_a_graph,
-    leaf,
-    no_graph,
-    written_in_place,
-    saved_values,
-    saved_attributes,
-    short_attributes,
-    users_function,
+    chain, shared_nodes, unnamed_leaves, same_input_twice, several_outputs_of_a_node, mlp,
+    several_outputs, view_of_a_leaf, view_of_a_result, view_without_a_graph, leaf, no_graph,
+    written_in_place, saved_values, saved_attributes, short_attributes, users_function,
     quotes_in_names,
-]
+]  # fmt: skip

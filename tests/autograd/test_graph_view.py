@@ -217,16 +217,8 @@ def test_anomaly_mode_tells_the_line() -> None:
 
 
 HOSTILE = [
-    'a"b',
-    "\\",
-    "\\n",
-    "<b>&amp;</b>]]>",
-    "\n\x00\x1b[31m",
-    "\u202eb",
-    "\ud800",
-    '"];x [',
-    "",
-]
+    'a"b', "\\", "\\n", "<b>&amp;</b>]]>", "\n\x00\x1b[31m", "\u202eb", "\ud800", '"];x [', "",
+]  # fmt: skip
 DOT_NAMES = ['a"b', "\\", "\\n", "<b>&amp;amp;</b>]]>", r"\n\x00\x1b[31m", r"\u202eb", r"\ud800"]
 DOT_NAMES += ['"];x [', ""]
 

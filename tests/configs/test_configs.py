@@ -39,14 +39,9 @@ def run(name: str, *overrides: str) -> RunResult:
 
 def test_all_of_them_are_here() -> None:
     assert NAMES == [
-        "bce_classification",
-        "characters",
-        "digits_cnn",
-        "function_minimization",
-        "linear_regression",
-        "synthetic_line",
-        "two_moons",
-    ]
+        "bce_classification", "characters", "digits_cnn", "function_minimization",
+        "linear_regression", "synthetic_line", "two_moons",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

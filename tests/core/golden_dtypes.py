@@ -164,47 +164,21 @@ def conversions(torch: Any) -> Any:
     x = torch.tensor([2.7, -2.7, 0.0, 300.0])
     n = torch.tensor([300, -1, 0, 127])
     return [
-        x.to(torch.int64),
-        x.int(),
-        x.bool(),
-        x.half(),
-        x.double(),
-        n.to(torch.uint8),
-        n.to(torch.int8),
-        n.bool(),
-        n.float(),
-        torch.tensor(1e30, dtype=torch.float64).float(),
+        x.to(torch.int64), x.int(), x.bool(), x.half(), x.double(), n.to(torch.uint8),
+        n.to(torch.int8), n.bool(), n.float(), torch.tensor(1e30, dtype=torch.float64).float(),
         torch.tensor(1e300, dtype=torch.float64).float(),
         torch.tensor([1.5], dtype=torch.float16) * 2,
-    ]
+    ]  # fmt: skip
 
 
 def that_programs_compare_with(torch: Any) -> Any:
     """Dtypes of numbers that NumPy has not, as far as a program without them asks."""
     names = [
-        "bfloat16",
-        "bcomplex32",
-        "cdouble",
-        "cfloat",
-        "chalf",
-        "complex32",
-        "complex64",
-        "complex128",
-        "float4_e2m1fn_x2",
-        "float8_e4m3fn",
-        "float8_e4m3fnuz",
-        "float8_e5m2",
-        "float8_e5m2fnuz",
-        "float8_e8m0fnu",
-        "qint8",
-        "qint32",
-        "quint2x4",
-        "quint4x2",
-        "quint8",
-        "uint16",
-        "uint32",
-        "uint64",
-    ]
+        "bfloat16", "bcomplex32", "cdouble", "cfloat", "chalf", "complex32", "complex64",
+        "complex128", "float4_e2m1fn_x2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+        "float8_e5m2fnuz", "float8_e8m0fnu", "qint8", "qint32", "quint2x4", "quint4x2", "quint8",
+        "uint16", "uint32", "uint64",
+    ]  # fmt: skip
     x, answers = torch.ones(2), {}
     for name in names:
         kind = getattr(torch, name)

@@ -12,26 +12,9 @@ def _arithmetic(torch: Any) -> list[Any]:
     m = torch.ones(2, 2, requires_grad=True)
     c = torch.tensor([5.0, 6.0])
     return [
-        x * w,
-        x * c,
-        c * x,
-        2 * x,
-        x * 2,
-        x + 1,
-        1 + x,
-        x - w,
-        1 - x,
-        x / w,
-        1 / x,
-        -x,
-        x**2,
-        2**x,
-        x**w,
-        x @ w,
-        m @ x,
-        m @ m,
-        x @ m,
-    ]
+        x * w, x * c, c * x, 2 * x, x * 2, x + 1, 1 + x, x - w, 1 - x, x / w, 1 / x, -x, x**2, 2**x,
+        x**w, x @ w, m @ x, m @ m, x @ m,
+    ]  # fmt: skip
 
 
 def _functions(torch: Any) -> list[Any]:
@@ -41,42 +24,13 @@ def _functions(torch: Any) -> list[Any]:
     m = torch.ones(2, 2, requires_grad=True)
     c = torch.tensor([5.0, 6.0])
     return [
-        (x * w).sum(),
-        x.mean(),
-        m.sum(0),
-        m.t(),
-        m[0],
-        m[0, 1],
-        m[:, 1],
-        m[None],
-        m.reshape(4),
-        m.view(-1),
-        m.transpose(0, 1),
-        m.permute(1, 0),
-        torch.cat([x, w]),
-        torch.cat([x, c]),
-        torch.stack([x, w]),
-        x.exp().log(),
-        torch.sigmoid(x),
-        x.tanh(),
-        torch.relu(x),
-        x.clone(),
-        x.abs(),
-        x.max(),
-        x.unbind()[1],
-        m.split(1)[1],
-        torch.where(x > 1, x, w),
-        x.expand(2, 2),
-        x.unsqueeze(0).squeeze(0),
-        m.softmax(1),
-        m.log_softmax(0),
-        x.double().float(),
-        abs(x),
-        x % 2,
-        x.masked_fill(x > 1, 0.0),
-        x.detach() * w,
-        x.sqrt() * x.sqrt(),
-    ]
+        (x * w).sum(), x.mean(), m.sum(0), m.t(), m[0], m[0, 1], m[:, 1], m[None], m.reshape(4),
+        m.view(-1), m.transpose(0, 1), m.permute(1, 0), torch.cat([x, w]), torch.cat([x, c]),
+        torch.stack([x, w]), x.exp().log(), torch.sigmoid(x), x.tanh(), torch.relu(x), x.clone(),
+        x.abs(), x.max(), x.unbind()[1], m.split(1)[1], torch.where(x > 1, x, w), x.expand(2, 2),
+        x.unsqueeze(0).squeeze(0), m.softmax(1), m.log_softmax(0), x.double().float(), abs(x),
+        x % 2, x.masked_fill(x > 1, 0.0), x.detach() * w, x.sqrt() * x.sqrt(),
+    ]  # fmt: skip
 
 
 def trees(torch: Any) -> Any:
@@ -107,15 +61,9 @@ def node_names(torch: Any) -> Any:
     node = y.grad_fn
     accumulator = node.next_functions[0][0].next_functions[0][0]
     return [
-        node.name(),
-        type(node).__name__,
-        accumulator.name(),
-        type(accumulator).__name__,
-        str(node).split(" at ")[0],
-        x.grad_fn,
-        node.metadata,
-        torch.ones(2).grad_fn,
-    ]
+        node.name(), type(node).__name__, accumulator.name(), type(accumulator).__name__,
+        str(node).split(" at ")[0], x.grad_fn, node.metadata, torch.ones(2).grad_fn,
+    ]  # fmt: skip
 
 
 def output_numbers(torch: Any) -> Any:
@@ -231,13 +179,9 @@ def calling_nodes(torch: Any) -> Any:
     one = x.exp().grad_fn(torch.ones(2))
     nothing = node(None)
     return [
-        both,
-        single,
-        one,
-        nothing,
-        raised(node),
+        both, single, one, nothing, raised(node),
         raised(lambda: node(torch.ones(2), torch.ones(2))),
-    ]
+    ]  # fmt: skip
 
 
 def calling_the_accumulator(torch: Any) -> Any:
@@ -263,13 +207,9 @@ def constants_have_no_nodes(torch: Any) -> Any:
         c = a * b
     d = a * b.detach()
     return [t.requires_grad for t in (a, c, d, a + a)] + [
-        (b > 0).requires_grad,
-        b.argmax().requires_grad,
-        b.long().requires_grad,
-        (b == b).grad_fn,
-        b.max(0).indices.requires_grad,
-        b.round().requires_grad,
-    ]
+        (b > 0).requires_grad, b.argmax().requires_grad, b.long().requires_grad, (b == b).grad_fn,
+        b.max(0).indices.requires_grad, b.round().requires_grad,
+    ]  # fmt: skip
 
 
 def nodes_of_composed(torch: Any) -> Any:

@@ -79,17 +79,9 @@ def _saved_and_written(torch: Any) -> list[Callable[[Any], tuple[Any, Any]]]:
         return y @ torch.ones(3, 2, requires_grad=True), y
 
     return [
-        leaf,
-        inner,
-        output,
-        outputs,
-        _through_view,
-        _through_base,
-        _through_detach,
-        _second_output,
-        _power,
-        product,
-    ]
+        leaf, inner, output, outputs, _through_view, _through_base, _through_detach, _second_output,
+        _power, product,
+    ]  # fmt: skip
 
 
 def modified_inputs(torch: Any) -> Any:
@@ -158,18 +150,11 @@ def refused_on_leaves(torch: Any) -> Any:
         x[0] = 1.0
 
     return [
-        raised(lambda: x.add_(1)),
-        raised(lambda: x.zero_()),
-        raised(lambda: x.copy_(torch.ones(3))),
-        raised(lambda: x.fill_(1.0)),
-        raised(augmented),
-        raised(item),
-        raised(lambda: x[0].add_(1)),
-        raised(lambda: x.view(3, 1).mul_(2)),
-        raised(lambda: x[:2].zero_()),
-        x,
-        x._version,
-    ]
+        raised(lambda: x.add_(1)), raised(lambda: x.zero_()),
+        raised(lambda: x.copy_(torch.ones(3))), raised(lambda: x.fill_(1.0)), raised(augmented),
+        raised(item), raised(lambda: x[0].add_(1)), raised(lambda: x.view(3, 1).mul_(2)),
+        raised(lambda: x[:2].zero_()), x, x._version,
+    ]  # fmt: skip
 
 
 def allowed_on_leaves(torch: Any) -> Any:
@@ -310,13 +295,9 @@ def requires_grad_in_place(torch: Any) -> Any:
     base = torch.zeros(2, 2)
     view = base[0]
     return [
-        x.requires_grad,
-        text,
-        y.requires_grad_().requires_grad,
-        raised(lambda: view.requires_grad_()),
-        view.is_leaf,
-        base.requires_grad,
-    ]
+        x.requires_grad, text, y.requires_grad_().requires_grad,
+        raised(lambda: view.requires_grad_()), view.is_leaf, base.requires_grad,
+    ]  # fmt: skip
 
 
 def swapped_data(torch: Any) -> Any:

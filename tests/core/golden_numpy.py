@@ -64,13 +64,8 @@ def in_place(torch: Any) -> Any:
     b[0] = torch.tensor(5.0)
     refused = raised(z.__setitem__, slice(None), a)
     return [
-        y,
-        x,
-        z,
-        repr(b),
-        refused,
-        raised(a.__setitem__, slice(None), x.clone().requires_grad_()),
-    ]
+        y, x, z, repr(b), refused, raised(a.__setitem__, slice(None), x.clone().requires_grad_()),
+    ]  # fmt: skip
 
 
 def order_of_copies(torch: Any) -> Any:

@@ -11,37 +11,18 @@ from tests.answers import raised, told, warned
 
 def attributes(torch: Any) -> Any:
     tensors = [
-        torch.ones(2, 3),
-        torch.ones(()),
-        torch.ones(0, 4),
-        torch.ones(2, dtype=torch.int64),
-        torch.ones(2, 3).t(),
-        torch.ones(3, dtype=torch.bool),
+        torch.ones(2, 3), torch.ones(()), torch.ones(0, 4), torch.ones(2, dtype=torch.int64),
+        torch.ones(2, 3).t(), torch.ones(3, dtype=torch.bool),
         torch.ones(2, 4, dtype=torch.float16)[:, ::2],
-    ]
+    ]  # fmt: skip
     return [
         [
-            t.shape,
-            t.size(),
-            t.dtype,
-            t.ndim,
-            t.dim(),
-            t.numel(),
-            t.nelement(),
-            list(t.stride()),
-            t.is_contiguous(),
-            t.itemsize,
-            t.element_size(),
-            t.nbytes,
-            t.is_floating_point(),
-            t.is_complex(),
-            str(t.device),
-            t.is_cuda,
-            t.requires_grad,
-            t.is_leaf,
+            t.shape, t.size(), t.dtype, t.ndim, t.dim(), t.numel(), t.nelement(), list(t.stride()),
+            t.is_contiguous(), t.itemsize, t.element_size(), t.nbytes, t.is_floating_point(),
+            t.is_complex(), str(t.device), t.is_cuda, t.requires_grad, t.is_leaf,
         ]
         for t in tensors
-    ]
+    ]  # fmt: skip
 
 
 def sizes(torch: Any) -> Any:
@@ -94,14 +75,10 @@ def assigned_grads(torch: Any) -> Any:
         return raised(lambda: setattr(x, "grad", value))
 
     texts = [
-        assign(3),
-        assign(torch.ones(3)),
-        assign(torch.ones(2, dtype=torch.float64)),
-        assign(torch.ones(2, dtype=torch.int64)),
-        assign(x),
-        assign([1.0, 2.0]),
+        assign(3), assign(torch.ones(3)), assign(torch.ones(2, dtype=torch.float64)),
+        assign(torch.ones(2, dtype=torch.int64)), assign(x), assign([1.0, 2.0]),
         assign(torch.tensor([3.0, 4.0])),
-    ]
+    ]  # fmt: skip
     (x * 2).sum().backward()
     with_sum = told(x.grad)
     del x.grad
@@ -138,17 +115,10 @@ def lengths_and_iteration(torch: Any) -> Any:
     rows = list(t)
     a, b, c = t
     return [
-        len(t),
-        rows,
-        [type(r.grad_fn).__name__ for r in (a, b, c)],
-        raised(lambda: len(torch.tensor(1.0))),
-        raised(lambda: iter(torch.tensor(1.0))),
-        2.0 in t,
-        9 in t,
-        torch.tensor(3.0) in t,
-        raised(lambda: "x" in t),
-        list(torch.ones(0)),
-    ]
+        len(t), rows, [type(r.grad_fn).__name__ for r in (a, b, c)],
+        raised(lambda: len(torch.tensor(1.0))), raised(lambda: iter(torch.tensor(1.0))), 2.0 in t,
+        9 in t, torch.tensor(3.0) in t, raised(lambda: "x" in t), list(torch.ones(0)),
+    ]  # fmt: skip
 
 
 def to_numpy(torch: Any) -> Any:
@@ -181,31 +151,19 @@ def copies(torch: Any) -> Any:
     with torch.no_grad():
         twin.add_(1)
     return [
-        twin,
-        twin.grad,
-        twin.is_leaf,
-        x,
-        pair[0] is pair[1],
-        clone,
-        raised(lambda: copy.deepcopy(x * 2)).split("  ")[0],
-        loaded,
-        torch.clone(x).requires_grad,
+        twin, twin.grad, twin.is_leaf, x, pair[0] is pair[1], clone,
+        raised(lambda: copy.deepcopy(x * 2)).split("  ")[0], loaded, torch.clone(x).requires_grad,
         copy.copy(x.detach()),
-    ]
+    ]  # fmt: skip
 
 
 def formats(torch: Any) -> Any:
     x = torch.tensor(3.14159)
     return [
-        f"{x:.2f}",
-        f"{x}",
-        f"{torch.ones(2)}",
-        f"{torch.tensor(3):d}",
-        f"{torch.tensor(2.0, requires_grad=True):.1f}",
-        raised(lambda: f"{torch.ones(2):.2f}"),
-        str(x),
-        f"{torch.tensor([1.5])}",
-    ]
+        f"{x:.2f}", f"{x}", f"{torch.ones(2)}", f"{torch.tensor(3):d}",
+        f"{torch.tensor(2.0, requires_grad=True):.1f}", raised(lambda: f"{torch.ones(2):.2f}"),
+        str(x), f"{torch.tensor([1.5])}",
+    ]  # fmt: skip
 
 
 def hashes(torch: Any) -> Any:
@@ -216,16 +174,10 @@ def hashes(torch: Any) -> Any:
 def operators(torch: Any) -> Any:
     """Every operator on every pair of kinds of operands: result or error."""
     operands = [
-        torch.tensor([1.5, -2.0]),
-        torch.tensor([3, 2]),
-        torch.tensor([True, False]),
-        torch.tensor(2.0, dtype=torch.float64),
-        torch.tensor(3, dtype=torch.int32),
-        torch.tensor([5, 200], dtype=torch.uint8),
-        2,
-        -0.5,
-        True,
-    ]
+        torch.tensor([1.5, -2.0]), torch.tensor([3, 2]), torch.tensor([True, False]),
+        torch.tensor(2.0, dtype=torch.float64), torch.tensor(3, dtype=torch.int32),
+        torch.tensor([5, 200], dtype=torch.uint8), 2, -0.5, True,
+    ]  # fmt: skip
     symbols = ["+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "==", "!=", "<", "<=", ">", ">="]
     answers = {}
     for symbol in symbols:
@@ -271,14 +223,10 @@ def foreign_operands(torch: Any) -> Any:
 def numpy_operands(torch: Any) -> Any:
     x = torch.ones(2)
     return [
-        x * np.float64(2.0),
-        np.float64(2.0) * x,
-        np.float32(2.0) + x,
-        x + np.int64(3),
-        (x * np.float64(2.0)).dtype,
-        type(np.float64(2.0) * x).__name__,
+        x * np.float64(2.0), np.float64(2.0) * x, np.float32(2.0) + x, x + np.int64(3),
+        (x * np.float64(2.0)).dtype, type(np.float64(2.0) * x).__name__,
         type(np.int64(2) - x).__name__,
-    ]
+    ]  # fmt: skip
 
 
 def data_pointers(torch: Any) -> Any:
@@ -295,15 +243,9 @@ def data_pointers(torch: Any) -> Any:
 def devices(torch: Any) -> Any:
     x = torch.ones(2)
     return [
-        str(x.device),
-        repr(x.device),
-        x.device.type,
-        x.cpu() is x,
-        x.to("cpu") is x,
-        x.get_device(),
-        x.device == torch.device("cpu"),
-        torch.ones(1, device="cpu"),
-    ]
+        str(x.device), repr(x.device), x.device.type, x.cpu() is x, x.to("cpu") is x,
+        x.get_device(), x.device == torch.device("cpu"), torch.ones(1, device="cpu"),
+    ]  # fmt: skip
 
 
 def constructor(torch: Any) -> Any:

@@ -10,29 +10,11 @@ def views_of_a_base(torch: Any) -> Any:
     x = torch.ones(2, 3)
     r = torch.ones(2, 3, requires_grad=True)
     views = [
-        x[0],
-        x[:, 1:],
-        x.t(),
-        x.view(6),
-        x.reshape(3, 2),
-        x.unsqueeze(0),
-        x.expand(2, 2, 3),
-        x.unbind()[1],
-        x.split(1)[0],
-        x[0][1],
-        x.t()[1],
-        x.detach(),
-        r.detach(),
-        x[torch.tensor([0])],
-        x.clone(),
-        x.t().reshape(6),
-        r[0],
-        x.narrow(0, 0, 1),
-        x.diagonal(),
-        x.squeeze(),
-        x.permute(1, 0),
-        x.transpose(0, 1),
-    ]
+        x[0], x[:, 1:], x.t(), x.view(6), x.reshape(3, 2), x.unsqueeze(0), x.expand(2, 2, 3),
+        x.unbind()[1], x.split(1)[0], x[0][1], x.t()[1], x.detach(), r.detach(),
+        x[torch.tensor([0])], x.clone(), x.t().reshape(6), r[0], x.narrow(0, 0, 1), x.diagonal(),
+        x.squeeze(), x.permute(1, 0), x.transpose(0, 1),
+    ]  # fmt: skip
     return [[v._is_view(), v._base is x, v._base is r, v._base is None] for v in views]
 
 

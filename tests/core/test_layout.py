@@ -89,12 +89,8 @@ def test_options_stay_until_given_and_sci_mode_does_not() -> None:
     set_printoptions(precision=2, sci_mode=True)
     set_printoptions(edgeitems=5)
     assert get_printoptions() == {
-        "precision": 2,
-        "threshold": 1000,
-        "edgeitems": 5,
-        "linewidth": 80,
-        "sci_mode": None,
-    }
+        "precision": 2, "threshold": 1000, "edgeitems": 5, "linewidth": 80, "sci_mode": None,
+    }  # fmt: skip
     set_printoptions(profile="full", precision=1)
     assert get_printoptions()["threshold"] == math.inf
     assert get_printoptions()["precision"] == 1

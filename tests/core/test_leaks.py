@@ -175,22 +175,10 @@ def without_recording() -> list[Any]:
 
 
 WAYS = [
-    forward,
-    after_backward,
-    after_retained_backward,
-    with_hooks,
-    after_autograd_grad,
-    after_create_graph,
-    after_double_backward,
-    in_place,
-    views,
-    writes_through_views,
-    several_outputs,
-    joined,
-    a_failed_backward,
-    second_pass_refused,
-    without_recording,
-]
+    forward, after_backward, after_retained_backward, with_hooks, after_autograd_grad,
+    after_create_graph, after_double_backward, in_place, views, writes_through_views,
+    several_outputs, joined, a_failed_backward, second_pass_refused, without_recording,
+]  # fmt: skip
 
 
 def alive(found: list[weakref.ref[Any]]) -> list[Any]:

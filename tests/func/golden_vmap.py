@@ -52,20 +52,11 @@ def refused_values(torch: Any) -> Any:
     x, y, _ = _points(torch)
     vmap = torch.vmap
     asked = [
-        lambda a: a if a > 0 else -a,
-        lambda a: a.item(),
-        float,
-        lambda a: a.tolist(),
-        lambda a: torch.zeros(int(a)),
-        lambda a: 2 in a,
-        lambda a: a.nonzero(),
-        lambda a: torch.unique(a),
-        lambda a: torch.allclose(a, a),
-        lambda a: torch.equal(a, a),
-        lambda a: a.sum().backward(),
-        lambda a: a.requires_grad_(),
-        lambda a: f"{a}",
-    ]
+        lambda a: a if a > 0 else -a, lambda a: a.item(), float, lambda a: a.tolist(),
+        lambda a: torch.zeros(int(a)), lambda a: 2 in a, lambda a: a.nonzero(),
+        lambda a: torch.unique(a), lambda a: torch.allclose(a, a), lambda a: torch.equal(a, a),
+        lambda a: a.sum().backward(), lambda a: a.requires_grad_(), lambda a: f"{a}",
+    ]  # fmt: skip
     rows = [
         lambda a: a[a > 0],
         lambda a: torch.masked_select(a, a > 0),

@@ -22,15 +22,9 @@ from tests.ops.sampling import (
 
 # A Python number or a 0-d tensor does not widen a tensor with dimensions.
 NUMBERS: tuple[Sample, ...] = (
-    s(x(3), 2),
-    s(x(2, 2), 0.5),
-    s(x(), 3),
-    s(ints(3), 2),
-    s(ints(3), 2.5),
-    s(x(3), ints()),
-    s(ints(3), x()),
-    s(ints(3, dtype="int32"), ints(dtype="int64")),
-)
+    s(x(3), 2), s(x(2, 2), 0.5), s(x(), 3), s(ints(3), 2), s(ints(3), 2.5), s(x(3), ints()),
+    s(ints(3), x()), s(ints(3, dtype="int32"), ints(dtype="int64")),
+)  # fmt: skip
 SPECIAL = (0.0, -0.0, 1.0, -1.0, inf, -inf, nan)
 
 ELEMENTWISE: Table = {

@@ -31,19 +31,11 @@ def over_dims(
         alone: how a single number or none is sampled: `kink` if the result is nan.
     """
     samples = [
-        s(x(2, 3)),
-        alone(x()),
-        s(x(2, 3, 4), 1),
-        s(x(2, 3, 4), -1, True),
-        s(x(2, 3), dim=0, keepdim=True),
-        s(x(2, 3, 4), (0, 2)),
-        s(x(2, 3, 4), [0, -1], keepdim=True),
-        alone(x(), 0),
-        alone(x(), -1, True),
-        bad(x(2, 3), 2),
-        bad(x(2, 3), (0, 0)),
-        bad(x(2, 3), -3),
-    ]
+        s(x(2, 3)), alone(x()), s(x(2, 3, 4), 1), s(x(2, 3, 4), -1, True),
+        s(x(2, 3), dim=0, keepdim=True), s(x(2, 3, 4), (0, 2)),
+        s(x(2, 3, 4), [0, -1], keepdim=True), alone(x(), 0), alone(x(), -1, True), bad(x(2, 3), 2),
+        bad(x(2, 3), (0, 0)), bad(x(2, 3), -3),
+    ]  # fmt: skip
     if empty:
         samples += [alone(x(0)), alone(x(2, 0), 1), s(x(2, 0, 3), 0)]
     if integers:

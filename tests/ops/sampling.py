@@ -18,13 +18,9 @@ from tests.tolerances import DOUBLE
 # 1/512 per input, so no input sits on a kink (integers, halves, zero), no two inputs have equal
 # elements, and float32 holds them exactly.
 DOMAINS: dict[str, tuple[float, float]] = {
-    "real": (-2.5, 2.5),
-    "wide": (-9.0, 9.0),
-    "positive": (0.2, 3.0),
-    "above one": (1.1, 4.0),
-    "inside one": (-0.9, 0.9),
-    "probability": (0.05, 0.95),
-}
+    "real": (-2.5, 2.5), "wide": (-9.0, 9.0), "positive": (0.2, 3.0), "above one": (1.1, 4.0),
+    "inside one": (-0.9, 0.9), "probability": (0.05, 0.95),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -214,14 +210,9 @@ def binary(
     """Samples of any broadcasting function of two tensors, the second of domain ``second``."""
     second = second or domain
     shapes: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
-        ((3, 4), (3, 4)),
-        ((3, 4), (4,)),
-        ((2, 1, 3), (4, 1)),
-        ((), (2, 3)),
-        ((), ()),
-        ((2, 0), (1,)),
-        ((0, 3), (1, 1, 3)),
-    ]
+        ((3, 4), (3, 4)), ((3, 4), (4,)), ((2, 1, 3), (4, 1)), ((), (2, 3)), ((), ()),
+        ((2, 0), (1,)), ((0, 3), (1, 1, 3)),
+    ]  # fmt: skip
     samples = [s(Input(a, domain), Input(b, second)) for a, b in shapes]
     samples.append(bad(Input((2, 3), domain), Input((2, 4), second)))
     if integers:

@@ -30,18 +30,11 @@ FOLDED = "it stands for addmm and t: tests/ops/test_affine.py"
 NO_DERIVATIVE = "PyTorch has no derivative of it: tests/core/golden_engine.py"
 ELSEWHERE = dict.fromkeys(
     [
-        "floor_divide",
-        "heaviside",
-        "number_floor_divided",
-        "number_remainder",
-        "scatter_combined",
-        "scatter_combined_in_place",
-        "unique_runs",
-        "unique_slices",
-        "unique_values",
+        "floor_divide", "heaviside", "number_floor_divided", "number_remainder", "scatter_combined",
+        "scatter_combined_in_place", "unique_runs", "unique_slices", "unique_values",
     ],
     NO_DERIVATIVE,
-) | {"layer": FOLDED}
+) | {"layer": FOLDED}  # fmt: skip
 
 # Why an exported function or a method has no row.
 RANDOM = "random: tested against PyTorch's stream of numbers"
@@ -55,24 +48,9 @@ ITSELF = "gives the tensor itself, or an error, since no number is complex"
 NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
         [
-            "bernoulli",
-            "multinomial",
-            "normal",
-            "rand",
-            "rand_like",
-            "randint",
-            "randint_like",
-            "randn",
-            "randn_like",
-            "randperm",
-            "bernoulli_",
-            "cauchy_",
-            "exponential_",
-            "geometric_",
-            "log_normal_",
-            "normal_",
-            "random_",
-            "uniform_",
+            "bernoulli", "multinomial", "normal", "rand", "rand_like", "randint", "randint_like",
+            "randn", "randn_like", "randperm", "bernoulli_", "cauchy_", "exponential_",
+            "geometric_", "log_normal_", "normal_", "random_", "uniform_",
         ],
         RANDOM,
     ),
@@ -84,11 +62,7 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(["empty", "empty_like"], NO_VALUES),
     **dict.fromkeys(
         [
-            "can_cast",
-            "contiguous_format",
-            "get_device",
-            "is_tensor",
-            "memory_format",
+            "can_cast", "contiguous_format", "get_device", "is_tensor", "memory_format",
             "preserve_format",
         ],
         NO_FUNCTION,
@@ -108,7 +82,7 @@ NOT_SAMPLED: dict[str, str] = {
         ],
         SECOND_NAME,
     ),
-}
+}  # fmt: skip
 
 
 def working(golden: dict[str, Answer]) -> Iterator[Case]:

@@ -91,13 +91,9 @@ def autocast_off(torch: Any) -> Any:
         return a @ a
 
     return [
-        inner,
-        product(x),
-        torch.is_autocast_enabled(),
-        warned(lambda: torch.autocast("cuda")),
-        raised(torch.autocast, "nope"),
-        raised(torch.autocast, 3),
-    ]
+        inner, product(x), torch.is_autocast_enabled(), warned(lambda: torch.autocast("cuda")),
+        raised(torch.autocast, "nope"), raised(torch.autocast, 3),
+    ]  # fmt: skip
 
 
 def scaler_off(torch: Any) -> Any:

@@ -52,11 +52,8 @@ def test_a_file_that_grows_shorter_while_it_is_read(
 @pytest.mark.parametrize(
     ("header", "size", "message"),
     [
-        (
-            {"a": ENTRY | {"shape": [0, 2**62], "data_offsets": [0, 0]}},
-            0,
-            "shape of .*'a'.*too big",
-        ),
+        ({"a": ENTRY | {"shape": [0, 2**62], "data_offsets": [0, 0]}}, 0,
+         "shape of .*'a'.*too big"),
         ({"a": ENTRY | {"shape": [1] * 1001}}, 4, "'a' has 1001 dimensions; .* at most 64"),
         ({"a": ENTRY | {"dtype": ["F32"]}}, 4, r"'a' has the dtype \['F32'\] of safetensors"),
         ({"a": ENTRY | {"dtype": None}}, 4, "'a' has the dtype None of safetensors"),
@@ -75,7 +72,7 @@ def test_a_file_that_grows_shorter_while_it_is_read(
         ('{"a": ' + "[" * 100_000, 0, "header is damaged .maximum recursion depth"),
         ('{"a": ' + "9" * 5000 + "}", 0, "header is damaged .Exceeds the limit"),
     ],
-)
+)  # fmt: skip
 def test_a_header_that_was_forged(header: Any, size: int, message: str) -> None:
     data = forged(header.encode() if isinstance(header, str) else header, b"\0" * size)
     with pytest.raises(RuntimeError, match=f"^the file.*{message}"):

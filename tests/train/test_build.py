@@ -30,12 +30,8 @@ def test_widths_are_inferred_through_all_layers() -> None:
     )
     shapes = {name: tuple(weight.shape) for name, weight in model.named_parameters()}
     assert shapes == {
-        "0.weight": (8, 3),
-        "0.bias": (8,),
-        "1.weight": (8,),
-        "1.bias": (8,),
-        "4.weight": (1, 8),
-    }
+        "0.weight": (8, 3), "0.bias": (8,), "1.weight": (8,), "1.bias": (8,), "4.weight": (1, 8),
+    }  # fmt: skip
     assert model(torch.zeros(5, 3)).shape == (5, 1)
 
 

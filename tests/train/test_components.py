@@ -147,31 +147,19 @@ def build_optimizer(text: str) -> Any:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "{name: SGD, lr: -1}",
-            "x.yaml:9:28: optimizer.lr: Invalid learning rate: -1.0; by default it is 0.001",
-        ),
-        (
-            "{name: SGD, lr: 1, momentum: -0.5}",
-            "x.yaml:9:41: optimizer.momentum: Invalid momentum value: -0.5; by default it is 0",
-        ),
-        (
-            "{name: SGD, nesterov: true}",
-            "x.yaml:9:34: optimizer.nesterov: "
-            "Nesterov momentum requires a momentum and zero dampening; by default it is false",
-        ),
-        (
-            "{name: Adam, betas: [0.9, 1]}",
-            "x.yaml:9:32: optimizer.betas: "
-            "Invalid beta parameter at index 1: 1.0; by default it is [0.9, 0.999]",
-        ),
-        (
-            "{name: SGD, lr: -1, momentum: -1}",
-            "x.yaml:9:28: optimizer.lr: Invalid learning rate: -1.0; by default it is 0.001\n"
-            "x.yaml:9:42: optimizer.momentum: Invalid momentum value: -1.0; by default it is 0",
-        ),
+        ("{name: SGD, lr: -1}",
+         "x.yaml:9:28: optimizer.lr: Invalid learning rate: -1.0; by default it is 0.001"),
+        ("{name: SGD, lr: 1, momentum: -0.5}",
+         "x.yaml:9:41: optimizer.momentum: Invalid momentum value: -0.5; by default it is 0"),
+        ("{name: SGD, nesterov: true}", "x.yaml:9:34: optimizer.nesterov: "
+         "Nesterov momentum requires a momentum and zero dampening; by default it is false"),
+        ("{name: Adam, betas: [0.9, 1]}", "x.yaml:9:32: optimizer.betas: "
+         "Invalid beta parameter at index 1: 1.0; by default it is [0.9, 0.999]"),
+        ("{name: SGD, lr: -1, momentum: -1}",
+         "x.yaml:9:28: optimizer.lr: Invalid learning rate: -1.0; by default it is 0.001\n"
+         "x.yaml:9:42: optimizer.momentum: Invalid momentum value: -1.0; by default it is 0"),
     ],
-)
+)  # fmt: skip
 def test_what_a_constructor_refuses_is_placed_at_its_cause(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         build_optimizer(text)

@@ -228,14 +228,11 @@ EXPECTED_KEY_VALUE = "expected key=value, as in train.epochs=5 or model.layers[0
         ("a[0]=1", "command line: a[0]=1: a: is 1 (an integer), not a list"),
         ("m.n=1", "command line: m.n=1: m: is a list, not a section"),
         ("m[2].n=1", "command line: m[2].n=1: m[2]: the list has 2 items, counted from [0]"),
-        (
-            "a=[1",
-            "command line: a=[1: not valid YAML: expected ',' or ']', but got '<stream end>', "
-            "while parsing a flow sequence",
-        ),
+        ("a=[1", "command line: a=[1: not valid YAML: expected ',' or ']', but got '<stream end>', "
+         "while parsing a flow sequence"),
         ("a={b: 1, b: 2}", "command line: a={b: 1, b: 2}: b: duplicate key"),
     ],
-)
+)  # fmt: skip
 def test_wrong_overrides(override: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         with_overrides(parse_yaml(TREE, START), [override])

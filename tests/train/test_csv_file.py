@@ -52,10 +52,8 @@ def test_the_name_of_the_only_column_may_have_blanks() -> None:
         ("a,b\n1,2\nx,4\n", "t.csv:3:1: column 'a': 'x' is not a number"),
         ("b,a\n1,2\n3, y\n", "t.csv:3:3: column 'a': 'y' is not a number"),
         ('b,a\n"1,5",1_0\n', "t.csv:2:7: column 'a': '1_0' is not a number"),
-        (
-            'b,a\n1,"2,5"\n',
-            "t.csv:2:3: column 'a': '2,5' is not a number; a number has a point and no commas",
-        ),
+        ('b,a\n1,"2,5"\n',
+         "t.csv:2:3: column 'a': '2,5' is not a number; a number has a point and no commas"),
         ("b,a\n1,\n", f"t.csv:2:3: column 'a': is empty; {DROP}"),
         ("a\nnan\n", f"t.csv:2:1: column 'a': 'nan' stands for no value; {DROP}"),
         ("a\n1\n-inf\n", "t.csv:3:1: column 'a': '-inf' is not a number"),
@@ -69,33 +67,23 @@ def test_the_name_of_the_only_column_may_have_blanks() -> None:
         ('b,a\n"u\nv",1\nw,"2\n3,4\n', "t.csv:4:3: this quote is not closed"),
         ('b,a\n"u\nv",x\n', "t.csv:3:4: column 'a': 'x' is not a number"),
         ('a\n"1"2\n', "t.csv:2:1: not comma-separated values: ',' expected after '\"'"),
-        (
-            "a;b\n1;2\n",
-            f"t.csv:1:2: the cells are separated by semicolons; write data.delimiter: ';', {SAVE}",
-        ),
-        (
-            '"a,c";"b"\n"1,5";2\n',
-            f"t.csv:1:6: the cells are separated by semicolons; write data.delimiter: ';', {SAVE}",
-        ),
-        (
-            "\nab\tc\n1\t2\n",
-            f't.csv:2:3: the cells are separated by tabs; write data.delimiter: "\\t", {SAVE}',
-        ),
-        (
-            "a|b\n1|2\n",
-            f"t.csv:1:2: the cells are separated by bars; write data.delimiter: '|', {SAVE}",
-        ),
-        (
-            "a b\n1 2\n",
-            f"t.csv:1:2: the cells are separated by blanks; write data.delimiter: ' ', {SAVE}",
-        ),
+        ("a;b\n1;2\n",
+         f"t.csv:1:2: the cells are separated by semicolons; write data.delimiter: ';', {SAVE}"),
+        ('"a,c";"b"\n"1,5";2\n',
+         f"t.csv:1:6: the cells are separated by semicolons; write data.delimiter: ';', {SAVE}"),
+        ("\nab\tc\n1\t2\n",
+         f't.csv:2:3: the cells are separated by tabs; write data.delimiter: "\\t", {SAVE}'),
+        ("a|b\n1|2\n",
+         f"t.csv:1:2: the cells are separated by bars; write data.delimiter: '|', {SAVE}"),
+        ("a b\n1 2\n",
+         f"t.csv:1:2: the cells are separated by blanks; write data.delimiter: ' ', {SAVE}"),
         ("1.5,1.5,x\n1,2,y\n", f"t.csv:1:1: {NO_HEADER}; write data.header: false"),
         ("1.5,,2\n1,2,3\n", f"t.csv:1:1: {NO_HEADER}; write data.header: false"),
         ("a\n", "t.csv:1:1: needs a header and at least one line of values under it"),
         ("", "t.csv:1:1: needs a header and at least one line of values under it"),
         (b"a\n1\n\xff\n", "t.csv:3:1: is not text in UTF-8 (byte 0xff); save it as UTF-8"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_table_is_refused(text: str | bytes, message: str) -> None:
     assert refusal(text) == message
 

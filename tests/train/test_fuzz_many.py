@@ -61,34 +61,15 @@ VALUES: list[Any] = [
     *(None, True, False, 0, 1, -1, 2, 3, 7, 1000, 10**6, 10**9, 10**30, 0.5, 1e-30, 1e30, -0.0),
     *(float("nan"), float("inf"), "", "x", "y", "ReLU", "Linear", "Adam", "line", "moons", "a b"),
     *(
-        [],
-        [1],
-        [1, 2],
-        [[1, 2], [3, 4]],
-        ["x"],
-        {},
-        {"name": "x"},
-        {"name": "Dropout"},
+        [], [1], [1, 2], [[1, 2], [3, 4]], ["x"], {}, {"name": "x"}, {"name": "Dropout"},
         "é\u2028🙂",
     ),
     *("table.csv", "d.npz", "t.txt", ".", "..", "/", "/dev/null", "x.yaml", "base.yaml", "none"),
-]
+]  # fmt: skip
 KEYS = ["name", "lr", "p", "layers", "epochs", "steps", "split", "seed", "inherit", "stop", "shape"]
 BYTES = [
-    b"\0",
-    b"\xff",
-    b"\t",
-    b"\n",
-    b":",
-    b"- ",
-    b"*a",
-    b"&a ",
-    b"{",
-    b"]",
-    b"!!set ",
-    b"|",
-    b"%",
-]
+    b"\0", b"\xff", b"\t", b"\n", b":", b"- ", b"*a", b"&a ", b"{", b"]", b"!!set ", b"|", b"%",
+]  # fmt: skip
 
 
 def places(tree: Any) -> list[tuple[Any, Any]]:

@@ -60,33 +60,23 @@ def test_what_is_frozen_is_not_learned() -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        (
-            "optimizer.groups=[{parameters: '*.biass', lr: 1}]",
-            "optimizer.groups[0].parameters: '*.biass' matches no parameter; "
-            "did you mean '2.bias'?",
-        ),
-        (
-            "optimizer.groups=[{parameters: '0.*'}, {parameters: 0.bias}]",
-            "optimizer.groups[1].parameters: "
-            "matches only parameters that are frozen, or in a group before",
-        ),
+        ("optimizer.groups=[{parameters: '*.biass', lr: 1}]",
+         "optimizer.groups[0].parameters: '*.biass' matches no parameter; "
+         "did you mean '2.bias'?"),
+        ("optimizer.groups=[{parameters: '0.*'}, {parameters: 0.bias}]",
+         "optimizer.groups[1].parameters: "
+         "matches only parameters that are frozen, or in a group before"),
         ("optimizer.groups=[{lr: 1}]", "optimizer.groups[0].parameters: missing"),
-        (
-            "optimizer.groups=[{parameters: '*', lrr: 1}]",
-            "optimizer.groups[0].lrr: unknown key; did you mean 'lr'?",
-        ),
-        (
-            "optimizer.groups=[{parameters: '*', lr: -1}]",
-            "optimizer.groups[0].lr: Invalid learning rate: -1.0; by default it is 0.001",
-        ),
+        ("optimizer.groups=[{parameters: '*', lrr: 1}]",
+         "optimizer.groups[0].lrr: unknown key; did you mean 'lr'?"),
+        ("optimizer.groups=[{parameters: '*', lr: -1}]",
+         "optimizer.groups[0].lr: Invalid learning rate: -1.0; by default it is 0.001"),
         ("optimizer.groups=3", "expected a list, each item a mapping, got 3 (an integer)"),
         ("model.freeze=['*']", "leaves no parameters to learn"),
-        (
-            "model.freeze=[0.weigth]",
-            "model.freeze[0]: '0.weigth' matches no parameter; did you mean '0.weight'?",
-        ),
+        ("model.freeze=[0.weigth]",
+         "model.freeze[0]: '0.weigth' matches no parameter; did you mean '0.weight'?"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_are_placed(override: str, message: str) -> None:
     place = f"command line: {override}: "
     assert refusal(override) == place + message
@@ -139,33 +129,21 @@ def test_a_name_must_be_one() -> None:
 @pytest.mark.parametrize(
     ("layers", "message"),
     [
-        (
-            "[{name: Unflatten, dim: 1, unflattened_size: [3, 2]}]",
-            "model.layers[0]: does not take what comes in, of shape (2, 2): unflatten: Provided "
-            "sizes [3, 2] don't multiply up to the size of dim 1 (2) in the input tensor",
-        ),
-        (
-            "[{name: Positions, length: 900000000}]",
-            "model.layers[0].length: 2 x 900000000 weights are more than 50,000,000",
-        ),
-        (
-            "[{name: Unflatten, dim: 1, unflattened_size: [1, 1, 2]}, "
-            "{name: ZeroPad2d, padding: 900000}]",
-            "model.layers[1].padding: makes more than 200,000,000 numbers of two samples",
-        ),
-        (
-            "[{name: LSTM, hidden_size: 3, num_layers: 1000000000000000000000}]",
-            "model.layers[0].num_layers: is more than 1,000,000",
-        ),
-        (
-            "[{name: LSTM, hidden_size: 3}]",
-            "model.layers[0]: gives several things; add {name: Item}",
-        ),
-        (
-            "[{name: Unflatten, dim: 1, unflattened_size: [2, 1]}]",
-            "the model gives numbers of shape (2, 1), but there is 1 to predict",
-        ),
+        ("[{name: Unflatten, dim: 1, unflattened_size: [3, 2]}]",
+         "model.layers[0]: does not take what comes in, of shape (2, 2): unflatten: Provided "
+         "sizes [3, 2] don't multiply up to the size of dim 1 (2) in the input tensor"),
+        ("[{name: Positions, length: 900000000}]",
+         "model.layers[0].length: 2 x 900000000 weights are more than 50,000,000"),
+        ("[{name: Unflatten, dim: 1, unflattened_size: [1, 1, 2]}, "
+         "{name: ZeroPad2d, padding: 900000}]",
+         "model.layers[1].padding: makes more than 200,000,000 numbers of two samples"),
+        ("[{name: LSTM, hidden_size: 3, num_layers: 1000000000000000000000}]",
+         "model.layers[0].num_layers: is more than 1,000,000"),
+        ("[{name: LSTM, hidden_size: 3}]",
+         "model.layers[0]: gives several things; add {name: Item}"),
+        ("[{name: Unflatten, dim: 1, unflattened_size: [2, 1]}]",
+         "the model gives numbers of shape (2, 1), but there is 1 to predict"),
     ],
-)
+)  # fmt: skip
 def test_layers_are_tried_on_two_samples(layers: str, message: str) -> None:
     assert refusal(f"model.layers={layers}").endswith(message)

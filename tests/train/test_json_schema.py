@@ -16,14 +16,9 @@ from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write
 CONFIGS = Path(__file__).parents[2] / "configs"
 
 TYPES: dict[str, Any] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "null": type(None),
-    "integer": int,
-    "number": (int, float),
-}
+    "object": dict, "array": list, "string": str, "boolean": bool, "null": type(None),
+    "integer": int, "number": (int, float),
+}  # fmt: skip
 
 
 @functools.cache
