@@ -1,5 +1,6 @@
 """Many small checks in one test, since to start a test takes longer than most of them."""
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -31,3 +32,22 @@ def in_parts(names: Iterable[str], size: int) -> pytest.MarkDecorator:
     parts = [left[k : k + size] for k in range(0, len(left), size)]
     ids = [f"{part[0]} to {part[-1]}" for part in parts]
     return pytest.mark.parametrize("names", parts, ids=ids)
+
+
+def in_threads(work: Callable[[int], None], count: int) -> None:
+    """Run ``work`` in threads that start together; an error in one fails the test."""
+    barrier, errors = threading.Barrier(count), []
+
+    def run(number: int) -> None:
+        try:
+            barrier.wait()
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []

@@ -11,6 +11,7 @@ from nanotorch._core.op import OPS, Array, op
 from nanotorch.autograd.anomaly_mode import detect_anomaly, first_nonfinite, set_detect_anomaly
 from tests.autograd.golden_function import leaf
 from tests.autograd.watching import watching
+from tests.several import in_threads
 
 
 def kernels() -> list[bool]:
@@ -89,11 +90,7 @@ def test_threads_leave_the_mode_in_any_order() -> None:
         if not number:
             left.set()
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 2)
     assert seen == [True]
     assert not torch.is_anomaly_enabled()
     assert all(kernels())

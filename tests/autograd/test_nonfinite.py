@@ -1,6 +1,5 @@
 """Anomaly mode tells which operation of a forward pass was the first to make nan or infinity."""
 
-import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +14,7 @@ from nanotorch._core.call_site import shown
 from nanotorch.autograd.anomaly_mode import NonFiniteWarning, first_nonfinite, set_detect_anomaly
 from tests.autograd.watching import found_in, line_of, watching
 from tests.ops.cases import Case, cases
+from tests.several import in_threads
 
 NAN, INF = float("nan"), float("inf")
 
@@ -221,9 +221,7 @@ def test_other_threads_are_watched() -> None:
         torch.zeros(2).log()  # in a worker
 
     with watching() as told:
-        thread = threading.Thread(target=load)
-        thread.start()
-        thread.join()
+        in_threads(lambda _: load(), 1)
     assert len(told) == 1
     assert first_nonfinite().line == line_of(__file__, "in a worker")  # type: ignore[union-attr]
 

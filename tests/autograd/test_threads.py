@@ -1,32 +1,13 @@
 """Several threads: gradients of shared leaves, and modes of their own."""
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import nanotorch as torch
+from tests.several import in_threads
 
 # Large enough for NumPy to let other threads run while it adds.
 SIZE, THREADS, PASSES = 100_000, 4, 60
-
-
-def in_threads(work: Callable[[int], None], count: int = THREADS) -> None:
-    """Run ``work`` in threads that start together; an error in one fails the test."""
-    barrier, errors = threading.Barrier(count), []
-
-    def run(number: int) -> None:
-        try:
-            barrier.wait()
-            work(number)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(k,)) for k in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
 
 
 def test_backward_passes_in_threads_add_up() -> None:
@@ -36,7 +17,7 @@ def test_backward_passes_in_threads_add_up() -> None:
         for _ in range(PASSES):
             (x * (number + 1)).sum().backward()
 
-    in_threads(work)
+    in_threads(work, THREADS)
     expected = PASSES * sum(range(1, THREADS + 1))
     assert bool((x.grad == expected).all())
 
@@ -44,7 +25,7 @@ def test_backward_passes_in_threads_add_up() -> None:
 def test_the_first_gradient_is_stored_once() -> None:
     for _ in range(PASSES):
         x = torch.zeros(SIZE // 10, requires_grad=True)
-        in_threads(lambda number, x=x: (x * 2).sum().backward())
+        in_threads(lambda number, x=x: (x * 2).sum().backward(), THREADS)
         assert bool((x.grad == 2 * THREADS).all())
 
 
@@ -56,7 +37,7 @@ def test_one_graph_swept_in_threads() -> None:
         for _ in range(20):
             loss.backward(retain_graph=True)
 
-    in_threads(work)
+    in_threads(work, THREADS)
     (expected,) = torch.autograd.grad(loss, x)
     assert bool(((x.grad - expected * 20 * THREADS).abs() < 1e-2).all())
 
@@ -71,7 +52,7 @@ def test_hooks_are_called_in_the_thread_of_the_pass() -> None:
         idents[number] = threading.get_ident()
         (x * number).sum().backward()
 
-    in_threads(work)
+    in_threads(work, THREADS)
     assert sorted(seen) == sorted((k, idents[k]) for k in range(THREADS))
 
 
@@ -86,7 +67,7 @@ def test_hooks_for_several_tensors_keep_passes_apart() -> None:
         for _ in range(20):
             (a * number + b * (10 * number)).sum().backward()
 
-    in_threads(work)
+    in_threads(work, THREADS)
     assert sorted(seen) == sorted((float(k), 10.0 * k) for k in range(THREADS) for _ in range(20))
 
 
@@ -104,7 +85,7 @@ def test_modes_belong_to_their_thread() -> None:
             state = (torch.is_grad_enabled(), torch.is_inference_mode_enabled())
         seen[number] = (*state, y.requires_grad, y.is_inference(), torch.is_grad_enabled())
 
-    in_threads(work)
+    in_threads(work, THREADS)
     assert seen == {
         0: (False, False, False, False, True),
         1: (True, False, True, False, True),
@@ -139,5 +120,5 @@ def test_user_functions_in_threads() -> None:
         for _ in range(20):
             Double.apply(x).sum().backward()
 
-    in_threads(work)
+    in_threads(work, THREADS)
     assert bool((x.grad == 40 * THREADS).all())

@@ -16,6 +16,7 @@ from nanotorch.compile import tracing
 from nanotorch.nn import functional as F
 from nanotorch.optim import flat_buffer
 from tests.compile.beside import array, caught, flat
+from tests.several import in_threads
 
 
 def test_it_decorates() -> None:
@@ -151,11 +152,7 @@ def test_threads_take_turns() -> None:
             if found != expected[n]:
                 wrong.append(found)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 3)
     assert not wrong
 
 
@@ -250,6 +247,7 @@ import sys
 from collections.abc import Iterable
 from types import SimpleNamespace
 import nanotorch as torch
+from tests.several import in_threads
 
 x = torch.arange(12.0).reshape(3, 4)
 settings = SimpleNamespace(shift=5, unread=sys.stdout)

@@ -3,7 +3,6 @@
 import cProfile
 import signal
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from nanotorch._core.graph import changes
 from nanotorch.compile.plan import MISS
 from nanotorch.compile.tracing import tracing
 from tests.compile.beside import array, flat
+from tests.several import in_threads
 
 CALLS = 10
 
@@ -225,10 +225,6 @@ def test_threads_replay_the_same_plan() -> None:
             if flat(step()) != expected:
                 wrong.append(1)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: work(), 4)
     assert not wrong
     assert not compiler_of(step).plan.turn

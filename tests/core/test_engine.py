@@ -1,6 +1,5 @@
 """Backward passes."""
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 import nanotorch as torch
 from nanotorch._core.engine import Ready, count_consumers, fit, leading_to, sum_to
 from nanotorch._core.graph import Node
+from tests.several import in_threads
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,7 @@ def test_threads_run_backward_side_by_side() -> None:
         y.sum().backward()
         results.append([float(k), x.grad[0].item()])
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 8)
     assert len(results) == 8
     assert len({g for _, g in results}) == 1
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 import nanotorch as torch
+from tests.several import in_threads
 
 
 def test_each_thread_has_a_mode_of_its_own() -> None:
@@ -48,11 +49,7 @@ def test_one_decorator_object_serves_several_threads() -> None:
         results.append((x * 2).requires_grad)
         barrier.wait(5)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: work(), 4)
     assert results == [False] * 4
 
 
@@ -93,7 +90,5 @@ def test_numpy_is_silent_in_every_thread(name: str) -> None:
         except Exception as error:
             errors.append(error)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
+    in_threads(lambda _: work(), 1)
     assert errors == []

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanotorch._core.random import Generator, fma32, fma64, memory_order, shuffled
+from tests.several import in_threads
 from tests.tolerances import rounding
 
 PATH = Path(__file__).parents[1] / "golden" / "random_streams.json"
@@ -326,9 +327,5 @@ def test_threads_that_draw_first_share_a_stream() -> None:
         start.wait()
         drawn.append(generator.uniform(4).tolist())
 
-    threads = [threading.Thread(target=draw) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: draw(), 8)
     assert sorted(drawn) == sorted(Generator().uniform(32).reshape(8, 4).tolist())

@@ -4,7 +4,6 @@ import math
 import os
 import re
 import signal
-import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from nanotorch.train.loop import (
     StopWhenNotFinite,
 )
 from nanotorch.train.progress import Progress, ProgressBar, ProgressLines
+from tests.several import in_threads
 
 
 class Losses:
@@ -125,9 +125,7 @@ def test_a_run_in_another_thread_leaves_signals_alone() -> None:
         with stop:
             loop.run()
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
+    in_threads(lambda _: run(), 1)
     assert loop.step == 3
 
 

@@ -10,6 +10,7 @@ import pytest
 from nanotorch.serialization.files import write_atomically
 from nanotorch.train.experiment import Recorder
 from nanotorch.train.run_directory import create_run_directory, note_latest, versions, write_json
+from tests.several import in_threads
 
 
 def test_many_runs_at_once_share_no_directory() -> None:
@@ -20,11 +21,7 @@ def test_many_runs_at_once_share_no_directory() -> None:
         barrier.wait()
         made.extend(create_run_directory(Path("runs"), "x") for _ in range(25))
 
-    threads = [threading.Thread(target=make) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: make(), 8)
     assert len(set(made)) == 200
     assert len(list(Path("runs/x").iterdir())) == 200
 
