@@ -54,16 +54,6 @@ def test_promotion_is_symmetric_and_associative_within_a_rank() -> None:
                 assert left is dtypes.promote_types(a, dtypes.promote_types(b, c))
 
 
-def test_size_is_a_tuple() -> None:
-    size = torch.Size([2, 3, 4])
-    assert size == (2, 3, 4)
-    assert isinstance(size[:2], torch.Size)
-    assert size[1] == 3
-    assert size.numel() == 24
-    assert hash(size) == hash((2, 3, 4))
-    assert repr(torch.Size([])) == "torch.Size([])"
-
-
 def test_python_types_stand_for_dtypes() -> None:
     assert torch.zeros(2, dtype=float).dtype is torch.float64
     assert torch.tensor([1, 0], dtype=bool).dtype is torch.bool

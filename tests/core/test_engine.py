@@ -6,29 +6,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch._core.engine import Ready, count_consumers, fit, leading_to, sum_to
 from nanotorch._core.graph import Node
-from tests.several import in_threads
-
-
-@pytest.mark.parametrize(
-    ("shape", "target", "expected"),
-    [
-        ((2, 3), (3,), [[3.0, 5.0, 7.0]]),
-        ((2, 3), (2, 1), [[3.0], [12.0]]),
-        ((2, 3), (), 15.0),
-        ((2, 3), (1, 1), [[15.0]]),
-        ((2, 3), (2, 3), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
-    ],
-)
-@pytest.mark.parametrize("recorded", [False, True])
-def test_sum_to(
-    shape: tuple[int, ...], target: tuple[int, ...], expected: object, recorded: bool
-) -> None:
-    g = np.arange(6.0).reshape(shape)
-    out = sum_to(torch.from_numpy(g) if recorded else g, target)
-    assert out.shape == target
-    assert np.array_equal(out.tolist(), np.reshape(expected, target))
 
 
 class Wrong(Node):
@@ -69,22 +47,6 @@ def test_gradients_are_cast_to_the_dtype_of_their_input() -> None:
     assert x.grad.dtype is torch.float32
 
 
-def test_fit_casts_tensors_as_well() -> None:
-    g = fit(torch.ones(2, 3, dtype=torch.float64), Node(), 0, (3,), np.dtype("float32"))
-    assert g.dtype is torch.float32
-    assert g.tolist() == [2.0, 2.0, 2.0]
-
-
-def test_the_heap_gives_the_youngest_first() -> None:
-    ready = Ready()
-    rng = np.random.default_rng(0)
-    for number in rng.permutation(200) + 1:
-        node = Node()
-        node._sequence = int(number)
-        ready.push(node)
-    assert [ready.pop()._sequence for _ in range(200)] == list(range(200, 0, -1))
-
-
 def test_only_nodes_that_lead_to_an_input_run() -> None:
     x = torch.ones(2, requires_grad=True)
     w = torch.ones(2, requires_grad=True)
@@ -95,35 +57,6 @@ def test_only_nodes_that_lead_to_an_input_run() -> None:
     y.grad_fn.register_hook(lambda *_: ran.append("add"))
     torch.autograd.grad(y.sum(), x)
     assert ran == ["add"]
-
-
-def test_counting_and_leading() -> None:
-    x = torch.ones(2, requires_grad=True)
-    y = x * x
-    z = y + y.exp()
-    consumers = count_consumers([z.grad_fn])
-    accumulator = y.grad_fn.next_functions[0][0]
-    assert consumers[accumulator] == 2
-    assert consumers[y.grad_fn] == 2
-    assert consumers[z.grad_fn] == 0
-    assert leading_to([y.grad_fn], consumers) >= {z.grad_fn}
-    assert y.grad_fn not in leading_to([y.grad_fn], consumers)
-
-
-def test_threads_run_backward_side_by_side() -> None:
-    results: list[list[float]] = []
-
-    def work(k: int) -> None:
-        x = torch.full((50,), float(k), requires_grad=True)
-        y = x
-        for _ in range(50):
-            y = y * 1.01 + x
-        y.sum().backward()
-        results.append([float(k), x.grad[0].item()])
-
-    in_threads(work, 8)
-    assert len(results) == 8
-    assert len({g for _, g in results}) == 1
 
 
 def test_a_failed_pass_leaves_the_mode_as_it_was() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch._core.graph import AccumulateGrad, Node
+from nanotorch._core.graph import AccumulateGrad
 
 
 def test_an_accumulator_lives_as_long_as_a_graph_holds_it() -> None:
@@ -14,11 +14,6 @@ def test_an_accumulator_lives_as_long_as_a_graph_holds_it() -> None:
     assert isinstance(first, AccumulateGrad)
     assert (x + 1).grad_fn.next_functions[0][0] is first
     assert first.variable is x
-
-
-def test_the_base_class_has_no_formula() -> None:
-    with pytest.raises(NotImplementedError):
-        Node().apply([None], False)
 
 
 def test_nothing_is_saved_that_no_formula_asks_for() -> None:
@@ -47,11 +42,3 @@ def test_unknown_saved_names_are_attribute_errors() -> None:
         _ = node._saved_nothing
     with pytest.raises(AttributeError, match=r"ExpBackward0.*no_such"):
         _ = node.no_such
-
-
-def test_metadata_belongs_to_one_node() -> None:
-    x = torch.ones(2, requires_grad=True)
-    y, z = x * 2, x * 3
-    y.grad_fn.metadata["note"] = 1
-    assert y.grad_fn.metadata == {"note": 1}
-    assert z.grad_fn.metadata == {}

@@ -7,15 +7,6 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from nanotorch._core.graph import HookDict, add_hook
-
-
-def test_hooks_keep_their_order_and_may_be_put_first() -> None:
-    hooks = HookDict()
-    for name in "ab":
-        add_hook(hooks, lambda name=name: name)
-    add_hook(hooks, lambda: "first", first=True)
-    assert [hook() for hook in hooks.values()] == ["first", "a", "b"]
 
 
 def test_a_handle_keeps_nothing_alive() -> None:
