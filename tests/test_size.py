@@ -11,11 +11,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 201, 100
+FILES, SLACK = 200, 100
 CODE = {  # lines of code by folder
-    "_core/": 5660, "amp/": 170, "autograd/": 2140, "compile/": 3610, "cuda/": 60,
-    "distributed/": 10, "distributions/": 510, "func/": 730, "names/": 440, "nn/": 6180,
-    "ops/": 12760, "optim/": 2130, "program/": 200, "serialization/": 580, "train/": 7530,
+    "_core/": 5650, "amp/": 170, "autograd/": 2140, "compile/": 3570, "cuda/": 60,
+    "distributed/": 10, "distributions/": 510, "func/": 730, "names/": 440, "nn/": 6160,
+    "ops/": 12670, "optim/": 2130, "program/": 200, "serialization/": 580, "train/": 7540,
     "utils/": 2740, "*.py": 750,
 }  # fmt: skip
 
