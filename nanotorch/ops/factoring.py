@@ -340,8 +340,8 @@ cholesky_ex_result = named_tuple("linalg_cholesky_ex", "L", "info")
 
 
 INDEFINITE = (
-    "{0}: {{which}}The factorization could not be completed because the input is not "
-    "positive-definite (the leading minor of order {{step}} is not positive-definite)."
+    "{which}The factorization could not be completed because the input is not positive-definite "
+    "(the leading minor of order {step} is not positive-definite)."
 )
 
 
@@ -354,14 +354,14 @@ def linalg_cholesky(input: Any, *, upper: bool = False) -> Any:
     Raises:
         LinAlgError: if a matrix is not positive definite.
     """
-    text = INDEFINITE.format("linalg.cholesky")
+    text = "linalg.cholesky: " + INDEFINITE
     return successful(cholesky_with_info, input, upper, text=text)[0]
 
 
 def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`cholesky` without a check: the named tuple ``(L, info)``; the latter is 0 for success."""
     if check_errors:
-        text = INDEFINITE.format("linalg.cholesky_ex")
+        text = "linalg.cholesky_ex: " + INDEFINITE
         successful(cholesky_with_info, input, upper, text=text)
     return cholesky_ex_result(cholesky_with_info(input, upper))
 

@@ -17,7 +17,7 @@ from nanotorch._core.batched import (
     under_vmap,
 )
 from nanotorch._core.call_site import wrote
-from nanotorch._core.layout import normal_dim, order_of
+from nanotorch._core.layout import like, normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import inplace_form, need_tensors, number_in
@@ -442,7 +442,7 @@ def emptied(input: Array, index: Array) -> Array:
 
 
 @written(
-    lambda input, *others: input.copy(order_of(input)),
+    like,
     input=lambda g, index, accumulate: g if accumulate else emptied(g, index),
     source=lambda g, index, source_shape: reshape(take(g, index), source_shape),
     overlap=False,

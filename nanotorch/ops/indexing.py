@@ -275,11 +275,6 @@ def distinct(index: Array, filled: Array, dim: int) -> Array:
     return np.unique(np.where(index < 0, index + size, index))
 
 
-def alike(input: Array, *others: Any) -> Array:
-    """A copy of the first argument."""
-    return np.array(input)
-
-
 FILL: dict[str, Any] = {
     "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
     "method": False,
@@ -288,14 +283,14 @@ FILL: dict[str, Any] = {
 }
 
 
-@written(alike, **FILL, node="IndexFillBackward0")
+@written(np.array, **FILL, node="IndexFillBackward0")
 def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """Write a number into the parts of ``input`` at ``index`` along ``dim``."""
     return index_filled(input, dim, index, number_in(value, input.dtype))
 
 
 @written(
-    alike,
+    np.array,
     **FILL,
     value=lambda g, dim, index: sum_all(index_select(g, dim, distinct(index, g, dim))),
     node="IndexFillBackward1",
@@ -437,7 +432,7 @@ def filled(input: Array, mask: Array, value: Any) -> Array:
     return input
 
 
-def copy_for(input: Array, mask: Array, *others: Any) -> Array:
+def copy_for(input: Array, mask: Array) -> Array:
     """A copy of ``input`` in the shape it has in common with ``mask``."""
     if mask.shape == input.shape:
         return np.array(input, order="C")
@@ -474,7 +469,7 @@ MASKED: dict[str, Any] = {
 }
 
 
-@written(copy_for, **MASKED, node="MaskedFillBackward0", batch=elementwise)
+@written(copy_for, 2, **MASKED, node="MaskedFillBackward0", batch=elementwise)
 def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
     """Write a number where ``mask`` is true."""
     return filled(input, mask, number_in(value, input.dtype))
@@ -482,6 +477,7 @@ def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
 
 @written(
     copy_for,
+    2,
     **MASKED,
     value=lambda g, mask: sum_all(zero_where(g, ~mask)),
     node="MaskedFillBackward1",

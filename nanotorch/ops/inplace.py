@@ -5,7 +5,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable
-from functools import cache, update_wrapper
+from functools import cache, partial, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -42,42 +42,45 @@ def writer(**declared: Any) -> Callable[[Any], Any]:
     return declare
 
 
-def on_copy(kernel: Any, copied: Callable[..., Array]) -> Any:
+def on_copy(kernel: Any, copied: Callable[..., Array], of: int) -> Any:
     """A kernel that writes to its first argument, called with a copy of that.
 
     Its source is put together, for any other way to pass arguments on takes longer.
 
     Args:
-        copied: makes the copy, of all arguments by place.
+        copied: makes the copy.
+        of: how many arguments it takes.
     """
     arguments = arguments_of(kernel)
     first, *others = [n for n, a in arguments.items() if not a.keyword_only]
     by_name = [n for n, a in arguments.items() if a.keyword_only]
     taken = ", ".join([first, *others, *(f"*, {n}" for n in by_name)])
     given = ", ".join([*others, *(f"{n}={n}" for n in by_name)])
-    source = f"lambda {taken}: kernel(copied({', '.join([first, *others])}), {given})"
+    asked = ", ".join([first, *others][:of])
+    source = f"lambda {taken}: kernel(copied({asked}), {given})"
     names = {"kernel": kernel, "copied": copied, "__name__": kernel.__module__}
     function = eval(source, names)
     function.__defaults__, function.__kwdefaults__ = kernel.__defaults__, kernel.__kwdefaults__
     return update_wrapper(function, kernel)
 
 
-def in_order(input: Array, *others: Any) -> Array:
-    """A copy of the first argument with its elements in order in memory."""
-    return np.array(input, order="C")
+IN_ORDER = partial(np.array, order="C")  # a copy with its elements in order in memory
 
 
 def written(
-    copied: Callable[..., Array] = in_order, *, method: bool = True, **declared: Any
+    copied: Callable[..., Array] = IN_ORDER, of: int = 1, *, method: bool = True, **declared: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a kernel that writes to its first argument as two operations.
 
     The function is that on a copy. With ``method`` it is public, and both are methods.
+
+    Args:
+        copied, of: see `on_copy`.
     """
 
     def declare(kernel: Any) -> Any:
         name, node = kernel.__name__, default_node_name(kernel.__name__)
-        function = op(method=method, public=method, **declared)(on_copy(kernel, copied))
+        function = op(method=method, public=method, **declared)(on_copy(kernel, copied, of))
         in_place = writer(**{"node": node, **declared})(named(kernel, f"{name}_in_place"))
         OPS[name].functions[f"{METHOD}{name}_"] = in_place
         if method:

@@ -319,7 +319,7 @@ def index_cleared(g: Array, at: Index) -> Array:
 
 
 @written(
-    lambda input, *others: like(input),
+    like,
     input=lambda g, at, accumulate: g if accumulate else index_cleared(g, at),
     values=lambda g, at: index(g, at),
     node="IndexPutBackward0",
