@@ -17,7 +17,7 @@ from nanotorch.ops.arguments import NUMBERS, need_kind, refuse_half, tensor_give
 from nanotorch.ops.comparison import tied
 from nanotorch.ops.reduction import mean_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
-from nanotorch.ops.windows import TIED, Ints, Taps, last, padded, resamplings
+from nanotorch.ops.windows import TIED, Ints, Taps, last, padded, resampling
 
 # The greatest element of each window, where it lies, and what leads back there.
 
@@ -593,7 +593,7 @@ def averaged(size: int, out: int) -> Taps | None:
     return Taps(size, np.minimum(start + k, np.maximum(stop - 1, 0)), weights)
 
 
-ADAPTIVE_AVG = resamplings("adaptive_avg_pool", wide=True, **TIED)
+ADAPTIVE_AVG = {dims: resampling(f"adaptive_avg_pool{dims}d", wide=True, **TIED) for dims in (2, 3)}
 
 
 # As users call them
@@ -642,7 +642,7 @@ def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
     need_kind(name, input._array)
     shape = input._array.shape[-dims:]
     maps = tuple([averaged(n, o) for n, o in zip(shape, size, strict=True)])
-    return ADAPTIVE_AVG[dims - 1](input, maps)
+    return ADAPTIVE_AVG[dims](input, maps)
 
 
 def adaptive_max(name: str, input: Any, size: Ints) -> Any:

@@ -1,7 +1,6 @@
 """Nothing is left out: every operation is sampled, every row is of an operation."""
 
 import dis
-import inspect
 import itertools
 import types
 from collections.abc import Iterator, Sequence
@@ -118,19 +117,13 @@ def called_by_all_rows(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The operations whose kernels run on Tensors in some sample or in its derivatives."""
     called: set[str] = set()
     for name, o in OPS.items():
-        module = inspect.getmodule(o.kernel)
-        function = getattr(module, name, None) or getattr(Tensor, name, None)
-        if isinstance(function, types.FunctionType) and "kernel" in function.__globals__:
-            kernel = function.__globals__["kernel"]
-        else:
-            function = getattr(Tensor, f"{name}_")
-            kernel = function.__globals__["kernel"]
+        kernel = o.namespace["kernel"]
 
         def noting(*args: Any, _name: str = name, _kernel: Any = kernel, **kwargs: Any) -> Any:
             called.add(_name)
             return _kernel(*args, **kwargs)
 
-        monkeypatch.setitem(function.__globals__, "kernel", noting)
+        monkeypatch.setitem(o.namespace, "kernel", noting)
     for case in working(load()):
         outs = outputs_with_grad(case.call())
         if outs and case.row.second:
