@@ -404,6 +404,7 @@ def split_writes(tape: Tape, escaping: list[Ref]) -> set[int]:
     Returns:
         The numbers of the storages that escape.
     """
+    uses = Uses(tape.entries)
     for position, entry in enumerate(tape.entries):
         if entry.fresh or entry.kind != "ufunc" or entry.kwargs or len(entry.outs) != 1:
             continue
@@ -416,11 +417,15 @@ def split_writes(tape: Tape, escaping: list[Ref]) -> set[int]:
             continue
         before, after = Ref(old, old.base), Ref(tape.add_storage(base, TEMPORARY), base)
         entry.outs, entry.fresh = (after,), True
-        for later in tape.entries[position + 1 :]:
-            later.outs = tuple(
-                [moved(ref, before, after) if ref.storage is old else ref for ref in later.outs]
+        for seen in (uses.readers, uses.writers):
+            seen[after.storage.number] = [n for n in seen[old.number] if n > position]
+        number = after.storage.number
+        later = [tape.entries[n] for n in {*uses.readers[number], *uses.writers[number]}]
+        for other in later:
+            other.outs = tuple(
+                [moved(ref, before, after) if ref.storage is old else ref for ref in other.outs]
             )
-        substitute(tape.entries[position + 1 :], before, after)
+        substitute(later, before, after)
         fill_anew(tape, position, old)
         for n, ref in enumerate(escaping):
             if ref.storage is old:
