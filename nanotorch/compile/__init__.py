@@ -1,11 +1,10 @@
 """`nanotorch.compile`: capture a training step once, then replay its calls of NumPy.
 
 compiler   which plan a call takes, or none; `OptimizedModule`
-capture    a step runs once under trace; its tape and its effects
-tracing    what that replaces meanwhile: library code sees traced arrays
-proxy      these arrays, and numbers that remember where they come from
-reach      what Python the step can reach, and what to compare before a replay
-tape       the calls of NumPy on the tape, made fewer, and where their results lie
+guards     which Python the step runs and reaches, and what to compare before a replay
+tracing    the step runs once under trace: what that replaces meanwhile, and the step's effects
+recorder   traced arrays and symbolic numbers, which write down what is done with them
+tape       the calls of NumPy that they noted, made fewer, and where their results lie
 codegen    these calls as source; what an error in the middle puts back
 plan       the whole replay as source, and its first run beside the step itself
 """
