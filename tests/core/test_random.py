@@ -135,6 +135,17 @@ def test_states_are_complete(drawn: int) -> None:
     assert twin.initial_seed() == 7
 
 
+def test_a_state_is_a_copy() -> None:
+    generator = Generator()
+    state = generator.get_state()
+    kept = state.copy()
+    generator.normal(1)
+    assert (state == kept).all()
+    generator.set_state(state)
+    state[:] = 0
+    assert (generator.get_state() == kept).all()
+
+
 @pytest.mark.parametrize("duplicate", ["clone", "copy", "deepcopy", "pickle"])
 def test_copies_are_independent(duplicate: str) -> None:
     generator = Generator().manual_seed(3)
