@@ -1,12 +1,14 @@
-"""Everyday code does and says what it does and says with PyTorch."""
+"""What modules, layers and losses do besides their golden answers."""
 
 import importlib
+import os
 import warnings
 
 import pytest
 
 import nanotorch as torch
 from nanotorch._core import call_site
+from nanotorch.nn import functional as F
 from nanotorch.nn import module_call as module
 
 
@@ -57,3 +59,50 @@ def test_the_former_place_of_functional_call() -> None:
     out = call(layer, {"weight": torch.zeros(2, 2)}, torch.ones(1, 2))
     assert out.tolist() == [layer.bias.tolist()]
     assert torch.nn.utils.stateless.functional_call is call is torch.func.functional_call
+
+
+def test_layers_of_users_inherit_as_always() -> None:
+    """Only nanotorch's own layers bear their names on methods that they inherit."""
+
+    class Mine(torch.nn.Conv2d):
+        pass
+
+    assert Mine.__init__ is torch.nn.Conv2d.__init__
+    assert torch.nn.Conv1d.__init__ is not torch.nn.Conv2d.__init__
+    with pytest.raises(TypeError, match=r"^Conv2d.__init__\(\) missing"):
+        Mine()  # type: ignore[call-arg]
+
+
+def test_a_forked_process_writes_to_shared_parameters() -> None:
+    shared, own = torch.nn.Linear(2, 2).share_memory(), torch.nn.Linear(2, 2)
+    before = own.weight.tolist()
+    child = os.fork()
+    if not child:
+        with torch.no_grad():
+            shared.weight.fill_(7.0)
+            own.weight.fill_(7.0)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert shared.weight.tolist() == [[7.0, 7.0], [7.0, 7.0]]
+    assert own.weight.tolist() == before
+
+
+@pytest.mark.parametrize(
+    ("shares", "target", "told"),
+    [
+        ([0.25, -0.75], [1.5, 0.5], "target"), ([-0.25, 0.75], [1.5, 0.5], "input"),
+        ([0.5, 0.5], [0.5, 2.0], "target"), ([0.5, 2.0], [0.5, 2.0], "input"),
+    ],
+)  # fmt: skip
+def test_the_first_share_that_is_none_is_told(
+    shares: list[float], target: list[float], told: str
+) -> None:
+    """As in PyTorch: element by element, the input's before the target's."""
+    with pytest.raises(RuntimeError, match=f"^all elements of {told} should be between 0 and 1"):
+        F.binary_cross_entropy(torch.tensor(shares), torch.tensor(target))
+
+
+def test_a_length_beyond_the_padding_is_refused() -> None:
+    """PyTorch lets it pass, and gives sizes of which there are no data."""
+    with pytest.raises(RuntimeError, match="cannot be 5 steps long in an input of 4 steps"):
+        torch.nn.utils.rnn.pack_padded_sequence(torch.ones(4, 2), [5, 2])

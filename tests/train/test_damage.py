@@ -18,8 +18,7 @@ import pytest
 import nanotorch as torch
 from nanotorch.train import compare, load_config, predict, train
 from tests.train.examples import REGRESSION, write_example
-from tests.train.test_fuzz import outcome
-from tests.train.test_fuzz_many import VALUES, places
+from tests.train.test_fuzz import VALUES, outcome, places
 
 JSON = ("run.json", "preprocessing.json", "metrics.jsonl")
 NEWEST = "checkpoints/step-00000007.safetensors"

@@ -8,8 +8,7 @@ import pytest
 from nanotorch.train import compare, predict, sweep
 from tests.train.examples import CLASSIFICATION, REGRESSION, TABLE, write_example
 from tests.train.test_damage import KINDS, no_hanging, posix
-from tests.train.test_fuzz import outcome
-from tests.train.test_fuzz_many import TEXT
+from tests.train.test_fuzz import TEXT, outcome
 
 CSV = REGRESSION.replace("table.csv", "{}")
 PARTS = REGRESSION.replace("target: y", "target: y\n  parts: {{validation: {}}}")
