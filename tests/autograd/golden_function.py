@@ -64,17 +64,11 @@ def numbers_of_gradients(torch: Any) -> Any:
 
     x, y, k = leaf(torch, 1.0, 2.0), leaf(torch, 1.0, 2.0), torch.ones(2)
     return [
-        attempt(lambda g: (g, g), x),
-        attempt(lambda g: (g, None), x),
-        attempt(lambda g: g, x, y),
-        attempt(lambda g: g, x, 3),
-        attempt(lambda g: (g, g), x, 3),
-        attempt(lambda g: (g, g), x, k),
-        attempt(lambda g: (g, None), x, 3),
-        attempt(lambda g: (None, g), x, y),
-        attempt(lambda g: None, x),
-        attempt(lambda g: (), x),
-    ]
+        attempt(lambda g: (g, g), x), attempt(lambda g: (g, None), x), attempt(lambda g: g, x, y),
+        attempt(lambda g: g, x, 3), attempt(lambda g: (g, g), x, 3),
+        attempt(lambda g: (g, g), x, k), attempt(lambda g: (g, None), x, 3),
+        attempt(lambda g: (None, g), x, y), attempt(lambda g: None, x), attempt(lambda g: (), x),
+    ]  # fmt: skip
 
 
 def kinds_of_gradients(torch: Any) -> Any:
@@ -185,12 +179,9 @@ def separate_context(torch: Any) -> Any:
     wrong = make(torch, lambda ctx, x: x, lambda ctx, g: g, setup_context=setup)
     keyword = make(torch, lambda x, *, k=1: x, lambda ctx, g: g, setup_context=setup)
     return [
-        answers,
-        seen,
-        raised(function.apply),
-        raised(wrong.apply, leaf(torch, 1.0)),
+        answers, seen, raised(function.apply), raised(wrong.apply, leaf(torch, 1.0)),
         raised(keyword.apply, leaf(torch, 1.0), k=1),
-    ]
+    ]  # fmt: skip
 
 
 def inheritance(torch: Any) -> Any:

@@ -35,20 +35,13 @@ def jacobians(torch: Any) -> Any:
     jacobian = torch.autograd.functional.jacobian
     x, a, b = points(torch)
     return [
-        jacobian(rows, x),
-        jacobian(rows, x).shape,
-        jacobian(linear, (a, a)),
-        jacobian(two_outputs, (a, b)),
-        jacobian(rows, (x,)),
-        jacobian(lambda x: (x * 2,), a),
-        jacobian(cubes, a),
-        jacobian(lambda x: x**2, torch.tensor(3.0)),
-        jacobian(lambda x, y: x * 2, (a, b)),
-        jacobian(lambda x: torch.tensor([1.0, 2.0]), a),
-        jacobian(lambda x: torch.tensor([1, 2]), a),
-        jacobian(lambda x: x, a),
+        jacobian(rows, x), jacobian(rows, x).shape, jacobian(linear, (a, a)),
+        jacobian(two_outputs, (a, b)), jacobian(rows, (x,)), jacobian(lambda x: (x * 2,), a),
+        jacobian(cubes, a), jacobian(lambda x: x**2, torch.tensor(3.0)),
+        jacobian(lambda x, y: x * 2, (a, b)), jacobian(lambda x: torch.tensor([1.0, 2.0]), a),
+        jacobian(lambda x: torch.tensor([1, 2]), a), jacobian(lambda x: x, a),
         jacobian(rows, x, vectorize=True),
-    ]
+    ]  # fmt: skip
 
 
 def hessians(torch: Any) -> Any:

@@ -55,24 +55,14 @@ def what_is_an_inference_tensor(torch: Any) -> Any:
     with torch.inference_mode():
         fresh = torch.ones(2)
         made = {
-            "fresh": fresh,
-            "tensor": torch.tensor([1.0]),
-            "empty": torch.empty(2),
-            "rand": torch.rand(2),
-            "arange": torch.arange(3),
-            "leaf": torch.ones(2, requires_grad=True),
-            "result": x * 2,
-            "sum": x.sum(),
-            "clone": x.clone(),
-            "view of fresh": fresh[:1],
-            "part of fresh": fresh.unbind(0)[0],
-            "view of plain": plain[:1],
-            "view of leaf": x[:1],
-            "view of result": inner[:1],
-            "detached": x.detach(),
-            "written": plain.add_(1),
+            "fresh": fresh, "tensor": torch.tensor([1.0]), "empty": torch.empty(2),
+            "rand": torch.rand(2), "arange": torch.arange(3),
+            "leaf": torch.ones(2, requires_grad=True), "result": x * 2, "sum": x.sum(),
+            "clone": x.clone(), "view of fresh": fresh[:1], "part of fresh": fresh.unbind(0)[0],
+            "view of plain": plain[:1], "view of leaf": x[:1], "view of result": inner[:1],
+            "detached": x.detach(), "written": plain.add_(1),
             "of leaf": torch.ones(2, requires_grad=True) * 2,
-        }
+        }  # fmt: skip
     made["view outside"] = fresh[:1]
     made["result outside"] = fresh + fresh
     made["clone outside"] = fresh.clone()

@@ -124,13 +124,10 @@ def refusals(torch: Any) -> Any:
             pass
 
     return [
-        raised(run, lambda t: t.add_(1), same),
-        raised(run, lambda t: 1 / 0, same),
-        raised(run, same, lambda t: 1 / 0),
-        raised(disabled),
-        raised(too_late),
+        raised(run, lambda t: t.add_(1), same), raised(run, lambda t: 1 / 0, same),
+        raised(run, same, lambda t: 1 / 0), raised(disabled), raised(too_late),
         raised(run, same, same),
-    ]
+    ]  # fmt: skip
 
 
 def second_order(torch: Any) -> Any:

@@ -48,15 +48,10 @@ def shared_by_a_module(torch: Any) -> Any:
 def strides(torch: Any) -> Any:
     b = torch.arange(6.0).reshape(2, 3)
     tensors = {
-        "expanded": torch.ones(3, 1).expand(3, 4),
-        "transposed": b.t(),
-        "step": b[:, ::2],
-        "part": b[1:],
-        "order": torch.zeros(2, 3, 4).permute(2, 0, 1),
-        "number": torch.tensor(3.0),
-        "nothing": torch.zeros(0, 3),
-        "one of many": b[1, 1],
-    }
+        "expanded": torch.ones(3, 1).expand(3, 4), "transposed": b.t(), "step": b[:, ::2],
+        "part": b[1:], "order": torch.zeros(2, 3, 4).permute(2, 0, 1), "number": torch.tensor(3.0),
+        "nothing": torch.zeros(0, 3), "one of many": b[1, 1],
+    }  # fmt: skip
     told = {}
     for name, x in tensors.items():
         for called, way in WAYS.items():

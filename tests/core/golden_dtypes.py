@@ -134,23 +134,15 @@ def limits_are_values(torch: Any) -> Any:
     """Compared, hashed, not written to; of the right dtypes only."""
     one, other = torch.iinfo(torch.int8), torch.finfo(torch.float32)
     wrong = [
-        lambda: torch.iinfo(torch.float32),
-        lambda: torch.iinfo(torch.bool),
-        lambda: torch.iinfo(3),
-        lambda: torch.finfo(torch.int32),
-        lambda: torch.finfo(torch.bool),
-        lambda: torch.finfo(None),
-        lambda: setattr(one, "max", 3),
-        lambda: setattr(other, "eps", 3),
-    ]
+        lambda: torch.iinfo(torch.float32), lambda: torch.iinfo(torch.bool), lambda: torch.iinfo(3),
+        lambda: torch.finfo(torch.int32), lambda: torch.finfo(torch.bool),
+        lambda: torch.finfo(None), lambda: setattr(one, "max", 3), lambda: setattr(other, "eps", 3),
+    ]  # fmt: skip
     return [
-        one == torch.iinfo(torch.int8),
-        one == torch.iinfo(torch.int16),
-        one == other,
-        hash(one) == hash(torch.iinfo(torch.int8)),
-        other != torch.finfo(torch.float64),
+        one == torch.iinfo(torch.int8), one == torch.iinfo(torch.int16), one == other,
+        hash(one) == hash(torch.iinfo(torch.int8)), other != torch.finfo(torch.float64),
         *map(raised, wrong),
-    ]
+    ]  # fmt: skip
 
 
 def inference(torch: Any) -> Any:

@@ -98,12 +98,9 @@ def many_roots(torch: Any) -> Any:
     y = x * 3
     torch.autograd.backward([y, y], [torch.ones(2), torch.ones(2)])
     return [
-        first,
-        g,
-        x.grad,
-        raised(lambda: torch.autograd.backward([y, y], [torch.ones(2)])),
+        first, g, x.grad, raised(lambda: torch.autograd.backward([y, y], [torch.ones(2)])),
         raised(lambda: torch.autograd.backward([])),
-    ]
+    ]  # fmt: skip
 
 
 def roots_that_depend_on_each_other(torch: Any) -> Any:
@@ -195,12 +192,9 @@ def backward_inputs(torch: Any) -> Any:
     first = [told(x.grad), told(w.grad)]
     z.backward(inputs=w, retain_graph=True)
     return [
-        first,
-        x.grad,
-        w.grad,
-        raised(lambda: z.backward(inputs=[])),
+        first, x.grad, w.grad, raised(lambda: z.backward(inputs=[])),
         raised(lambda: z.backward(inputs=[torch.ones(2)], retain_graph=True)),
-    ]
+    ]  # fmt: skip
 
 
 def backward_to_inner_inputs(torch: Any) -> Any:

@@ -83,12 +83,9 @@ def saved_values(torch: Any) -> Any:
     y, z = x.exp(), x * torch.tensor([3.0, 4.0])
     w = x * x
     answers = [
-        z.grad_fn._saved_other,
-        z.grad_fn._saved_self,
-        y.grad_fn._saved_result,
-        w.grad_fn._saved_self is x,
-        (x**3).grad_fn._saved_exponent,
-    ]
+        z.grad_fn._saved_other, z.grad_fn._saved_self, y.grad_fn._saved_result,
+        w.grad_fn._saved_self is x, (x**3).grad_fn._saved_exponent,
+    ]  # fmt: skip
     y.sum().backward()
     return [*told(answers), raised(lambda: y.grad_fn._saved_result)]
 

@@ -12,17 +12,11 @@ def versions(torch: Any) -> Any:
     view, detached, data, copy = x[1:], x.detach(), x.data, x.clone()
     seen = []
     steps: list[Callable[[], Any]] = [
-        lambda: x.add_(1),
-        lambda: view.mul_(2),
-        lambda: detached.zero_(),
-        lambda: data.fill_(3),
-        lambda: copy.fill_(4),
-        lambda: x.__setitem__(0, 5.0),
-        lambda: view.__setitem__(slice(None), torch.zeros(3)),
-        lambda: x.copy_(torch.ones(4)),
-        lambda: x.view(2, 2).t().add_(1),
-        lambda: x.__iadd__(1),
-    ]
+        lambda: x.add_(1), lambda: view.mul_(2), lambda: detached.zero_(), lambda: data.fill_(3),
+        lambda: copy.fill_(4), lambda: x.__setitem__(0, 5.0),
+        lambda: view.__setitem__(slice(None), torch.zeros(3)), lambda: x.copy_(torch.ones(4)),
+        lambda: x.view(2, 2).t().add_(1), lambda: x.__iadd__(1),
+    ]  # fmt: skip
     for step in steps:
         step()
         seen.append([t._version for t in (x, view, detached, data, copy)])
@@ -171,18 +165,12 @@ def shapes_and_types_that_do_not_fit(torch: Any) -> Any:
     x, n = torch.ones(3), torch.ones(3, dtype=torch.int64)
     b = torch.ones(3, dtype=torch.bool)
     return [
-        raised(lambda: x.add_(torch.ones(2, 3))),
-        raised(lambda: x.add_(torch.ones(4))),
-        raised(lambda: n.add_(1.5)),
-        raised(lambda: n.mul_(x)),
-        raised(lambda: b.add_(1)),
-        raised(lambda: n.div_(2)),
-        raised(lambda: x.copy_(torch.ones(4))),
-        raised(lambda: x.expand(2, 3).add_(1)),
-        x.add_(n),
-        n.add_(b),
+        raised(lambda: x.add_(torch.ones(2, 3))), raised(lambda: x.add_(torch.ones(4))),
+        raised(lambda: n.add_(1.5)), raised(lambda: n.mul_(x)), raised(lambda: b.add_(1)),
+        raised(lambda: n.div_(2)), raised(lambda: x.copy_(torch.ones(4))),
+        raised(lambda: x.expand(2, 3).add_(1)), x.add_(n), n.add_(b),
         x.mul_(torch.tensor(2.0, dtype=torch.float64)),
-    ]
+    ]  # fmt: skip
 
 
 def results_are_the_tensor(torch: Any) -> Any:

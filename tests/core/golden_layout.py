@@ -113,11 +113,8 @@ def gradients_of_leaves_that_are_views(torch: Any) -> Any:
         "permuted": lambda x: x.reshape(2, 2, 6).permute(2, 0, 1),
     }
     uses = [
-        lambda w: w.sum(),
-        lambda w: w.exp().sum(),
-        lambda w: w.t().mean(),
-        lambda w: w[0].sum(),
-    ]
+        lambda w: w.sum(), lambda w: w.exp().sum(), lambda w: w.t().mean(), lambda w: w[0].sum(),
+    ]  # fmt: skip
     found = {}
     for name, view in views.items():
         found[name] = []

@@ -17,21 +17,12 @@ def operation(torch: Any, rng: random.Random, tensors: list[Any]) -> Any:
     """One more tensor of three elements, made of some of those there are."""
     a, b = rng.choice(tensors), rng.choice(tensors)
     choices = [
-        lambda: a * b,
-        lambda: a + b,
-        lambda: a.sin(),
-        lambda: a - 0.5 * b,
-        lambda: torch.cat([a[:1], b[1:]]),
-        lambda: torch.stack([a, b, a]).sum(0),
-        lambda: torch.cat(a.split(1)[::-1]),
-        lambda: a.max() * b,
-        lambda: (a.detach() * b).clone(),
-        lambda: (a * 1).mul_(b),
-        lambda: a.reshape(3, 1).expand(3, 2).mean(1),
-        lambda: a.float().double(),
-        lambda: torch.where(a > b, a, b),
-        lambda: a / (b * b + 1),
-    ]
+        lambda: a * b, lambda: a + b, lambda: a.sin(), lambda: a - 0.5 * b,
+        lambda: torch.cat([a[:1], b[1:]]), lambda: torch.stack([a, b, a]).sum(0),
+        lambda: torch.cat(a.split(1)[::-1]), lambda: a.max() * b, lambda: (a.detach() * b).clone(),
+        lambda: (a * 1).mul_(b), lambda: a.reshape(3, 1).expand(3, 2).mean(1),
+        lambda: a.float().double(), lambda: torch.where(a > b, a, b), lambda: a / (b * b + 1),
+    ]  # fmt: skip
     return rng.choice(choices)()
 
 

@@ -87,27 +87,16 @@ def assigned_grads(torch: Any) -> Any:
 
 def items(torch: Any) -> Any:
     return [
-        torch.tensor(2.5).item(),
-        torch.tensor([[3]]).item(),
-        torch.tensor(True).item(),
-        raised(torch.ones(2).item),
-        raised(torch.ones(0).item),
-        torch.ones(2, 2).tolist(),
-        torch.tensor(1).tolist(),
-        torch.ones(0).tolist(),
-        float(torch.tensor([2.0])),
-        int(torch.tensor(2.7)),
-        bool(torch.tensor([0.0])),
-        raised(lambda: float(torch.ones(2))),
-        raised(lambda: int(torch.ones(2))),
-        raised(lambda: bool(torch.ones(2))),
-        raised(lambda: bool(torch.ones(0))),
-        raised(lambda: range(torch.tensor(1.0))),
-        list(range(torch.tensor(3))),
-        [10, 20, 30][torch.tensor(1)],
+        torch.tensor(2.5).item(), torch.tensor([[3]]).item(), torch.tensor(True).item(),
+        raised(torch.ones(2).item), raised(torch.ones(0).item), torch.ones(2, 2).tolist(),
+        torch.tensor(1).tolist(), torch.ones(0).tolist(), float(torch.tensor([2.0])),
+        int(torch.tensor(2.7)), bool(torch.tensor([0.0])), raised(lambda: float(torch.ones(2))),
+        raised(lambda: int(torch.ones(2))), raised(lambda: bool(torch.ones(2))),
+        raised(lambda: bool(torch.ones(0))), raised(lambda: range(torch.tensor(1.0))),
+        list(range(torch.tensor(3))), [10, 20, 30][torch.tensor(1)],
         raised(lambda: [1, 2][torch.ones(2, dtype=torch.int64)]),
         raised(lambda: [1, 2][torch.tensor(0.0)]),
-    ]
+    ]  # fmt: skip
 
 
 def lengths_and_iteration(torch: Any) -> Any:
@@ -127,18 +116,11 @@ def to_numpy(torch: Any) -> Any:
     array[0] = 7
     leaf = torch.ones(2, requires_grad=True)
     return [
-        x,
-        raised(leaf.numpy),
-        raised(lambda: (leaf * 2).numpy()),
-        leaf.detach().numpy().tolist(),
-        leaf.numpy(force=True).tolist(),
-        np.asarray(x).tolist(),
-        str(np.asarray(x).dtype),
-        raised(lambda: np.asarray(leaf)),
-        str(np.asarray(x, dtype="float64").dtype),
-        np.array(torch.tensor(3)).item(),
-        str(np.array([1.0, 2.0]) @ np.asarray(x.double())),
-    ]
+        x, raised(leaf.numpy), raised(lambda: (leaf * 2).numpy()), leaf.detach().numpy().tolist(),
+        leaf.numpy(force=True).tolist(), np.asarray(x).tolist(), str(np.asarray(x).dtype),
+        raised(lambda: np.asarray(leaf)), str(np.asarray(x, dtype="float64").dtype),
+        np.array(torch.tensor(3)).item(), str(np.array([1.0, 2.0]) @ np.asarray(x.double())),
+    ]  # fmt: skip
 
 
 def copies(torch: Any) -> Any:
@@ -250,12 +232,7 @@ def devices(torch: Any) -> Any:
 
 def constructor(torch: Any) -> Any:
     return [
-        torch.Tensor([1, 2]),
-        torch.Tensor(2, 3).shape,
-        torch.Tensor([[1.5]]).dtype,
-        torch.Tensor(torch.ones(2)),
-        torch.Tensor().shape,
-        isinstance(torch.ones(1), torch.Tensor),
-        torch.is_tensor(torch.ones(1)),
-        torch.is_tensor([1]),
-    ]
+        torch.Tensor([1, 2]), torch.Tensor(2, 3).shape, torch.Tensor([[1.5]]).dtype,
+        torch.Tensor(torch.ones(2)), torch.Tensor().shape, isinstance(torch.ones(1), torch.Tensor),
+        torch.is_tensor(torch.ones(1)), torch.is_tensor([1]),
+    ]  # fmt: skip

@@ -143,12 +143,9 @@ def views_under_no_grad(torch: Any) -> Any:
         v = y[1:]
         leaf_view = x[1:]
     return [
-        raised(lambda: v.mul_(2)),
-        raised(lambda: leaf_view.mul_(2)),
-        v.requires_grad,
-        v.grad_fn,
+        raised(lambda: v.mul_(2)), raised(lambda: leaf_view.mul_(2)), v.requires_grad, v.grad_fn,
         v._is_view(),
-    ]
+    ]  # fmt: skip
 
 
 def outputs_of_many_views(torch: Any) -> Any:

@@ -165,16 +165,11 @@ def recording(torch: Any) -> Any:
 
     y, pull = f.vjp(lambda t: t * w[0], x.detach())
     return [
-        _values(g),
-        numbers(x.grad),
-        numbers(w.grad),
-        _values(inside),
-        _values(f.grad(quiet)(x)),
-        _values(f.grad(quiet)(x.detach())),
-        _values([y, pull(x)[0], pull(x.detach())[0]]),
+        _values(g), numbers(x.grad), numbers(w.grad), _values(inside), _values(f.grad(quiet)(x)),
+        _values(f.grad(quiet)(x.detach())), _values([y, pull(x)[0], pull(x.detach())[0]]),
         _values(torch.autograd.grad(f.grad(lambda t: (t**3).sum())(x).sum(), x)),
         [x.grad_fn is None, w.is_leaf],
-    ]
+    ]  # fmt: skip
 
 
 def batches(torch: Any) -> Any:
@@ -288,14 +283,10 @@ def samples(torch: Any) -> Any:
     stacked, buffers = f.stack_module_state(models)
     ensemble = f.vmap(lambda p, b, v: f.functional_call(models[0], (p, b), (v,)), (0, 0, None))
     return [
-        _values(each),
-        _values(jacobians),
-        _values(hessians),
-        _values(stacked),
-        _values(buffers),
+        _values(each), _values(jacobians), _values(hessians), _values(stacked), _values(buffers),
         _values(ensemble(stacked, buffers, x)),
         _values(f.vmap(lambda m: f.grad(lambda v: (v**2).sum())(m))(x)),
-    ]
+    ]  # fmt: skip
 
 
 def modules(torch: Any) -> Any:

@@ -11,11 +11,8 @@ from tests.ops.sampling import Call, Sample, is_inplace
 
 # What PyTorch calls an argument -> what NumPy and others call it.
 OTHER_NAMES = {
-    "dim": ("axis",),
-    "keepdim": ("keepdims",),
-    "input": ("x", "a", "x1"),
-    "other": ("x2",),
-}
+    "dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",),
+}  # fmt: skip
 PLACES = ("", "Tensor.", "nn.functional.", "special.")  # where a row's operation may stand
 
 

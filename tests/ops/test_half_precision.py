@@ -164,12 +164,9 @@ def test_factors_and_divisors_keep_their_digits(number: float) -> None:
     values = (np.random.default_rng(0).normal(size=64) * 3).astype(np.float16)
     x, single, v = torch.tensor(values), values.astype(np.float32), np.float32(number)
     expected: dict[str, Any] = {
-        "mul": single * v,
-        "true_divide": single / v,
-        "div": single / v,
-        "floor_divide": np.floor_divide(single, v),
-        "trunc": np.trunc(single / v),
-    }
+        "mul": single * v, "true_divide": single / v, "div": single / v,
+        "floor_divide": np.floor_divide(single, v), "trunc": np.trunc(single / v),
+    }  # fmt: skip
     for name, exact in expected.items():
         with np.errstate(over="ignore"):
             rounded = exact.astype(np.float16)

@@ -18,17 +18,11 @@ PAIRS = hnp.mutually_broadcastable_shapes(num_shapes=2, min_side=0, max_side=3, 
 TRIPLES = hnp.mutually_broadcastable_shapes(num_shapes=3, min_side=0, max_side=3, max_dims=3)
 
 BINARY = {
-    "add": (torch.add, np.add),
-    "sub": (torch.sub, np.subtract),
-    "mul": (torch.mul, np.multiply),
-    "div": (torch.div, np.divide),
-    "maximum": (torch.maximum, np.maximum),
-    "minimum": (torch.minimum, np.minimum),
-    "pow": (torch.pow, np.power),
-    "atan2": (torch.atan2, np.arctan2),
-    "lt": (torch.lt, np.less),
-    "eq": (torch.eq, np.equal),
-}
+    "add": (torch.add, np.add), "sub": (torch.sub, np.subtract), "mul": (torch.mul, np.multiply),
+    "div": (torch.div, np.divide), "maximum": (torch.maximum, np.maximum),
+    "minimum": (torch.minimum, np.minimum), "pow": (torch.pow, np.power),
+    "atan2": (torch.atan2, np.arctan2), "lt": (torch.lt, np.less), "eq": (torch.eq, np.equal),
+}  # fmt: skip
 DIFFERENTIABLE = [name for name in BINARY if name not in ("lt", "eq")]
 UNARY = ["exp", "log", "sqrt", "tanh", "sigmoid", "relu", "neg", "abs", "sin", "square"]
 

@@ -74,13 +74,10 @@ def of(some: list[Case], check: Callable[[Case], None]) -> Callable[[Case], None
 
 NUMBERS = [of(COMPARED, value), of(DIFFERENTIATED, first_gradient)]
 FURTHER = [
-    of(FAILING, error),
-    of(TWICE, second_gradient),
-    of(DIFFERENTIATED, checks.check_modes),
-    of(LAID_OUT, layouts),
-    of(DIFFERENTIATED, checks.check_memory),
+    of(FAILING, error), of(TWICE, second_gradient), of(DIFFERENTIATED, checks.check_modes),
+    of(LAID_OUT, layouts), of(DIFFERENTIATED, checks.check_memory),
     of(DIFFERENTIATED, checks.check_release),
-]
+]  # fmt: skip
 ROWS = by_row(ALL)
 
 

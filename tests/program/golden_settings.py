@@ -40,12 +40,9 @@ def devices(torch: Any) -> Any:
     found = [torch.get_default_device(), torch.zeros(2).device]
     torch.set_default_device(None)
     return [
-        found,
-        torch.is_warn_always_enabled(),
-        torch.cuda.is_available(),
-        torch.cuda.device_count(),
+        found, torch.is_warn_always_enabled(), torch.cuda.is_available(), torch.cuda.device_count(),
         raised(torch.set_default_device, "nope"),
-    ]
+    ]  # fmt: skip
 
 
 def default_tensor_type(torch: Any) -> Any:
@@ -106,14 +103,10 @@ def scaler_off(torch: Any) -> Any:
     scaler.step(optimizer)
     scaler.update()
     return [
-        weight,
-        scaler.get_scale(),
-        scaler.is_enabled(),
-        scaler.state_dict(),
-        warned(lambda: torch.amp.GradScaler()),
-        warned(lambda: torch.cuda.amp.GradScaler()),
+        weight, scaler.get_scale(), scaler.is_enabled(), scaler.state_dict(),
+        warned(lambda: torch.amp.GradScaler()), warned(lambda: torch.cuda.amp.GradScaler()),
         warned(lambda: torch.cuda.amp.autocast()),
-    ]
+    ]  # fmt: skip
 
 
 def scaler_on(torch: Any) -> Any:

@@ -135,12 +135,9 @@ def a_small_graph(torch: Any) -> Any:
     d = c.exp()
     f = d + e
     answers = [
-        f,
-        [t.is_leaf for t in (a, b, c, d, e, f)],
-        [name_of(t.grad_fn) for t in (f, d, c, a)],
-        [[name_of(n), k] for n, k in f.grad_fn.next_functions],
-        tree(f.grad_fn),
-    ]
+        f, [t.is_leaf for t in (a, b, c, d, e, f)], [name_of(t.grad_fn) for t in (f, d, c, a)],
+        [[name_of(n), k] for n, k in f.grad_fn.next_functions], tree(f.grad_fn),
+    ]  # fmt: skip
     f.backward(retain_graph=True)
     return [*answers, a.grad, b.grad, e.grad]
 

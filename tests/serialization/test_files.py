@@ -95,15 +95,10 @@ def test_equal_objects_make_equal_files() -> None:
 def test_a_file_of_safetensors() -> None:
     state = torch.load(FOREIGN / "state.safetensors")
     assert {name: (t.dtype, tuple(t.shape)) for name, t in state.items()} == {
-        "b": (torch.bool, (2,)),
-        "f16": (torch.float16, (2,)),
-        "f64": (torch.float64, (2, 3)),
-        "i8": (torch.int8, (2, 1)),
-        "scalar": (torch.int64, ()),
-        "empty": (torch.float32, (0, 2)),
-        "weight": (torch.float32, (2, 3)),
-        "bias": (torch.float32, (2,)),
-    }
+        "b": (torch.bool, (2,)), "f16": (torch.float16, (2,)), "f64": (torch.float64, (2, 3)),
+        "i8": (torch.int8, (2, 1)), "scalar": (torch.int64, ()), "empty": (torch.float32, (0, 2)),
+        "weight": (torch.float32, (2, 3)), "bias": (torch.float32, (2,)),
+    }  # fmt: skip
     torch.manual_seed(0)
     model = torch.nn.Linear(3, 2)
     assert torch.equal(model.weight, state["weight"])

@@ -11,19 +11,11 @@ from nanotorch import nn
 from nanotorch.optim import lr_scheduler
 
 OPTIMIZERS: dict[str, dict[str, Any]] = {
-    "SGD": {"lr": 0.1, "momentum": 0.9, "nesterov": True},
-    "Adam": {"lr": 0.01, "amsgrad": True},
-    "AdamW": {"lr": torch.tensor(0.01)},
-    "Adadelta": {},
-    "Adagrad": {},
-    "Adamax": {},
-    "ASGD": {},
-    "LBFGS": {"max_iter": 3, "line_search_fn": "strong_wolfe"},
-    "NAdam": {},
-    "RAdam": {},
-    "RMSprop": {"centered": True, "momentum": 0.5},
-    "Rprop": {},
-}
+    "SGD": {"lr": 0.1, "momentum": 0.9, "nesterov": True}, "Adam": {"lr": 0.01, "amsgrad": True},
+    "AdamW": {"lr": torch.tensor(0.01)}, "Adadelta": {}, "Adagrad": {}, "Adamax": {}, "ASGD": {},
+    "LBFGS": {"max_iter": 3, "line_search_fn": "strong_wolfe"}, "NAdam": {}, "RAdam": {},
+    "RMSprop": {"centered": True, "momentum": 0.5}, "Rprop": {},
+}  # fmt: skip
 SCHEDULERS: dict[str, Callable[[Any], Any]] = {
     "MultiStepLR": lambda o: lr_scheduler.MultiStepLR(o, [2, 2, 4]),
     "OneCycleLR": lambda o: lr_scheduler.OneCycleLR(o, 0.1, total_steps=20),

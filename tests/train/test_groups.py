@@ -87,12 +87,9 @@ def test_mistakes_of_all_groups_are_told_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         built(f"optimizer={{name: Adam, weight_decay: -1, groups: {groups}}}")
     assert [problem.path for problem in caught.value.problems] == [
-        "optimizer.groups[0].parameters",
-        "optimizer.groups[0].lr",
-        "optimizer.weight_decay",
-        "optimizer.groups[1].eps",
-        "optimizer.groups[1].betas",
-    ]
+        "optimizer.groups[0].parameters", "optimizer.groups[0].lr", "optimizer.weight_decay",
+        "optimizer.groups[1].eps", "optimizer.groups[1].betas",
+    ]  # fmt: skip
 
 
 class Halved(nn.Module):

@@ -377,14 +377,10 @@ def test_mistakes_of_every_step_of_reading_are_told_at_once() -> None:
     text = edited(text, "out_features: 1}", "out_features: 1}\n    - {name: Dropout, p: 3}")
     told = refusal(f"{text}seed: 1\nseed: 2\n", "train.epoch=5", "x", "train.batch_size=0")
     assert [line.split(": ", 2)[:2] for line in told.splitlines()] == [
-        ["x.yaml:3:8", "data.csv"],
-        ["x.yaml:8:26", "model.layers[1].p"],
-        ["x.yaml:10:28", "optimizer.lr"],
-        ["x.yaml:14:1", "seed"],
-        ["command line", "x"],
-        ["command line", "train.epoch=5"],
-        ["command line", "train.batch_size=0"],
-    ]
+        ["x.yaml:3:8", "data.csv"], ["x.yaml:8:26", "model.layers[1].p"],
+        ["x.yaml:10:28", "optimizer.lr"], ["x.yaml:14:1", "seed"], ["command line", "x"],
+        ["command line", "train.epoch=5"], ["command line", "train.batch_size=0"],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

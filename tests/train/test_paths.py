@@ -57,11 +57,8 @@ WAYS: dict[str, Callable[[str], tuple[int, str]]] = {
 INSIDE = ("a base", "a table", "a table of a part", "an archive", "an array", "a text")
 """Where names stand in text in UTF-8."""
 SUFFIXES = {
-    "an archive": ".npz",
-    "an array": ".npy",
-    "arrays of samples": ".npz",
-    "a module": ".py",
-}
+    "an archive": ".npz", "an array": ".npy", "arrays of samples": ".npz", "a module": ".py",
+}  # fmt: skip
 
 
 def refused(way: str, name: str) -> None:

@@ -267,11 +267,8 @@ def test_values(argument: str, values: list[str] | None) -> None:
 def test_all_combinations() -> None:
     axes = [parse_axis("a=1,2"), parse_axis("b=0:2")]
     assert combinations(axes, None, 0) == [
-        ["a=1", "b=0"],
-        ["a=1", "b=1"],
-        ["a=2", "b=0"],
-        ["a=2", "b=1"],
-    ]
+        ["a=1", "b=0"], ["a=1", "b=1"], ["a=2", "b=0"], ["a=2", "b=1"],
+    ]  # fmt: skip
 
 
 def test_random_ones_are_drawn_and_fixed_by_the_seed() -> None:

@@ -180,11 +180,8 @@ def kinds_of_batches(torch: Any) -> Any:
     changed = [batch.mul_(2) for batch in _loader(torch, torch.arange(6.0), 3)]
     arrays = list(_loader(torch, [np.ones(2), np.zeros(2)], 2))
     return [
-        answers,
-        changed,
-        arrays,
-        [len(b) for b in _loader(torch, [1, 2, 3], 2, collate_fn=str)],
-    ]
+        answers, changed, arrays, [len(b) for b in _loader(torch, [1, 2, 3], 2, collate_fn=str)],
+    ]  # fmt: skip
 
 
 class _Bad:

@@ -78,16 +78,11 @@ def test_scopes_are_the_modules(tmp_path: Path) -> None:
     model = Net()
     nodes = check(graph(tmp_path, model, torch.rand(2, 2, 2)), model)
     assert scopes(nodes) == {
-        "Net",
-        "Net/first_Linear",
-        "Net/norm_BatchNorm1d",
-        "Net/layers_Sequential",
-        "Net/layers_Sequential/0_Linear",
-        "Net/layers_Sequential/1_ReLU",
-        "Net/layers_Sequential/2_Sequential",
-        "Net/layers_Sequential/2_Sequential/0_Linear",
+        "Net", "Net/first_Linear", "Net/norm_BatchNorm1d", "Net/layers_Sequential",
+        "Net/layers_Sequential/0_Linear", "Net/layers_Sequential/1_ReLU",
+        "Net/layers_Sequential/2_Sequential", "Net/layers_Sequential/2_Sequential/0_Linear",
         "Net/drop_Dropout",
-    }
+    }  # fmt: skip
 
 
 def test_edges_shapes_and_labels(tmp_path: Path) -> None:
