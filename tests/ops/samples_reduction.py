@@ -46,76 +46,39 @@ def over_dims(
 def extremum() -> Row:
     """Samples of `max` and `min`: all elements, along a dimension with indices, of two tensors."""
     return rows(
-        s(x(2, 3)),
-        s(x()),
-        s(ints(4)),
-        s(bools(3)),
-        s(x(2, 3, 4), 1),
-        s(x(2, 3, 4), -1, keepdim=True),
-        s(x(2, 3), dim=0),
-        s(x(), 0),
-        s(ints(2, 3), 1),
-        s(x(2, 0), 0),
-        s(x(2, 3), x(3)),
-        s(ints(3), x(3)),
-        kink(at(1.0, 3.0, 3.0, 2.0)),
-        kink(at([1.0, 3.0, 3.0], [2.0, 2.0, 2.0]), 1),
-        kink(at(1.0, nan, 3.0)),
-        kink(at([1.0, nan, 3.0]), 1),
-        bad(x(0)),
-        bad(x(2, 0), 1),
-        bad(x(2, 3), 2),
-    )
+        s(x(2, 3)), s(x()), s(ints(4)), s(bools(3)), s(x(2, 3, 4), 1),
+        s(x(2, 3, 4), -1, keepdim=True), s(x(2, 3), dim=0), s(x(), 0), s(ints(2, 3), 1),
+        s(x(2, 0), 0), s(x(2, 3), x(3)), s(ints(3), x(3)), kink(at(1.0, 3.0, 3.0, 2.0)),
+        kink(at([1.0, 3.0, 3.0], [2.0, 2.0, 2.0]), 1), kink(at(1.0, nan, 3.0)),
+        kink(at([1.0, nan, 3.0]), 1), bad(x(0)), bad(x(2, 0), 1), bad(x(2, 3), 2),
+    )  # fmt: skip
 
 
 def position() -> Row:
     """Samples of `argmax` and `argmin`: the first of equal ones."""
     return rows(
-        s(x(2, 3)),
-        s(x(2, 3, 4), 1),
-        s(x(2, 3), -1, True),
-        s(x(2, 3), dim=0),
-        s(x()),
-        s(ints(2, 6), 1),
-        s(given([2, 1, 1, 2])),
-        s(at(1.0, nan, 3.0)),
-        s(x(2, 0), 0),
-        bad(x(0)),
-        bad(x(2, 0), 1),
-        bad(x(2, 3), 2),
-    )
+        s(x(2, 3)), s(x(2, 3, 4), 1), s(x(2, 3), -1, True), s(x(2, 3), dim=0), s(x()),
+        s(ints(2, 6), 1), s(given([2, 1, 1, 2])), s(at(1.0, nan, 3.0)), s(x(2, 0), 0), bad(x(0)),
+        bad(x(2, 0), 1), bad(x(2, 3), 2),
+    )  # fmt: skip
 
 
 def cumulative(*more: Sample) -> Row:
     """Samples of a cumulative operation along a dimension."""
     return rows(
-        s(x(4), 0),
-        s(x(2, 3, 4), 1),
-        s(x(2, 3), -1),
-        s(x(), 0),
-        s(x(2, 0), 1),
-        s(ints(5), 0),
-        s(bools(5), 0),
-        s(ints(3, dtype="int32"), 0),
-        bad(x(2, 3), 2),
-        *more,
-    )
+        s(x(4), 0), s(x(2, 3, 4), 1), s(x(2, 3), -1), s(x(), 0), s(x(2, 0), 1), s(ints(5), 0),
+        s(bools(5), 0), s(ints(3, dtype="int32"), 0), bad(x(2, 3), 2), *more,
+    )  # fmt: skip
 
 
 def spreading() -> Row:
     """Samples of `var` and `std`, with the correction of the count."""
     return over_dims(
-        s(x(2, 3), 1, unbiased=False),
-        s(x(2, 3), unbiased=False),
-        s(x(2, 3, 4), (0, 2), unbiased=True, keepdim=True),
-        s(x(2, 4), 1, correction=2),
-        s(x(2, 4), 1, correction=0),
-        s(x(3, 4), dim=None, correction=0),
-        bad(ints(3)),
-        integers=False,
-        empty=False,
-        alone=kink,
-    )
+        s(x(2, 3), 1, unbiased=False), s(x(2, 3), unbiased=False),
+        s(x(2, 3, 4), (0, 2), unbiased=True, keepdim=True), s(x(2, 4), 1, correction=2),
+        s(x(2, 4), 1, correction=0), s(x(3, 4), dim=None, correction=0), bad(ints(3)),
+        integers=False, empty=False, alone=kink,
+    )  # fmt: skip
 
 
 TYPED = (s(x(2, 3), dtype=F64), s(ints(2, 3), dtype=F32), s(ints(2, 3), 1, dtype=F64))

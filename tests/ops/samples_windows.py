@@ -6,34 +6,23 @@ from tests.ops.sampling import Table, at, bad, given, ints, kink, rows, s, x
 
 CONVOLUTION: Table = {
     "conv1d": rows(
-        s(x(2, 2, 5), x(3, 2, 3), x(3)),
-        s(x(2, 5), x(3, 2, 2)),
-        s(x(1, 2, 5), x(2, 2, 3), None, 2, 1),
-        s(x(1, 2, 5), x(2, 2, 2), None, padding="same"),
-        bad(x(5), x(3, 2, 3)),
-        bad(x(2, 2, 5), x(3, 2, 3), x(2)),
-        bad(x(2, 2, 2), x(3, 2, 3)),
-        bad(x(2, 2, 5), x(3, 2, 3), None, 0),
-        bad(x(2, 2, 5), x(3, 2, 3), None, 1, "full"),
+        s(x(2, 2, 5), x(3, 2, 3), x(3)), s(x(2, 5), x(3, 2, 2)),
+        s(x(1, 2, 5), x(2, 2, 3), None, 2, 1), s(x(1, 2, 5), x(2, 2, 2), None, padding="same"),
+        bad(x(5), x(3, 2, 3)), bad(x(2, 2, 5), x(3, 2, 3), x(2)), bad(x(2, 2, 2), x(3, 2, 3)),
+        bad(x(2, 2, 5), x(3, 2, 3), None, 0), bad(x(2, 2, 5), x(3, 2, 3), None, 1, "full"),
     ),
     "conv2d": rows(
-        s(x(2, 2, 4, 5), x(3, 2, 3, 2), x(3)),
-        s(x(1, 4, 4, 4), x(4, 2, 2, 2), x(4), groups=2),
+        s(x(2, 2, 4, 5), x(3, 2, 3, 2), x(3)), s(x(1, 4, 4, 4), x(4, 2, 2, 2), x(4), groups=2),
         s(x(2, 3, 4), x(2, 2, 3, 3), None, (2, 1), (1, 2)),
         s(x(1, 1, 5, 5), x(2, 1, 2, 2), x(2), 1, 0, 2),
         s(x(1, 2, 3, 3), x(2, 2, 3, 3), None, 1, "same"),
-        s(x(1, 2, 3, 4), x(2, 2, 2, 3), None, 1, "same", 2),
-        s(x(2, 2, 3, 3), x(2, 2, 3, 3), x(2)),
-        s(x(1, 2, 4, 4), x(3, 2, 2, 2), None, 2),
-        s(x(0, 2, 4, 4), x(3, 2, 2, 2)),
-        s(ints(1, 1, 3, 3), ints(1, 1, 2, 2)),
-        bad(x(4, 5), x(3, 2, 3, 2)),
-        bad(x(1, 3, 4, 5), x(3, 2, 3, 2)),
-        bad(x(1, 4, 4, 4), x(3, 2, 2, 2), groups=2),
+        s(x(1, 2, 3, 4), x(2, 2, 2, 3), None, 1, "same", 2), s(x(2, 2, 3, 3), x(2, 2, 3, 3), x(2)),
+        s(x(1, 2, 4, 4), x(3, 2, 2, 2), None, 2), s(x(0, 2, 4, 4), x(3, 2, 2, 2)),
+        s(ints(1, 1, 3, 3), ints(1, 1, 2, 2)), bad(x(4, 5), x(3, 2, 3, 2)),
+        bad(x(1, 3, 4, 5), x(3, 2, 3, 2)), bad(x(1, 4, 4, 4), x(3, 2, 2, 2), groups=2),
         bad(x(1, 2, 4, 4), x(3, 2, 2, 2), None, (1, 2, 3)),
         bad(x(1, 2, 4, 4), x(3, 2, 2, 2), None, 1, -1),
-        bad(x(1, 2, 4, 4), x(3, 2, 2, 2), None, 2, "same"),
-        bad(x(1, 2, 4, 4), ints(3, 2, 2, 2)),
+        bad(x(1, 2, 4, 4), x(3, 2, 2, 2), None, 2, "same"), bad(x(1, 2, 4, 4), ints(3, 2, 2, 2)),
         tolerance=1e-9,
     ),
     "conv3d": rows(
@@ -55,7 +44,7 @@ CONVOLUTION: Table = {
         bad(x(1, 2, 2, 3), x(2, 2, 3, 2), output_padding=2),
     ),
     "conv_transpose3d": rows(s(x(1, 2, 2, 1, 2), x(2, 1, 2, 2, 2), x(1), 2)),
-}
+}  # fmt: skip
 TIES = given([[[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 2.0], [3.0, 3.0, 3.0, -1.0]]], "float")
 
 
@@ -67,33 +56,17 @@ def indices(name: str) -> Any:
 POOLING: Table = {
     "pool_pick": rows(s(x(2, 3, 4), given([[[0, 5], [11, 5]], [[1, 2], [3, 0]]]), 2), torch=None),
     "max_pool1d": rows(
-        s(x(2, 2, 6), 2),
-        s(x(2, 7), 3, 2, 1),
-        s(x(1, 2, 6), 2, 2, 0, 2, True),
-        bad(x(2, 2, 6), 7),
-        bad(x(2, 2, 6), 2, padding=2),
-        bad(x(6), 2),
-        bad(x(2, 2, 6), 0),
+        s(x(2, 2, 6), 2), s(x(2, 7), 3, 2, 1), s(x(1, 2, 6), 2, 2, 0, 2, True), bad(x(2, 2, 6), 7),
+        bad(x(2, 2, 6), 2, padding=2), bad(x(6), 2), bad(x(2, 2, 6), 0),
     ),
     "max_pool2d": rows(
-        s(x(2, 2, 4, 4), 2),
-        s(x(2, 5, 5), 3, 2, 1),
-        s(x(1, 1, 5, 6), (2, 3), (1, 2), 1, (2, 1)),
-        s(x(1, 2, 5, 5), 2, ceil_mode=True),
-        s(x(0, 2, 4, 4), 2),
-        s(ints(1, 4, 4), 2),
-        kink(TIES, 2, 1),
-        kink(at([[[0.0, float("nan")], [float("nan"), 1.0]]]), 2),
-        bad(x(4, 4), 2),
-        bad(x(1, 2, 4, 4), 5),
-        bad(x(1, 2, 4, 4), (2, 2, 2)),
-        bad(x(1, 2, 4, 4), 2, (2, 2, 2)),
-        bad(x(1, 2, 4, 4), 2, padding=2),
-        bad(x(1, 2, 4, 4), 2, padding=-1),
-        bad(x(1, 2, 4, 4), 2, 0),
-        bad(x(1, 2, 4, 4), 2, dilation=0),
-        bad(x(2, 0, 4, 4), 2),
-        bad(x(1, 2, 4, 4), 2.5),
+        s(x(2, 2, 4, 4), 2), s(x(2, 5, 5), 3, 2, 1), s(x(1, 1, 5, 6), (2, 3), (1, 2), 1, (2, 1)),
+        s(x(1, 2, 5, 5), 2, ceil_mode=True), s(x(0, 2, 4, 4), 2), s(ints(1, 4, 4), 2),
+        kink(TIES, 2, 1), kink(at([[[0.0, float("nan")], [float("nan"), 1.0]]]), 2),
+        bad(x(4, 4), 2), bad(x(1, 2, 4, 4), 5), bad(x(1, 2, 4, 4), (2, 2, 2)),
+        bad(x(1, 2, 4, 4), 2, (2, 2, 2)), bad(x(1, 2, 4, 4), 2, padding=2),
+        bad(x(1, 2, 4, 4), 2, padding=-1), bad(x(1, 2, 4, 4), 2, 0),
+        bad(x(1, 2, 4, 4), 2, dilation=0), bad(x(2, 0, 4, 4), 2), bad(x(1, 2, 4, 4), 2.5),
     ),
     "max_pool3d": rows(s(x(1, 2, 2, 4, 4), 2), s(x(1, 3, 3, 3), 2, 1), bad(x(2, 2, 4), 2)),
     "max_pool1d_with_indices": rows(s(x(2, 2, 6), 2), s(x(2, 6), 3, 1, 1)),
@@ -108,16 +81,10 @@ POOLING: Table = {
         bad(x(2, 2, 6), (2, 2)),
     ),
     "avg_pool2d": rows(
-        s(x(2, 2, 4, 4), 2),
-        s(x(2, 5, 5), 3, 2, 1),
-        s(x(1, 1, 5, 6), (2, 3), (1, 2), 1, True, False),
-        s(x(1, 2, 4, 4), 2, divisor_override=3),
-        s(ints(1, 4, 4), 2),
-        bad(x(4, 4), 2),
-        bad(x(1, 2, 4, 4), 5),
-        bad(x(1, 2, 4, 4), (2, 2, 2)),
-        bad(x(1, 2, 4, 4), 2, padding=2),
-        bad(x(1, 2, 4, 4), 2, divisor_override=0),
+        s(x(2, 2, 4, 4), 2), s(x(2, 5, 5), 3, 2, 1),
+        s(x(1, 1, 5, 6), (2, 3), (1, 2), 1, True, False), s(x(1, 2, 4, 4), 2, divisor_override=3),
+        s(ints(1, 4, 4), 2), bad(x(4, 4), 2), bad(x(1, 2, 4, 4), 5), bad(x(1, 2, 4, 4), (2, 2, 2)),
+        bad(x(1, 2, 4, 4), 2, padding=2), bad(x(1, 2, 4, 4), 2, divisor_override=0),
     ),
     "avg_pool3d": rows(
         s(x(1, 2, 2, 4, 4), 2), s(x(1, 3, 3, 3), 2, 1, 1), bad(x(1, 2, 2, 4, 4), 3), bad(x(4), 2)
@@ -126,13 +93,8 @@ POOLING: Table = {
         s(x(2, 2, 7), 3), s(x(2, 5), 1), bad(x(1, 2, 3, 6), 2), bad(x(2, 2, 6), (2, 2))
     ),
     "adaptive_avg_pool2d": rows(
-        s(x(2, 2, 5, 4), (3, 2)),
-        s(x(2, 4, 5), (None, 7)),
-        s(x(1, 2, 3, 4), 1),
-        bad(x(2, 3), 2),
-        bad(x(1, 2, 3, 4), (2, 2, 2)),
-        bad(x(1, 2, 3, 4), -1),
-        bad(ints(1, 2, 3, 4), 2),
+        s(x(2, 2, 5, 4), (3, 2)), s(x(2, 4, 5), (None, 7)), s(x(1, 2, 3, 4), 1), bad(x(2, 3), 2),
+        bad(x(1, 2, 3, 4), (2, 2, 2)), bad(x(1, 2, 3, 4), -1), bad(ints(1, 2, 3, 4), 2),
     ),
     "adaptive_avg_pool3d": rows(s(x(1, 3, 4, 5), (2, 3, 2)), bad(x(2, 3), 2)),
     "adaptive_max_pool1d": rows(s(x(2, 2, 7), 3), bad(x(1, 2, 3, 6), 2)),
@@ -143,48 +105,31 @@ POOLING: Table = {
     "indices of adaptive_max_pool2d": rows(
         s(x(1, 2, 5, 4), (3, 2)), call=indices("adaptive_max_pool2d")
     ),
-}
+}  # fmt: skip
 PADDING: Table = {
     "pad": rows(
-        s(x(2, 3), (1, 2)),
-        s(x(2, 3), (1, 0, -1, 2), value=1.5),
-        s(x(2, 3, 4), (-1, -1)),
+        s(x(2, 3), (1, 2)), s(x(2, 3), (1, 0, -1, 2), value=1.5), s(x(2, 3, 4), (-1, -1)),
         s(ints(2, 3), (1, 1), value=2.7),
         *[s(x(2, 5), (2, 1), mode) for mode in ("reflect", "replicate", "circular")],
         *[s(x(1, 4, 3), (1, 2, 2, 1), mode) for mode in ("reflect", "replicate", "circular")],
         *[s(x(1, 2, 3, 3), (1, 0, 1, 1, 0, 1), m) for m in ("reflect", "replicate", "circular")],
-        s(x(1, 2, 4), (-1, 2), "reflect"),
-        s(x(1, 2, 4), (3, -1), "circular"),
-        s(x(1, 2, 4), (5, 6), "replicate"),
-        bad(x(2, 3), (1, 2, 3)),
-        bad(x(2, 3), (1,) * 6),
-        bad(x(2, 3), (-2, -2)),
-        bad(x(2, 3), (1, 1), "mirror"),
-        bad(x(2, 3), (3, 1), "reflect"),
-        bad(x(2, 3), (4, 1), "circular"),
-        bad(x(3), (1, 1), "replicate"),
-        bad(x(2, 3), (1, 1), "reflect", 2.0),
-        bad(x(2, 3), 1),
+        s(x(1, 2, 4), (-1, 2), "reflect"), s(x(1, 2, 4), (3, -1), "circular"),
+        s(x(1, 2, 4), (5, 6), "replicate"), bad(x(2, 3), (1, 2, 3)), bad(x(2, 3), (1,) * 6),
+        bad(x(2, 3), (-2, -2)), bad(x(2, 3), (1, 1), "mirror"), bad(x(2, 3), (3, 1), "reflect"),
+        bad(x(2, 3), (4, 1), "circular"), bad(x(3), (1, 1), "replicate"),
+        bad(x(2, 3), (1, 1), "reflect", 2.0), bad(x(2, 3), 1),
     ),
     "constant_pad_nd": rows(s(x(2, 3), (1, 2), 0.5), bad(x(2, 3), (1,)), bad(x(3), (1, 1, 1, 1))),
-}
+}  # fmt: skip
 BLOCKS: Table = {
     "fold": rows(
-        s(x(1, 8, 4), (3, 3), 2),
-        s(x(4, 6), (3, 5), 2, 1, (0, 1), (1, 2)),
-        bad(x(1, 7, 4), (3, 3), 2),
-        bad(x(1, 8, 5), (3, 3), 2),
-        bad(x(8), (3, 3), 2),
+        s(x(1, 8, 4), (3, 3), 2), s(x(4, 6), (3, 5), 2, 1, (0, 1), (1, 2)),
+        bad(x(1, 7, 4), (3, 3), 2), bad(x(1, 8, 5), (3, 3), 2), bad(x(8), (3, 3), 2),
     ),
     "columns": rows(
-        s(x(1, 2, 3, 4), 2),
-        s(x(2, 4, 4), (2, 3), 1, 1, 2),
-        s(x(1, 1, 5, 5), 2, 2),
-        bad(x(2, 3), 2),
-        bad(x(1, 2, 3, 4), 5),
-        bad(x(1, 2, 3, 4), 0),
-        bad(x(1, 2, 3, 4), (2, 2, 2)),
-        call=lambda torch, *a: torch.nn.functional.unfold(*a),
+        s(x(1, 2, 3, 4), 2), s(x(2, 4, 4), (2, 3), 1, 1, 2), s(x(1, 1, 5, 5), 2, 2),
+        bad(x(2, 3), 2), bad(x(1, 2, 3, 4), 5), bad(x(1, 2, 3, 4), 0),
+        bad(x(1, 2, 3, 4), (2, 2, 2)), call=lambda torch, *a: torch.nn.functional.unfold(*a),
     ),
     "pixel_shuffle": rows(
         s(x(1, 4, 2, 3), 2), s(x(9, 1, 2), 3), bad(x(1, 3, 2, 2), 2), bad(x(2, 2), 2)
@@ -192,40 +137,29 @@ BLOCKS: Table = {
     "pixel_unshuffle": rows(
         s(x(1, 2, 4, 6), 2), s(x(1, 3, 6), 3), bad(x(1, 2, 3, 4), 2), bad(x(1, 2, 4, 4), 0)
     ),
-}
+}  # fmt: skip
 RESAMPLING: Table = {
     "interpolate": rows(
-        s(x(1, 2, 3), 5),
-        s(x(1, 1, 2, 3), scale_factor=2),
-        s(x(1, 1, 2, 2, 1), (3, 2, 2)),
-        s(x(1, 1, 3, 4), (2, 6), mode="nearest-exact"),
-        s(x(1, 1, 3), 4, mode="nearest-exact"),
-        s(x(1, 1, 2, 1, 2), 2, mode="nearest-exact"),
-        s(x(1, 1, 4), 7, mode="linear"),
+        s(x(1, 2, 3), 5), s(x(1, 1, 2, 3), scale_factor=2), s(x(1, 1, 2, 2, 1), (3, 2, 2)),
+        s(x(1, 1, 3, 4), (2, 6), mode="nearest-exact"), s(x(1, 1, 3), 4, mode="nearest-exact"),
+        s(x(1, 1, 2, 1, 2), 2, mode="nearest-exact"), s(x(1, 1, 4), 7, mode="linear"),
         s(x(1, 1, 4), 3, mode="linear", align_corners=True),
         s(x(1, 1, 2, 3), (3, 5), mode="bilinear"),
         s(x(1, 1, 2, 3), scale_factor=(1.7, 0.5), mode="bilinear"),
         s(x(1, 1, 3, 2), (4, 1), mode="bilinear", align_corners=True),
-        s(x(1, 1, 2, 2, 2), (3, 1, 2), mode="trilinear"),
-        s(x(1, 1, 3, 4), (4, 3), mode="bicubic"),
+        s(x(1, 1, 2, 2, 2), (3, 1, 2), mode="trilinear"), s(x(1, 1, 3, 4), (4, 3), mode="bicubic"),
         s(x(1, 1, 3, 4), (2, 6), mode="bicubic", align_corners=True),
         s(x(1, 1, 4, 5), (2, 3), mode="bilinear", antialias=True),
         s(x(1, 1, 4, 5), (2, 7), mode="bicubic", antialias=True),
-        s(x(1, 1, 4, 5), (2, 3), mode="area"),
-        s(x(1, 1, 4), 3, mode="area"),
-        s(x(1, 1, 3), scale_factor=1.5, recompute_scale_factor=True),
-        bad(x(1, 1, 3)),
-        bad(x(1, 1, 3), 2, 2.0),
-        bad(x(1, 1, 3), (2, 2)),
-        bad(x(1, 1, 3), 0),
-        bad(x(1, 1, 3), 2, mode="bilinear"),
-        bad(x(1, 1, 3), 2, mode="sinc"),
-        bad(x(1, 1, 3), 2, align_corners=True),
-        bad(x(2, 3), 2),
+        s(x(1, 1, 4, 5), (2, 3), mode="area"), s(x(1, 1, 4), 3, mode="area"),
+        s(x(1, 1, 3), scale_factor=1.5, recompute_scale_factor=True), bad(x(1, 1, 3)),
+        bad(x(1, 1, 3), 2, 2.0), bad(x(1, 1, 3), (2, 2)), bad(x(1, 1, 3), 0),
+        bad(x(1, 1, 3), 2, mode="bilinear"), bad(x(1, 1, 3), 2, mode="sinc"),
+        bad(x(1, 1, 3), 2, align_corners=True), bad(x(2, 3), 2),
         bad(x(1, 1, 3), 2, mode="linear", antialias=True),
         bad(ints(1, 1, 3, 3), 2, mode="bilinear"),
     ),
-}
+}  # fmt: skip
 PLACES = x(1, 2, 2, 2, domain="inside one")
 OPTIONS = [
     (mode, padding, corners)
@@ -249,12 +183,9 @@ GRIDS: Table = {
         s(x(1, 1, 2, 2, 2), x(1, 1, 1, 2, 3, domain="inside one"), 0, 0, False)
     ),
     "affine_grid": rows(
-        s(x(2, 2, 3), (2, 1, 2, 3), False),
-        s(x(1, 2, 3), (1, 1, 1, 3), True),
-        s(x(1, 3, 4), (1, 1, 2, 1, 2), True),
-        bad(x(1, 2, 3), (1, 1, 2), True),
-        bad(x(1, 3, 3), (1, 1, 2, 2), True),
-        bad(x(1, 2, 3), (1, 1, 0, 2), True),
+        s(x(2, 2, 3), (2, 1, 2, 3), False), s(x(1, 2, 3), (1, 1, 1, 3), True),
+        s(x(1, 3, 4), (1, 1, 2, 1, 2), True), bad(x(1, 2, 3), (1, 1, 2), True),
+        bad(x(1, 3, 3), (1, 1, 2, 2), True), bad(x(1, 2, 3), (1, 1, 0, 2), True),
         bad(ints(1, 2, 3), (1, 1, 2, 2), True),
     ),
     "affine_grid_generator": rows(
@@ -262,5 +193,5 @@ GRIDS: Table = {
         bad(x(1, 2, 3), (1, 1, 2), False),
         bad(x(2, 3, 3), (2, 1, 2, 2), False),
     ),
-}
+}  # fmt: skip
 WINDOWS: Table = {**CONVOLUTION, **POOLING, **PADDING, **BLOCKS, **RESAMPLING, **GRIDS}
