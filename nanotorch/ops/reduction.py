@@ -463,7 +463,10 @@ def spread_and_mean(
         squares -= level
         enough = (squares > level * 1e-6).all()
     if not enough:
-        mean, squares = in_parts(deviations, input, dim)
+        if input.size <= PART:  # as most are, without a call more
+            mean, squares = deviations(input.astype(DOUBLE, order="C"), dim)
+        else:
+            mean, squares = in_parts(deviations, input, dim)
     if (n if squares.size else 0) <= correction:
         warn(NO_FREEDOM.format(name))
     return squares / max(n - correction, 0), mean
@@ -492,28 +495,30 @@ def in_parts(function: Any, input: Array, dim: tuple[int, ...]) -> Sequence[Arra
 
 def powers(values: Array, dim: tuple[int, ...]) -> tuple[Array, Array]:
     """The sums of the values, which may be overwritten, and of their squares."""
-    return sum_over(values, dim, True), squares_along(values, dim)
+    keep = len(dim) < values.ndim
+    return sum_over(values, dim, keep), squares_along(values, dim, keep)
 
 
 def deviations(values: Array, dim: tuple[int, ...]) -> tuple[Array, Array]:
     """The mean of the values, which are overwritten, and the sum of the squared deviations."""
-    mean = sum_over(values, dim, True) / count(values.shape, dim)
+    keep = len(dim) < values.ndim
+    mean = sum_over(values, dim, keep) / count(values.shape, dim)
     values -= mean
-    return mean, squares_along(values, dim)
+    return mean, squares_along(values, dim, keep)
 
 
-def squares_along(values: Array, dim: tuple[int, ...]) -> Array:
+def squares_along(values: Array, dim: tuple[int, ...], keep: bool) -> Array:
     """The sum of their squares along dimensions; ``values`` lie in order and are overwritten."""
     if values.ndim - 1 in dim:
-        return sum_products(values, values, dim, True)
-    return sum_over(np.multiply(values, values, out=values), dim, True)
+        return sum_products(values, values, dim, keep)
+    return sum_over(np.multiply(values, values, out=values), dim, keep)
 
 
 def like(values: Array, input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """What was computed along dimensions in the dtype of the input, with or without them."""
     if keepdim:
         values = values.reshape([1 if d in dim else n for d, n in enumerate(input.shape)])
-    else:
+    elif len(dim) < input.ndim:
         values = values.reshape([n for d, n in enumerate(input.shape) if d not in dim])
     return values.astype(input.dtype)
 
