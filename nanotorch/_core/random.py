@@ -4,7 +4,7 @@ import ctypes
 import math
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -452,6 +452,7 @@ def _digits(dtype: np.dtype) -> int:
     return int(np.finfo(dtype).nmant) + 1
 
 
+@cache
 def _limits(dtype: np.dtype) -> tuple[float, float]:
     """The smallest and the largest finite number of `dtype`."""
     if dtype.kind == "f":
@@ -470,6 +471,17 @@ def _require_bounds(dtype: np.dtype, **bounds: float) -> None:
     for name, value in bounds.items():
         text = f"{name.replace('_', ' - ')} is out of bounds for {C_NAMES[dtype.name]}"
         require(smallest <= value <= largest, text)
+
+
+def _refuse_range(low: float, high: float, dtype: np.dtype) -> None:
+    """Say what is wrong with a range of uniform numbers."""
+    _require_bounds(dtype, **{"from": low, "to": high})
+    text = "uniform_ expects to return a [from, to) range, but found"
+    require(low <= high, f"{text} from={low:g} > to={high:g}")
+    raise RuntimeError(
+        f"uniform_ expects to-from <= std::numeric_limits<{OF_NUMPY[dtype].char}>::max(), but "
+        f"found to={high:g} and from={low:g} which result in to-from to exceed the limit"
+    )
 
 
 def _integer_range(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
@@ -593,15 +605,9 @@ class Generator(Twister):
         kind = floating(dtype, "check_uniform_bounds")
         plain = (low, high) == (0.0, 1.0)
         if not plain:
-            _require_bounds(kind, **{"from": low, "to": high})
-            text = "uniform_ expects to return a [from, to) range, but found"
-            require(low <= high, f"{text} from={low:g} > to={high:g}")
-            require(
-                high - low <= _limits(kind)[1],
-                f"uniform_ expects to-from <= std::numeric_limits<{OF_NUMPY[kind].char}>::max(), "
-                f"but found to={high:g} and from={low:g} which result in to-from to exceed the "
-                "limit",
-            )
+            smallest, largest = _limits(kind)
+            if not (smallest <= low <= high <= largest and high - low <= largest):
+                _refuse_range(low, high, kind)
         size = _size(shape)
         values = self._uniform(size, kind)
         if not plain or kind.itemsize == 2:
