@@ -11,6 +11,29 @@ import nanotorch as torch
 Scene = Any  # an object with `step(...)` and `state()`: tensors whose bits are compared
 
 
+def behind(step: Any) -> Any:
+    """The step itself, compiled or not."""
+    return getattr(step, "__wrapped__", step)
+
+
+def usual(model: Any, optimizer: Any, loss: Callable[..., Any]) -> Any:
+    """A step that trains a model, and all that it changes."""
+
+    def step(*arguments: Any) -> Any:
+        optimizer.zero_grad()
+        value = loss(*arguments)
+        value.backward()
+        optimizer.step()
+        return value
+
+    def state() -> list[Any]:
+        held = [t for entry in optimizer.state.values() for t in entry.values()]
+        return [*model.parameters(), *model.buffers(), *held]
+
+    step.model, step.optimizer = model, optimizer  # type: ignore[attr-defined]
+    return step, state
+
+
 def bits(tensor: Any) -> Any:
     """What of a tensor must be the same."""
     if tensor is None:

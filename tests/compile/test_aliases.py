@@ -6,13 +6,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import optim
-from tests.compile.beside import compare
-
-
-def behind(step: Any) -> Any:
-    """The step itself, compiled or not."""
-    return getattr(step, "__wrapped__", step)
-
+from tests.compile.beside import behind, compare
 
 BUFFER = torch.ones(2)
 

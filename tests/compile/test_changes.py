@@ -10,43 +10,20 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.compile.tape import holders
 from nanotorch.nn import functional as F
-from tests.compile.beside import array, caught, compare, flat
+from tests.compile.beside import array, behind, caught, compare, flat, usual
 
 SCALE = 2.0
 
 
-def usual(model: Any, optimizer: Any) -> Any:
-    """A step of a model on a batch, and its state."""
-
-    def step(x: Any, y: Any) -> Any:
-        optimizer.zero_grad()
-        loss = F.mse_loss(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    step.model, step.optimizer = model, optimizer  # type: ignore[attr-defined]
-    return step, lambda: [*model.parameters(), *model.buffers()]
-
-
 def small() -> Any:
     model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.2), nn.BatchNorm1d(8), nn.Linear(8, 2))
-    return usual(model, optim.Adam(model.parameters(), lr=0.01))
-
-
-def behind(step: Any) -> Any:
-    """The step itself, compiled or not."""
-    return getattr(step, "__wrapped__", step)
+    optimizer = optim.Adam(model.parameters(), lr=0.01)
+    return usual(model, optimizer, lambda x, y: F.mse_loss(model(x), y))
 
 
 def batch(n: int) -> Any:
     rows = 3 if n % 5 == 4 else 6
     return array(rows, 4, seed=n), array(rows, 2, seed=100 + n)
-
-
-def test_other_batches_and_a_smaller_last_one() -> None:
-    step = compare(small, calls=16, arguments=batch)
-    assert len(step.report().plans) == 2, str(step.report())
 
 
 def test_a_trace_holds_nothing_once_it_is_over() -> None:
@@ -277,7 +254,8 @@ def test_a_parameter_whose_memory_or_flag_changes() -> None:
 def test_a_layer_that_is_replaced_and_a_new_group() -> None:
     def make() -> Any:
         model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
-        return usual(model, optim.SGD([*model[0].parameters()], lr=0.1))
+        optimizer = optim.SGD([*model[0].parameters()], lr=0.1)
+        return usual(model, optimizer, lambda x, y: F.mse_loss(model(x), y))
 
     def change(n: int, step: Any) -> None:
         own = behind(step)

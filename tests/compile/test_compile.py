@@ -15,7 +15,7 @@ from nanotorch._core.op import OPS
 from nanotorch.compile import tracing
 from nanotorch.nn import functional as F
 from nanotorch.optim import flat_buffer
-from tests.compile.beside import array, caught, flat
+from tests.compile.beside import array, caught, flat, usual
 from tests.several import in_threads
 
 
@@ -92,15 +92,7 @@ def training() -> Any:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
     optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-
-    def step(x: Any, y: Any) -> Any:
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step, model
+    return usual(model, optimizer, lambda x, y: F.cross_entropy(model(x), y))[0], model
 
 
 def test_the_report() -> None:

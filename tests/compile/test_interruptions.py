@@ -15,7 +15,7 @@ from nanotorch import nn, optim
 from nanotorch._core.graph import changes
 from nanotorch.compile.plan import MISS
 from nanotorch.compile.tracing import tracing
-from tests.compile.beside import array, flat
+from tests.compile.beside import array, flat, usual
 from tests.several import in_threads
 
 CALLS = 10
@@ -26,15 +26,7 @@ def training() -> tuple[Callable[[], Any], list[Any]]:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
     optimizer, x = optim.Adam(model.parameters(), lr=0.01), array(5, 3)
-
-    def step() -> Any:
-        optimizer.zero_grad()
-        loss = model(x).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step, list(model.parameters())
+    return usual(model, optimizer, lambda: model(x).pow(2).mean())[0], list(model.parameters())
 
 
 @contextmanager

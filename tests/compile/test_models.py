@@ -12,7 +12,7 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.nn import functional as F
-from tests.compile.beside import array, compare
+from tests.compile.beside import array, compare, usual
 
 VOCABULARY, LENGTH, SIZE = 7, 5, 8
 
@@ -129,20 +129,7 @@ USUAL = ("lstm, dropout", "gru cell", "transformer")
 
 def training(made: nn.Module, loss: Callable[[Any], Any]) -> Any:
     """A scene of the usual step: ``loss`` is of the model."""
-    chosen = optim.SGD(made.parameters(), lr=0.1, momentum=0.9)
-
-    def step() -> Any:
-        chosen.zero_grad()
-        value = loss(made)
-        value.backward()
-        chosen.step()
-        return value
-
-    def state() -> list[Any]:
-        held = [t for entry in chosen.state.values() for t in entry.values()]
-        return [*made.parameters(), *made.buffers(), *held]
-
-    return step, state
+    return usual(made, optim.SGD(made.parameters(), lr=0.1, momentum=0.9), lambda: loss(made))
 
 
 @pytest.mark.parametrize("model", LINEAR)
