@@ -5,10 +5,8 @@ calls it with PyTorch, the tests with nanotorch.
 """
 
 from tests.ops.samples_activation import ACTIVATIONS
-from tests.ops.samples_combining import COMBINING
 from tests.ops.samples_comparison import COMPARISON
-from tests.ops.samples_creation import CREATION
-from tests.ops.samples_elementwise import ELEMENTWISE
+from tests.ops.samples_elementwise import CREATION, ELEMENTWISE
 from tests.ops.samples_factors import FACTORS
 from tests.ops.samples_indexing import INDEXING, WRITES
 from tests.ops.samples_linalg import LINALG
@@ -16,15 +14,11 @@ from tests.ops.samples_loss import LOSSES
 from tests.ops.samples_nn import NN
 from tests.ops.samples_norm import DISTANCES, NORMS
 from tests.ops.samples_placing import PLACING, PLACING_WRITES, SIGN_WRITES, SIGNS
-from tests.ops.samples_reduction import REDUCTION
-from tests.ops.samples_sequences import SEQUENCES
-from tests.ops.samples_shape import SHAPE
+from tests.ops.samples_reduction import REDUCTION, SORTING, STATISTICS
+from tests.ops.samples_shape import COMBINING, SHAPE
 from tests.ops.samples_solving import SOLVING
-from tests.ops.samples_sorting import SORTING
-from tests.ops.samples_special import SPECIAL_FUNCTIONS, SPECIAL_WRITES
-from tests.ops.samples_special_more import MORE_SPECIAL
-from tests.ops.samples_statistics import STATISTICS
-from tests.ops.samples_windows import WINDOWS
+from tests.ops.samples_special import MORE_SPECIAL, SPECIAL_FUNCTIONS, SPECIAL_WRITES
+from tests.ops.samples_windows import SEQUENCES, WINDOWS
 from tests.ops.sampling import Table
 
 TABLE: Table = {
