@@ -23,13 +23,9 @@ def test_a_leak_is_seen_and_seeds_are_fixed(tmp_path: Path) -> None:
     source = "\n\n".join(["import nanotorch as torch\n", *tests])
     (tmp_path / "test_it.py").write_text(source, "utf-8")
     completed = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "."],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "."], cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     shown = completed.stdout
     assert completed.returncode == 1
     assert "test_seeds PASSED" in shown

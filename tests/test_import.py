@@ -20,12 +20,9 @@ def loaded_by(code: str, names: tuple[str, ...] = LAZY) -> list[str]:
     """Return which of ``names`` are loaded in a fresh interpreter after running ``code``."""
     program = f"{code}\nimport sys\nprint(*(name for name in {names} if name in sys.modules))"
     completed = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=Path(__file__).parent.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, "-c", program], cwd=Path(__file__).parent.parent, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
     assert completed.returncode == 0, completed.stderr
     return completed.stdout.split()
 

@@ -40,13 +40,9 @@ def test_the_paths_in_the_table_exist() -> None:
 
 def run(program: str, directory: Path) -> str:
     completed = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=directory,
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=directory,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    )  # fmt: skip
     return completed.stdout
 
 

@@ -60,13 +60,10 @@ def keywords(torch: Any) -> Any:
     y = checkpoint(function, x, w=w, use_reentrant=False)
     y.backward()
     return [
-        y,
-        x.grad,
-        w.grad,
-        raised(checkpoint, function, x, w=w, use_reentrant=True),
+        y, x.grad, w.grad, raised(checkpoint, function, x, w=w, use_reentrant=True),
         raised(checkpoint, function, x, w, use_reentrant=True, context_fn=lambda: None),
         raised(checkpoint, function, x, w, use_reentrant=True, other=1),
-    ]
+    ]  # fmt: skip
 
 
 def nothing_requires_grad(torch: Any) -> Any:

@@ -14,14 +14,11 @@ def edges(torch: Any) -> Any:
     part = y.unbind(0)[1]
     edge = edge_of(y)
     return [
-        edge.node is y.grad_fn,
-        [name_of(edge.node), edge.output_nr],
+        edge.node is y.grad_fn, [name_of(edge.node), edge.output_nr],
         [name_of(edge_of(x).node), edge_of(x).output_nr],
-        [name_of(edge_of(part).node), edge_of(part).output_nr],
-        list(edge._fields),
-        isinstance(edge, tuple),
-        raised(edge_of, torch.ones(1)),
-    ]
+        [name_of(edge_of(part).node), edge_of(part).output_nr], list(edge._fields),
+        isinstance(edge, tuple), raised(edge_of, torch.ones(1)),
+    ]  # fmt: skip
 
 
 def edges_as_inputs(torch: Any) -> Any:

@@ -77,17 +77,12 @@ def kinds_of_gradients(torch: Any) -> Any:
         return raised(gradients, make(torch, double, lambda ctx, g: given(g)), x)
 
     return [
-        attempt(lambda g: [g]),
-        attempt(lambda g: 3.0),
-        attempt(lambda g: (3.0,)),
-        attempt(lambda g: torch.ones(3)),
-        attempt(lambda g: torch.ones(3, 2)),
-        attempt(lambda g: torch.ones(1)),
-        attempt(lambda g: torch.ones(())),
+        attempt(lambda g: [g]), attempt(lambda g: 3.0), attempt(lambda g: (3.0,)),
+        attempt(lambda g: torch.ones(3)), attempt(lambda g: torch.ones(3, 2)),
+        attempt(lambda g: torch.ones(1)), attempt(lambda g: torch.ones(())),
         attempt(lambda g: torch.ones(2, dtype=torch.float64)),
-        attempt(lambda g: torch.ones(2, dtype=torch.int64)),
-        attempt(lambda g: g.sum()),
-    ]
+        attempt(lambda g: torch.ones(2, dtype=torch.int64)), attempt(lambda g: g.sum()),
+    ]  # fmt: skip
 
 
 def missing_parts(torch: Any) -> Any:

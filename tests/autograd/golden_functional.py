@@ -48,15 +48,11 @@ def hessians(torch: Any) -> Any:
     hessian = torch.autograd.functional.hessian
     x, a, b = points(torch)
     return [
-        hessian(cubes, x),
-        hessian(cubes, x).shape,
-        hessian(lambda x, y: (2 * x.pow(2) + 3 * y.pow(2)).sum(), (a, a)),
-        hessian(mixed, (a, b)),
-        hessian(lambda x: x.sum(), a),
-        hessian(lambda x: torch.tensor(1.0), a),
-        hessian(lambda x: (x**2).sum().reshape(1), a),
-        hessian(cubes, x, vectorize=True),
-    ]
+        hessian(cubes, x), hessian(cubes, x).shape,
+        hessian(lambda x, y: (2 * x.pow(2) + 3 * y.pow(2)).sum(), (a, a)), hessian(mixed, (a, b)),
+        hessian(lambda x: x.sum(), a), hessian(lambda x: torch.tensor(1.0), a),
+        hessian(lambda x: (x**2).sum().reshape(1), a), hessian(cubes, x, vectorize=True),
+    ]  # fmt: skip
 
 
 def products_on_the_left(torch: Any) -> Any:
@@ -64,15 +60,11 @@ def products_on_the_left(torch: Any) -> Any:
     x, a, b = points(torch)
     ones = torch.ones(2)
     return [
-        vjp(rows, x, ones),
-        vjp(linear, (a, a), ones),
-        vjp(two_outputs, (a, b), (torch.ones(3), ones)),
-        vjp(lambda x: x.sum(), x),
-        vjp(lambda x: (x * 2,), torch.tensor(3.0)),
-        vjp(lambda x, y: x * 2, (a, b), ones),
-        vjp(lambda x: torch.tensor([1.0, 2.0]), a, ones),
-        vjp(lambda x: x, a, ones),
-    ]
+        vjp(rows, x, ones), vjp(linear, (a, a), ones),
+        vjp(two_outputs, (a, b), (torch.ones(3), ones)), vjp(lambda x: x.sum(), x),
+        vjp(lambda x: (x * 2,), torch.tensor(3.0)), vjp(lambda x, y: x * 2, (a, b), ones),
+        vjp(lambda x: torch.tensor([1.0, 2.0]), a, ones), vjp(lambda x: x, a, ones),
+    ]  # fmt: skip
 
 
 def products_on_the_right(torch: Any) -> Any:
@@ -80,15 +72,11 @@ def products_on_the_right(torch: Any) -> Any:
     x, a, b = points(torch)
     ones = torch.ones(2)
     return [
-        jvp(rows, x, torch.ones(2, 2)),
-        jvp(linear, (a, a), (ones, ones)),
-        jvp(two_outputs, (a, b), (ones, torch.ones(3))),
-        jvp(lambda x: x * 2, torch.tensor(3.0)),
-        jvp(lambda x: x * 2, (torch.tensor([3.0]),)),
-        jvp(lambda x, y: x * 2, (a, b), (ones, b)),
-        jvp(lambda x: torch.tensor([1.0, 2.0]), a, ones),
-        jvp(lambda x: x, a, ones),
-    ]
+        jvp(rows, x, torch.ones(2, 2)), jvp(linear, (a, a), (ones, ones)),
+        jvp(two_outputs, (a, b), (ones, torch.ones(3))), jvp(lambda x: x * 2, torch.tensor(3.0)),
+        jvp(lambda x: x * 2, (torch.tensor([3.0]),)), jvp(lambda x, y: x * 2, (a, b), (ones, b)),
+        jvp(lambda x: torch.tensor([1.0, 2.0]), a, ones), jvp(lambda x: x, a, ones),
+    ]  # fmt: skip
 
 
 def products_with_hessians(torch: Any) -> Any:
@@ -110,13 +98,10 @@ def results_are_detached(torch: Any) -> Any:
     functional = torch.autograd.functional
     x, ones = leaf(torch, 1.0, 2.0), torch.ones(2)
     results = [
-        functional.jacobian(lambda x: x**3, x),
-        functional.hessian(cubes, x),
-        *functional.vjp(lambda x: x**3, x, ones),
-        *functional.jvp(lambda x: x**3, x, ones),
-        *functional.vhp(cubes, x, ones),
-        *functional.hvp(cubes, x, ones),
-    ]
+        functional.jacobian(lambda x: x**3, x), functional.hessian(cubes, x),
+        *functional.vjp(lambda x: x**3, x, ones), *functional.jvp(lambda x: x**3, x, ones),
+        *functional.vhp(cubes, x, ones), *functional.hvp(cubes, x, ones),
+    ]  # fmt: skip
     return [[r.requires_grad for r in results], x.grad]
 
 

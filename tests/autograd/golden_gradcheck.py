@@ -56,14 +56,11 @@ def failing(torch: Any) -> Any:
         raised(check, lambda x: x.sqrt(), leaf64(torch, -1.0)),
         raised(check, make(torch, lambda ctx, x: x * 2, lambda ctx, g: None).apply, x),
         raised(
-            check,
-            make(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 0 + 2).apply,
-            x,
-            atol=10,
+            check, make(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 0 + 2).apply, x, atol=10,
         ),
         raised(check, lambda x: 1 / 0, x),
         raised(check, lambda x: x.mul_(2), x),
-    ]
+    ]  # fmt: skip
 
 
 def undefined_gradients(torch: Any) -> Any:
@@ -197,13 +194,9 @@ def no_gradient_of_any_output(torch: Any) -> Any:
         outputs = stop(*[t for t in f(x) if t.requires_grad])
         for recorded in (False, True):
             answers += torch.autograd.grad(
-                outputs,
-                x,
-                [torch.ones_like(t) for t in outputs],
-                allow_unused=True,
-                retain_graph=True,
-                create_graph=recorded,
-            )
+                outputs, x, [torch.ones_like(t) for t in outputs], allow_unused=True,
+                retain_graph=True, create_graph=recorded,
+            )  # fmt: skip
     return answers
 
 

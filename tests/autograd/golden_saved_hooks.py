@@ -36,16 +36,12 @@ def what_is_packed(torch: Any) -> Any:
     with torch.no_grad():
         constant = x * 5
     return [
-        packed_by(torch, lambda: x * x),
-        packed_by(torch, lambda: x * constant),
-        packed_by(torch, lambda: x * 3),
-        packed_by(torch, lambda: x + x),
-        packed_by(torch, lambda: x.exp()),
-        packed_by(torch, lambda: x.exp() * x),
-        packed_by(torch, lambda: x**2),
-        packed_by(torch, lambda: torch.ones(2, 2) @ x),
+        packed_by(torch, lambda: x * x), packed_by(torch, lambda: x * constant),
+        packed_by(torch, lambda: x * 3), packed_by(torch, lambda: x + x),
+        packed_by(torch, lambda: x.exp()), packed_by(torch, lambda: x.exp() * x),
+        packed_by(torch, lambda: x**2), packed_by(torch, lambda: torch.ones(2, 2) @ x),
         packed_by(torch, lambda: (x * 2).exp_()),
-    ]
+    ]  # fmt: skip
 
 
 def in_which_order_values_are_packed(torch: Any) -> Any:

@@ -13,19 +13,14 @@ def to_numpy(torch: Any) -> Any:
     array[0, 0] = 7
     view = np.from_dlpack(x[:, ::2].t())
     return [
-        x,
-        array.flags.writeable,
-        [view.tolist(), view.strides],
-        np.from_dlpack(torch.tensor(3.0)).shape,
-        np.from_dlpack(torch.zeros(0, 3)).shape,
+        x, array.flags.writeable, [view.tolist(), view.strides],
+        np.from_dlpack(torch.tensor(3.0)).shape, np.from_dlpack(torch.zeros(0, 3)).shape,
         np.from_dlpack(torch.tensor([True, False])).tolist(),
-        [int(n) for n in x.__dlpack_device__()],
-        type(x.__dlpack__()).__name__,
+        [int(n) for n in x.__dlpack_device__()], type(x.__dlpack__()).__name__,
         raised(x.clone().requires_grad_().__dlpack__),
-        raised((x.clone().requires_grad_() * 2).__dlpack__),
-        raised(x.__dlpack__, stream=3),
+        raised((x.clone().requires_grad_() * 2).__dlpack__), raised(x.__dlpack__, stream=3),
         [hasattr(x, "__array_interface__"), hasattr(x, "__array_struct__")],
-    ]
+    ]  # fmt: skip
 
 
 def from_numpy(torch: Any) -> Any:

@@ -107,16 +107,11 @@ def names(torch: Any) -> Any:
     return [
         [repr(d), d.itemsize, d.is_floating_point, d.is_complex, d.is_signed] for d in kinds
     ] + [
-        torch.float is torch.float32,
-        torch.double is torch.float64,
-        torch.half is torch.float16,
-        torch.int is torch.int32,
-        torch.long is torch.int64,
-        torch.short is torch.int16,
+        torch.float is torch.float32, torch.double is torch.float64, torch.half is torch.float16,
+        torch.int is torch.int32, torch.long is torch.int64, torch.short is torch.int16,
         pickle.loads(pickle.dumps(torch.float32)) is torch.float32,
-        {torch.float32: 1}[torch.float32],
-        torch.float32 == torch.float64,
-    ]
+        {torch.float32: 1}[torch.float32], torch.float32 == torch.float64,
+    ]  # fmt: skip
 
 
 def limits(torch: Any) -> Any:

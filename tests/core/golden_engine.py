@@ -54,15 +54,12 @@ def non_scalar_roots(torch: Any) -> Any:
     x = torch.ones(2, requires_grad=True)
     y = x * 2
     return [
-        raised(y.backward),
-        raised(lambda: y.backward(torch.ones(3))),
-        raised(lambda: y.backward(torch.ones(()))),
-        raised(lambda: y.backward(2.0)),
+        raised(y.backward), raised(lambda: y.backward(torch.ones(3))),
+        raised(lambda: y.backward(torch.ones(()))), raised(lambda: y.backward(2.0)),
         raised(lambda: torch.autograd.grad(y, x)),
         raised(lambda: torch.autograd.grad(y, x, torch.ones(1))),
-        raised(lambda: (x * 2)[:1].backward()),
-        x.grad,
-    ]
+        raised(lambda: (x * 2)[:1].backward()), x.grad,
+    ]  # fmt: skip
 
 
 def roots_without_history(torch: Any) -> Any:

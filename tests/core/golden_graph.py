@@ -45,14 +45,10 @@ def nodes_are_shared(torch: Any) -> Any:
     z = y + x
     accumulator = y.grad_fn.next_functions[0][0]
     return [
-        name_of(accumulator),
-        accumulator is y.grad_fn.next_functions[1][0],
-        accumulator is z.grad_fn.next_functions[1][0],
-        z.grad_fn.next_functions[0][0] is y.grad_fn,
-        accumulator.variable is x,
-        accumulator.next_functions,
-        y.grad_fn is y.grad_fn,
-    ]
+        name_of(accumulator), accumulator is y.grad_fn.next_functions[1][0],
+        accumulator is z.grad_fn.next_functions[1][0], z.grad_fn.next_functions[0][0] is y.grad_fn,
+        accumulator.variable is x, accumulator.next_functions, y.grad_fn is y.grad_fn,
+    ]  # fmt: skip
 
 
 def node_names(torch: Any) -> Any:

@@ -25,26 +25,17 @@ def brackets(torch: Any) -> Any:
         x = base.permute(order)
         masks = [flags[: n if n < 4 else None] for n in x.shape]
         keys = {
-            "first": (square,),
-            "second": (slice(None), square),
-            "last": (..., square),
-            "turned": (slice(None), square.t()),
-            "turned in front": (square.t(),),
-            "expanded": (square[:, :1].expand(3, 2),),
-            "two": (row, column),
-            "two behind": (slice(None), row, column),
-            "apart": (column, slice(None), row),
-            "new between": (column, None, row),
-            "new in front": (None, column[:, 0]),
-            "mask": (masks[0],),
-            "second mask": (slice(None), masks[1]),
-            "last mask": (..., masks[2]),
-            "mask of two": (x[..., 0] > 5,),
-            "mask of the last two": (slice(None), x[0] > 5),
-            "all": (column, row, row),
+            "first": (square,), "second": (slice(None), square), "last": (..., square),
+            "turned": (slice(None), square.t()), "turned in front": (square.t(),),
+            "expanded": (square[:, :1].expand(3, 2),), "two": (row, column),
+            "two behind": (slice(None), row, column), "apart": (column, slice(None), row),
+            "new between": (column, None, row), "new in front": (None, column[:, 0]),
+            "mask": (masks[0],), "second mask": (slice(None), masks[1]),
+            "last mask": (..., masks[2]), "mask of two": (x[..., 0] > 5,),
+            "mask of the last two": (slice(None), x[0] > 5), "all": (column, row, row),
             "step": (slice(None, None, 2), column[:, 0]),
             "none of them": (slice(None), column[:0, 0]),
-        }
+        }  # fmt: skip
         told |= {f"{name} {order}": _lies(x[key]) for name, key in keys.items()}
     return told
 

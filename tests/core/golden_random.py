@@ -16,15 +16,11 @@ def views(rng: random.Random, t: Any) -> Step | None:
         k = rng.randrange(t.size(0))
         low = rng.randrange(t.size(0))
         steps += [
-            (f"[{k}]", lambda t: t[k]),
-            (f"[{low}:]", lambda t: t[low:]),
-            ("[::2]", lambda t: t[::2]),
-            ("unsqueeze", lambda t: t.unsqueeze(0)),
-            ("detach", lambda t: t.detach()),
-            ("narrow", lambda t: t.narrow(-1, 0, 1)),
-            ("unbind", lambda t: t.unbind(0)[k]),
-            ("[...]", lambda t: t[...]),
-        ]
+            (f"[{k}]", lambda t: t[k]), (f"[{low}:]", lambda t: t[low:]),
+            ("[::2]", lambda t: t[::2]), ("unsqueeze", lambda t: t.unsqueeze(0)),
+            ("detach", lambda t: t.detach()), ("narrow", lambda t: t.narrow(-1, 0, 1)),
+            ("unbind", lambda t: t.unbind(0)[k]), ("[...]", lambda t: t[...]),
+        ]  # fmt: skip
     if t.dim() >= 2:
         steps += [
             ("transpose", lambda t: t.transpose(0, 1)),
@@ -39,14 +35,11 @@ def views(rng: random.Random, t: Any) -> Step | None:
 def writes(rng: random.Random, t: Any, other: Any) -> Step:
     """A random write to a tensor, with another as operand where it fits."""
     steps: list[Step] = [
-        ("mul_ 2", lambda t, o: t.mul_(2.0)),
-        ("add_ 1", lambda t, o: t.add_(1.0)),
-        ("sin_", lambda t, o: t.sin_()),
-        ("zero_", lambda t, o: t.zero_()),
-        ("fill_", lambda t, o: t.fill_(0.5)),
-        ("square out", lambda t, o: t * t),
+        ("mul_ 2", lambda t, o: t.mul_(2.0)), ("add_ 1", lambda t, o: t.add_(1.0)),
+        ("sin_", lambda t, o: t.sin_()), ("zero_", lambda t, o: t.zero_()),
+        ("fill_", lambda t, o: t.fill_(0.5)), ("square out", lambda t, o: t * t),
         ("exp_", lambda t, o: t.mul_(0.1).exp_()),
-    ]
+    ]  # fmt: skip
     if other.shape == t.shape or other.dim() == 0:
         steps += [
             ("mul_ other", lambda t, o: t.mul_(o)),

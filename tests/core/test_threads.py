@@ -29,12 +29,9 @@ def test_wrong_numbers_as_pytorch(given: object, message: str) -> None:
 def run(program: str, **environment: str) -> str:
     """What a program in a process of its own prints."""
     done = subprocess.run(
-        [sys.executable, "-W", "always", "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-W", "always", "-c", program], capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-    )
+    )  # fmt: skip
     return done.stdout + done.stderr
 
 

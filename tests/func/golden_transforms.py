@@ -125,23 +125,16 @@ def products(torch: Any) -> Any:
     weights = {"y": torch.ones(2, dtype=torch.float64)}
     one, back = f.vjp(lambda x: (x * 2, x.sum()), x)
     return [
-        _values(output),
-        _values(pull(weights)),
-        _values(pull({"y": weights["y"] * 2})),
-        _values([one, back((x, x[0]))]),
-        _values(f.vjp(lambda x: (x * 2, x), x, has_aux=True)[2]),
+        _values(output), _values(pull(weights)), _values(pull({"y": weights["y"] * 2})),
+        _values([one, back((x, x[0]))]), _values(f.vjp(lambda x: (x * 2, x), x, has_aux=True)[2]),
         _values(f.jvp(lambda w, x: [w @ x], (w, x), (w, x))),
         _values(f.jvp(lambda x: (x * 2, x + 1), (x,), (x,), has_aux=True)),
-        _values(f.jvp(lambda x: x.detach() * 2, (x,), (x,))),
-        raised(back, x),
-        raised(f.vjp, lambda x: 3, x),
-        raised(f.vjp, lambda x: x.long(), x),
-        raised(f.vjp, lambda x: x, x, has_aux=True),
-        raised(f.jvp, torch.sin, x, x),
+        _values(f.jvp(lambda x: x.detach() * 2, (x,), (x,))), raised(back, x),
+        raised(f.vjp, lambda x: 3, x), raised(f.vjp, lambda x: x.long(), x),
+        raised(f.vjp, lambda x: x, x, has_aux=True), raised(f.jvp, torch.sin, x, x),
         raised(f.jvp, torch.sin, (x,), (x, x)).partition(" Got primals")[0],
-        raised(f.jvp, torch.sin, (), ()),
-        raised(f.jvp, torch.sin, (1.0,), (1.0,)),
-    ]
+        raised(f.jvp, torch.sin, (), ()), raised(f.jvp, torch.sin, (1.0,), (1.0,)),
+    ]  # fmt: skip
 
 
 def recording(torch: Any) -> Any:
@@ -232,25 +225,17 @@ def batches_refused(torch: Any) -> Any:
         return args[0]
 
     return [
-        raised(vmap(f)),
-        raised(vmap(f), 3.0),
-        raised(vmap(f, in_dims=2), x),
-        raised(vmap(f, in_dims=-3), x),
-        raised(vmap(f, in_dims=[0]), x),
+        raised(vmap(f)), raised(vmap(f), 3.0), raised(vmap(f, in_dims=2), x),
+        raised(vmap(f, in_dims=-3), x), raised(vmap(f, in_dims=[0]), x),
         raised(vmap(f, in_dims=(0, 0)), x).partition(" in_dims has")[0],
-        raised(vmap(f, in_dims=("a",)), x),
-        raised(vmap(f, in_dims=None), x),
-        raised(vmap(f, in_dims=(None,)), x),
-        raised(vmap(f), x, torch.zeros(2)),
+        raised(vmap(f, in_dims=("a",)), x), raised(vmap(f, in_dims=None), x),
+        raised(vmap(f, in_dims=(None,)), x), raised(vmap(f), x, torch.zeros(2)),
         raised(vmap(f, out_dims=(0, 1)), x).partition(" out_dims has")[0],
-        raised(vmap(f, out_dims="a"), x),
-        raised(vmap(lambda r: 3.0), x),
-        raised(vmap(lambda r: (r, "a")), x),
-        raised(vmap, f, randomness="no"),
-        raised(vmap(lambda r: r + torch.rand(4)), x),
-        raised(vmap(torch.nn.functional.dropout), x),
+        raised(vmap(f, out_dims="a"), x), raised(vmap(lambda r: 3.0), x),
+        raised(vmap(lambda r: (r, "a")), x), raised(vmap, f, randomness="no"),
+        raised(vmap(lambda r: r + torch.rand(4)), x), raised(vmap(torch.nn.functional.dropout), x),
         raised(vmap, f, chunk_size=0),
-    ]
+    ]  # fmt: skip
 
 
 def randomness(torch: Any) -> Any:

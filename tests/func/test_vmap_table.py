@@ -35,14 +35,11 @@ AT_FIRST = pytest.mark.parametrize("count", [1, pytest.param(None, marks=pytest.
 
 # What cannot be done for samples, in PyTorch neither.
 REFUSED = {
-    "allclose": "vmap over torch.allclose isn't supported yet",
-    "argwhere": "dynamic shape",
+    "allclose": "vmap over torch.allclose isn't supported yet", "argwhere": "dynamic shape",
     "equal": "Batching rule not implemented for aten::equal",
-    "is_nonzero": "data-dependent control flow",
-    "nonzero": "dynamic shape",
-    "unique": "dynamic shape",
-    "unique_consecutive": "dynamic shape",
-}
+    "is_nonzero": "data-dependent control flow", "nonzero": "dynamic shape",
+    "unique": "dynamic shape", "unique_consecutive": "dynamic shape",
+}  # fmt: skip
 ALSO = {
     "where:9": "dynamic shape",  # the form with one argument
     "dropout:2": "random operation",  # of probability 1, for which no number is drawn

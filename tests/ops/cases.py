@@ -166,13 +166,8 @@ def load() -> dict[str, Answer]:
         first = take(entry["first"]) if "first" in entry else None
         second = take(entry["second"]) if "second" in entry else None
         answers[key] = Answer(
-            entry["inputs"],
-            entry.get("error"),
-            entry.get("python"),
-            outputs,
-            values,
-            first,
+            entry["inputs"], entry.get("error"), entry.get("python"), outputs, values, first,
             second,
-        )
+        )  # fmt: skip
     assert position == len(flat), "ops.json and ops.npz were not made together"
     return answers

@@ -58,24 +58,17 @@ def tensor_types(torch: Any) -> Any:
     x = torch.zeros(2)
     array = np.arange(3.0)
     return [
-        torch.FloatTensor,
-        torch.FloatTensor([1, 2]),
-        torch.LongTensor([[1.5, 2]]),
-        torch.LongTensor(2, 3).shape,
-        torch.FloatTensor(torch.Size([4])).shape,
-        torch.DoubleTensor(array),
-        torch.ByteTensor((1, 2)),
-        torch.BoolTensor([1, 0]),
-        torch.FloatTensor(),
-        torch.FloatTensor(x).data_ptr() == x.data_ptr(),
+        torch.FloatTensor, torch.FloatTensor([1, 2]), torch.LongTensor([[1.5, 2]]),
+        torch.LongTensor(2, 3).shape, torch.FloatTensor(torch.Size([4])).shape,
+        torch.DoubleTensor(array), torch.ByteTensor((1, 2)), torch.BoolTensor([1, 0]),
+        torch.FloatTensor(), torch.FloatTensor(x).data_ptr() == x.data_ptr(),
         [isinstance(x, torch.FloatTensor), isinstance(x, torch.LongTensor)],
-        isinstance(torch.nn.Parameter(x), torch.FloatTensor),
-        torch.ShortTensor.dtype,
+        isinstance(torch.nn.Parameter(x), torch.FloatTensor), torch.ShortTensor.dtype,
         [raised(torch.FloatTensor, 3.5), raised(torch.LongTensor, "a")],
         raised(torch.FloatTensor, torch.zeros(2).long()).partition(":")[0],
         [x.type(), x.type("torch.LongTensor"), x.type(torch.IntTensor), x.type(torch.int)],
         raised(x.type, "nothing"),
-    ]
+    ]  # fmt: skip
 
 
 def autocast_off(torch: Any) -> Any:
@@ -127,15 +120,11 @@ def scaler_on(torch: Any) -> Any:
     other.load_state_dict(scaler.state_dict())
     scaler.update(3.0)
     return [
-        *seen,
-        other.state_dict(),
-        told(scaler.scale([loss.detach(), (loss.detach(),)])),
-        scaler.get_scale(),
-        raised(scaler.scale, 3),
-        raised(other.load_state_dict, {}),
+        *seen, other.state_dict(), told(scaler.scale([loss.detach(), (loss.detach(),)])),
+        scaler.get_scale(), raised(scaler.scale, 3), raised(other.load_state_dict, {}),
         raised(scaler.step, optimizer, closure=lambda: 0),
         raised(torch.amp.GradScaler, "cpu", growth_factor=1.0),
-    ]
+    ]  # fmt: skip
 
 
 def constants(torch: Any) -> Any:

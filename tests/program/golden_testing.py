@@ -40,23 +40,13 @@ def tensors(torch: Any) -> Any:
 def other_values(torch: Any) -> Any:
     o = torch.ones(2)
     return [
-        _told(torch, 1.0, 1.1),
-        _told(torch, 1.0, 1.0 + 1e-9),
-        _told(torch, 1, 2),
-        _told(torch, 1, 1.0),
-        _told(torch, 1, 1.0, check_dtype=False),
-        _told(torch, True, False),
-        _told(torch, None, None),
-        _told(torch, "a", "a"),
-        _told(torch, np.ones(2), np.ones(2) * 2),
-        _told(torch, [o, o], [o, o * 2]),
-        _told(torch, (o, [o, {"k": o}]), (o, [o, {"k": o + 1}])),
-        _told(torch, {"a": o}, {"b": o}),
-        _told(torch, [o], [o, o]),
-        _told(torch, o, o * 2, rtol=1.0, atol=1.0),
-        _told(torch, o, o * 2, rtol=0.0, atol=0.1),
-        _told(torch, o, o, rtol=1.0),
-        _told(torch, o, o, atol=1.0),
+        _told(torch, 1.0, 1.1), _told(torch, 1.0, 1.0 + 1e-9), _told(torch, 1, 2),
+        _told(torch, 1, 1.0), _told(torch, 1, 1.0, check_dtype=False), _told(torch, True, False),
+        _told(torch, None, None), _told(torch, "a", "a"), _told(torch, np.ones(2), np.ones(2) * 2),
+        _told(torch, [o, o], [o, o * 2]), _told(torch, (o, [o, {"k": o}]), (o, [o, {"k": o + 1}])),
+        _told(torch, {"a": o}, {"b": o}), _told(torch, [o], [o, o]),
+        _told(torch, o, o * 2, rtol=1.0, atol=1.0), _told(torch, o, o * 2, rtol=0.0, atol=0.1),
+        _told(torch, o, o, rtol=1.0), _told(torch, o, o, atol=1.0),
         _told(torch, o, o * 2, msg="differs"),
         _told(torch, o, o * 2, msg=lambda text: f"Look: {text}"),
-    ]
+    ]  # fmt: skip

@@ -47,14 +47,9 @@ def outcome(command: list[str], directory: Path, *more: str) -> tuple[int, str, 
     """How a program ends, and all it writes."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [*command, *more],
-        cwd=directory,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
+        [*command, *more], cwd=directory, env=environment, capture_output=True, text=True,
+        check=False, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
 
 
@@ -97,14 +92,10 @@ def test_other_ways_to_run(arguments: list[str], tmp_path: Path) -> None:
 def test_a_program_from_the_input(tmp_path: Path) -> None:
     for command in (PLAIN, OURS):
         done = subprocess.run(
-            [*command, "-", "a"],
-            input="import sys; print(sys.argv, sys.path[0] == '')",
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+            [*command, "-", "a"], input="import sys; print(sys.argv, sys.path[0] == '')",
+            cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True,
+            text=True, check=True,
+        )  # fmt: skip
         assert (done.stdout, done.stderr) == ("['-', 'a'] True\n", "")
 
 

@@ -19,13 +19,10 @@ NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]\d+)?")
 def output(name: str) -> list[str]:
     """The lines that a program prints when it is run by nanotorch."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "nanotorch", f"{name}.py"],
-        cwd=HERE,
-        env=os.environ | {"PYTHONPATH": str(HERE.parents[1])},
-        capture_output=True,
-        text=True,
+        [sys.executable, "-W", "error", "-m", "nanotorch", f"{name}.py"], cwd=HERE,
+        env=os.environ | {"PYTHONPATH": str(HERE.parents[1])}, capture_output=True, text=True,
         check=False,
-    )
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 

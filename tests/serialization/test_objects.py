@@ -64,14 +64,10 @@ def check_plain(obj: Any) -> None:
 
 def test_other_kinds() -> None:
     obj = {
-        "counter": Counter({3: 2, 1: 1}),
-        "sets": ({1, 2}, frozenset({(1, "a")})),
-        "size": torch.Size([2, 3]),
-        "dtype": torch.float64,
-        "device": torch.device("cuda:1"),
-        "bytes": bytearray(b"ab"),
-        "numbers": (np.float64(0.1), np.int32(3), np.bool_(True)),
-    }
+        "counter": Counter({3: 2, 1: 1}), "sets": ({1, 2}, frozenset({(1, "a")})),
+        "size": torch.Size([2, 3]), "dtype": torch.float64, "device": torch.device("cuda:1"),
+        "bytes": bytearray(b"ab"), "numbers": (np.float64(0.1), np.int32(3), np.bool_(True)),
+    }  # fmt: skip
     loaded = through(obj)
     assert loaded == obj
     assert kinds(loaded) == kinds(obj)

@@ -252,12 +252,9 @@ def started(tmp_path: Path, call: str) -> tuple[subprocess.Popen[str], list[str]
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SCRIPT) + f'\nif __name__ == "__main__":\n    {call}\n')
     program = subprocess.Popen(
-        [sys.executable, str(script)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
-    )
+    )  # fmt: skip
     assert program.stdout
     return program, program.stdout.readline().split()
 
