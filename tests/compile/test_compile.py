@@ -15,7 +15,7 @@ from nanotorch._core.op import OPS
 from nanotorch.compile import tracing
 from nanotorch.nn import functional as F
 from nanotorch.optim import flat_buffer
-from tests.compile.beside import array, caught, flat, usual
+from tests.compile.beside import array, flat, usual
 from tests.several import in_threads
 
 
@@ -212,26 +212,6 @@ def test_an_index_that_is_computed() -> None:
         x = array(4, 5, seed=n)
         expected = flat(step(x))
         assert flat(compiled(x)) == expected
-
-
-def test_a_rate_that_is_a_tensor() -> None:
-    w = array(3).requires_grad_()
-    rate = torch.tensor(0.1)
-    optimizer = optim.SGD([w], lr=rate)
-
-    def step() -> Any:
-        optimizer.zero_grad()
-        (w * w).sum().backward()
-        optimizer.step()
-        return w.detach().clone()
-
-    compiled = torch.compile(step)
-    v = w.detach().clone().requires_grad_()
-    for n in range(8):
-        rate.fill_(0.1 / (n + 1))
-        caught(compiled)
-        v = (v - float(rate) * 2 * v).detach()
-        assert torch.allclose(v, w.detach(), atol=1e-6), n
 
 
 FIRST_USE = """

@@ -11,15 +11,6 @@ from tests.ops.asking import as_pytorch
 test_as_pytorch = as_pytorch("inplace", "writes")
 
 
-def test_a_copy_converts_as_a_cast_does() -> None:
-    whole = torch.zeros(3, dtype=torch.int64)
-    whole.copy_(torch.tensor([1.7, -1.7, 0.2]))
-    assert whole.tolist() == [1, -1, 0]
-    flags = torch.zeros(2, dtype=torch.bool)
-    flags.copy_(torch.tensor([0.5, 0.0]))
-    assert flags.tolist() == [True, False]
-
-
 def test_the_gradient_of_a_copy_has_the_dtype_of_its_source() -> None:
     source = torch.ones(3, requires_grad=True)
     target = torch.zeros(2, 3, dtype=torch.float64)
@@ -27,12 +18,6 @@ def test_the_gradient_of_a_copy_has_the_dtype_of_its_source() -> None:
     (target * target).sum().backward()
     assert source.grad.dtype is torch.float32
     assert source.grad.tolist() == [4.0, 4.0, 4.0]
-
-
-def test_overlapping_parts_are_copied_as_if_apart() -> None:
-    x = torch.arange(5.0)
-    x[1:] = x[:-1].clone()
-    assert x.tolist() == [0.0, 0.0, 1.0, 2.0, 3.0]
 
 
 def test_a_slice_of_a_base_in_another_order_in_memory() -> None:

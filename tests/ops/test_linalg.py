@@ -64,16 +64,6 @@ def test_a_plan_is_made_once_for_an_equation() -> None:
     assert planned.cache_info().hits == hits + 1
 
 
-def test_norms_of_vectors_agree_with_numpy() -> None:
-    x = np.array([[3.0, -4.0, 0.0], [1.0, 2.0, -2.0]])
-    for ord in (0, 1, 2, 3, 0.5, -1, np.inf, -np.inf):
-        with np.errstate(divide="ignore"):
-            expected = np.linalg.norm(x, ord, axis=1)
-        found = torch.linalg.vector_norm(wrap(x), ord, dim=1)
-        np.testing.assert_allclose(found.numpy(), expected)
-    assert wrap(x).norm().item() == pytest.approx(np.linalg.norm(x))
-
-
 def test_the_gradient_of_a_norm_at_zero_is_zero() -> None:
     for p in (1.5, 2, 3):
         x = torch.zeros(3, requires_grad=True)
@@ -86,12 +76,3 @@ def test_foreign_operands_are_left_to_python() -> None:
         torch.ones(2, 2) @ 2
     with pytest.raises(TypeError, match="unsupported operand"):
         [1, 2] @ torch.ones(2, 2)
-
-
-@pytest.mark.parametrize("p", [0.5, 1.5, 2.5, 3.0, -1.0])
-def test_norm_of_one_number_has_a_second_derivative(p: float) -> None:
-    x = torch.tensor(-2.0, dtype=torch.float64, requires_grad=True)
-    (slope,) = torch.autograd.grad(x.norm(p), x, create_graph=True)
-    (second,) = torch.autograd.grad(slope, x)
-    assert slope.item() == pytest.approx(-1)
-    assert second.item() == pytest.approx(0, abs=1e-12)

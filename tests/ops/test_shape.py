@@ -113,15 +113,6 @@ def test_transposing_what_is_no_matrix_warns(
         make(torch.zeros(2, 3, 4))
 
 
-def test_several_views_share_one_node() -> None:
-    x = torch.ones(4, requires_grad=True)
-    a, b = (x * 1).split(2)
-    assert a.grad_fn is b.grad_fn
-    assert (a.output_nr, b.output_nr) == (0, 1)
-    (b * 3).sum().backward()
-    assert x.grad.tolist() == [0.0, 0.0, 3.0, 3.0]
-
-
 def test_one_part_is_the_gradient_of_one_part() -> None:
     """A tensor taken apart into a single piece still has several outputs in the graph's eyes."""
     for apart in (Tensor.unbind, lambda t: t.split(5), lambda t: t.chunk(1)):
@@ -129,9 +120,3 @@ def test_one_part_is_the_gradient_of_one_part() -> None:
         (part,) = apart(x)
         (part * torch.tensor([2.0, 3.0])).sum().backward()
         assert x.grad.tolist() == [[2.0, 3.0]]
-
-
-def test_joined_integers_and_floats_are_floats() -> None:
-    joined = torch.cat([torch.tensor([1, 2]), torch.tensor([0.5], dtype=torch.float16)])
-    assert joined.dtype is torch.float16
-    assert torch.stack([torch.tensor(True), torch.tensor(2)]).tolist() == [1, 2]
