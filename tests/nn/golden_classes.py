@@ -4,17 +4,11 @@ import itertools
 from typing import Any
 
 from tests.answers import numbers
+from tests.nn.golden_loss import gradient
 
 
 def _values(torch: Any, *shape: int, seed: int = 0) -> Any:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).double()
-
-
-def _gradient(loss: Any, *inputs: Any) -> Any:
-    leaves = [x.detach().clone().requires_grad_() for x in inputs]
-    out = loss(*leaves)
-    out.sum().backward()
-    return [numbers(out), type(out.grad_fn).__name__, [numbers(x.grad) for x in leaves]]
 
 
 def every_option(torch: Any) -> Any:
@@ -30,7 +24,7 @@ def every_option(torch: Any) -> Any:
         for shape, targets in shapes:
             count = torch.ones(targets).numel()
             y = (torch.arange(count) * 3 % 4).reshape(targets)
-            answers.append(_gradient(lambda x: loss(x, y), _values(torch, *shape)))
+            answers.append(gradient(lambda x: loss(x, y), _values(torch, *shape)))
     return answers
 
 
@@ -43,7 +37,7 @@ def probabilities(torch: Any) -> Any:
         loss = nn.CrossEntropyLoss(w, reduction=reduction, label_smoothing=smoothing)
         for shape in ((5, 4), (4,), (2, 4, 3)):
             p = _values(torch, *shape, seed=2).softmax(0 if len(shape) == 1 else 1)
-            answers.append(_gradient(loss, _values(torch, *shape), p))
+            answers.append(gradient(loss, _values(torch, *shape), p))
     return answers
 
 
@@ -64,8 +58,6 @@ def all_ignored(torch: Any) -> Any:
     F = torch.nn.functional
     y = torch.tensor([1, 1])
     return [
-        _gradient(
-            lambda x: F.cross_entropy(x, y, ignore_index=1, reduction=r), _values(torch, 2, 3)
-        )
+        gradient(lambda x: F.cross_entropy(x, y, ignore_index=1, reduction=r), _values(torch, 2, 3))
         for r in ("none", "mean", "sum")
     ]

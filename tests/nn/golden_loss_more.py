@@ -2,21 +2,14 @@
 
 from typing import Any
 
-from tests.answers import numbers, raised, warned
+from tests.answers import raised, warned
+from tests.nn.golden_loss import gradient
 
 REDUCTIONS = ("none", "mean", "sum")
 
 
 def values(torch: Any, *shape: int, seed: int = 0) -> Any:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
-def gradient(loss: Any, *inputs: Any) -> Any:
-    """The loss, its node, and the gradients of its inputs."""
-    leaves = [x.detach().clone().requires_grad_() for x in inputs]
-    out = loss(*leaves)
-    out.sum().backward()
-    return [numbers(out), type(out.grad_fn).__name__, [numbers(x.grad) for x in leaves]]
 
 
 def of_distributions(torch: Any) -> Any:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from nanotorch.train.catalogue import schema_text
-from nanotorch.train.config import ConfigError, Items, Place, Scalar, Tree, parse_yaml
+from nanotorch.train.config import ConfigError, Place, parse_yaml
 from nanotorch.train.load import load_config
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.test_config import plain
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -72,15 +73,6 @@ def refused_mapping(value: dict[str, Any], node: dict[str, Any]) -> Iterator[str
             yield from refused(item, properties[key])
         elif node.get("additionalProperties") is False:
             yield f"{key} is unknown"
-
-
-def plain(tree: Tree) -> Any:
-    """Return a parsed file as JSON has it."""
-    if isinstance(tree, Scalar):
-        return tree.value
-    if isinstance(tree, Items):
-        return [plain(item) for item in tree.items]
-    return {key: plain(entry.value) for key, entry in tree.entries.items()}
 
 
 def problems(text: str) -> list[str]:
