@@ -449,11 +449,11 @@ def spread_evenly(
     losses: Tensor = ops.masked_fill(-values.sum(dim), ignored, 0.0)
     if reduction != "mean":
         return reduced(losses, reduction)
-    counted = ~ignored
-    if weight is None:
-        return ops.masked_select(losses, counted).mean()
-    chosen = weight._array.take(target._array[counted._array])
-    return losses.sum() / float(np.add.reduce(chosen, None))
+    counts = ~ignored._array
+    if weight is not None:
+        counts = weight._array.take(np.where(counts, target._array, 0)) * counts
+    total = np.add.reduce(counts, None, dtype=np.float64).astype(losses._array.dtype)
+    return losses.sum() / wrap(np.asarray(total))
 
 
 def per_class(weight: Tensor, ndim: int) -> Tensor:
