@@ -89,9 +89,7 @@ _OUTS = {
     "norm": Out("linalg_norm", _NORM.format("norm"), strict=True, recorded=False),
     "pinv": Out("linalg_pinv", CASTABLE.format("linalg.pinv")),
     "solve_triangular": Out(
-        "linalg_solve_triangular",
-        "expected scalar type {result} but found {out}",
-        strict=True,
+        "linalg_solve_triangular", "expected scalar type {result} but found {out}", strict=True
     ),
 }
 for _name in __all__:

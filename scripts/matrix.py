@@ -26,6 +26,7 @@ TESTS = [
     *["tests/core/test_fuzz_cases.py", "tests/ops/test_table.py", "tests/ops/test_linalg.py"],
     *["tests/ops/test_properties.py", "tests/ops/test_windows.py", "tests/test_parity.py"],
     *["tests/train/test_minimization.py", "tests/test_tolerances.py"],
+    "tests/test_golden.py",
 ]
 # Of the table of operations, the values and first derivatives.
 CHOICE = "not what_else_holds"

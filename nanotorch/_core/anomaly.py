@@ -10,14 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nanotorch._core.call_site import (
-    PACKAGE,
-    CallSite,
-    call_site_at,
-    call_site_of,
-    paragraph,
-    warn,
-)
+from nanotorch._core.call_site import PACKAGE, CallSite, call_site_at, call_site_of, paragraph, warn
 from nanotorch._core.graph import CopySlices, Node, anomaly, write
 
 Op = Any  # that of the module `op`, which imports this one

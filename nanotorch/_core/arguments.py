@@ -208,12 +208,7 @@ def other_names(names: Sequence[str]) -> dict[str, str]:
 
 
 def exported(
-    home: str,
-    name: str,
-    function: Callable[..., Any],
-    rule: Any = None,
-    *,
-    further: bool = True,
+    home: str, name: str, function: Callable[..., Any], rule: Any = None, *, further: bool = True
 ) -> Callable[..., Any]:
     """The function with further names for its arguments, and with ``out`` if there is a rule.
 

@@ -23,14 +23,7 @@ from nanotorch.compile.guards import (
 )
 from nanotorch.compile.plan import GUARD, MISS, Plan, Report, arguments_of, verified
 from nanotorch.compile.tape import holders
-from nanotorch.compile.tracing import (
-    HAS_GRAPH,
-    Capture,
-    has_graph,
-    place_of,
-    surroundings,
-    tracing,
-)
+from nanotorch.compile.tracing import HAS_GRAPH, Capture, has_graph, place_of, surroundings, tracing
 from nanotorch.nn.module import Module
 from nanotorch.optim.flat_buffer import settle
 

@@ -223,13 +223,9 @@ REASONS = (
         "few use it. Use SciPy on `tensor.numpy()`: scipy.special has such functions",
         r"i[01]e? i0_ igammac?_? gammaincc? mvlgamma_? multigammaln polygamma_?",
     ),
+    Reason("few use it. Use scatter_reduce along the dimension", r"index_reduce_?"),
     Reason(
-        "few use it. Use scatter_reduce along the dimension",
-        r"index_reduce_?",
-    ),
-    Reason(
-        "few use it. Use NumPy's on `tensor.numpy()`",
-        r"histogramdd torch.gradient unravel_index",
+        "few use it. Use NumPy's on `tensor.numpy()`", r"histogramdd torch.gradient unravel_index"
     ),
     Reason(
         "few networks pool so. Use max_pool, avg_pool or adaptive pooling, and interpolate for the "
@@ -273,30 +269,18 @@ REASONS = (
         "few use it. Compute the weights of the layer after normalization by hand",
         r"fuse_\w+_bn_\w+ nn.utils.fusion",
     ),
-    Reason(
-        "few use it. Make the layer, and overwrite its values",
-        r"skip_init nn.utils.init",
-    ),
+    Reason("few use it. Make the layer, and overwrite its values", r"skip_init nn.utils.init"),
     Reason(
         "copies of views serve compilers. Use `clone()`, and write to a view of the copy",
         r"(torch|Tensor).(as_strided|diagonal|select|slice)_scatter",
     ),
-    Reason(
-        "few use it. Use nonzero, and torch.nn.functional.pad",
-        r"nonzero_static",
-    ),
-    Reason(
-        "few use it. Use apply_ or map_, or NumPy's frompyfunc",
-        r"map2_",
-    ),
+    Reason("few use it. Use nonzero, and torch.nn.functional.pad", r"nonzero_static"),
+    Reason("few use it. Use apply_ or map_, or NumPy's frompyfunc", r"map2_"),
     Reason(
         "nanotorch computes with real numbers, which are their own conjugates. Leave it out",
         r"conj_physical_? is_conj is_neg",
     ),
-    Reason(
-        "few use it. Use empty, permute, or as_strided",
-        r"(new_)?empty_strided empty_permuted",
-    ),
+    Reason("few use it. Use empty, permute, or as_strided", r"(new_)?empty_strided empty_permuted"),
     Reason(
         "few use it. Use NumPy's generators, as in torch.from_numpy(numpy.random.poisson(rates))",
         r"torch.(binomial|poisson)",
@@ -309,10 +293,7 @@ REASONS = (
         "few show it. Use add_image, add_figure or add_histogram",
         r"utils.tensorboard.add_(audio|embedding|mesh|onnx_graph|video)",
     ),
-    Reason(
-        "few networks use it. Use LeakyReLU or PReLU",
-        r"nn.RReLU nn.functional.rrelu_?",
-    ),
+    Reason("few networks use it. Use LeakyReLU or PReLU", r"nn.RReLU nn.functional.rrelu_?"),
     Reason(
         "few networks use it. Use Dropout",
         r"(nn|nn.functional).(FeatureA|A|feature_a|a)lpha_?[dD]ropout",
@@ -321,30 +302,12 @@ REASONS = (
         "few programs use it. Use cross_entropy, or multilabel_soft_margin_loss",
         r"Multi(Label)?MarginLoss multi(label)?_margin_loss",
     ),
-    Reason(
-        "few networks use it. Use einsum",
-        r"nn.Bilinear nn.functional.bilinear torch.bilinear",
-    ),
-    Reason(
-        "few networks use it. Use reshape and transpose",
-        r"ChannelShuffle channel_shuffle",
-    ),
-    Reason(
-        "few use it. Use as_tensor, from_dlpack or frombuffer",
-        r"asarray",
-    ),
-    Reason(
-        "few use it. Write a Dataset that gives tuples",
-        r"StackDataset",
-    ),
-    Reason(
-        "few use it. Use torch.func.jvp for each vector",
-        r"func.linearize",
-    ),
-    Reason(
-        "few use it. Use logsumexp of parts, or cumsum of exp",
-        r"logcumsumexp",
-    ),
+    Reason("few networks use it. Use einsum", r"nn.Bilinear nn.functional.bilinear torch.bilinear"),
+    Reason("few networks use it. Use reshape and transpose", r"ChannelShuffle channel_shuffle"),
+    Reason("few use it. Use as_tensor, from_dlpack or frombuffer", r"asarray"),
+    Reason("few use it. Write a Dataset that gives tuples", r"StackDataset"),
+    Reason("few use it. Use torch.func.jvp for each vector", r"func.linearize"),
+    Reason("few use it. Use logsumexp of parts, or cumsum of exp", r"logcumsumexp"),
     Reason(
         "operations do not run side by side, and all are deterministic. Leave it out",
         r"[gs]et_(num_interop_threads|deterministic_debug_mode) set_flush_denormal",

@@ -38,7 +38,7 @@ FAMILIES = {
     "nanotorch.ops": (
         "attention convolution einstein elementwise loss normalization "
         "pooling recurrent resampling windows"
-    ),
+    )
 }
 # What the package has of them; the others are parts of layers.
 LATER = {

@@ -696,14 +696,7 @@ def slopes(
     return (first if include_self else scatter_number(first, dim, index, 0)), second
 
 
-@op(
-    input=slopes,
-    src=slopes,
-    joint=True,
-    inplace=True,
-    overlap=False,
-    batch=dimensions,
-)
+@op(input=slopes, src=slopes, joint=True, inplace=True, overlap=False, batch=dimensions)
 def scatter_reduce(
     input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
 ) -> Array:

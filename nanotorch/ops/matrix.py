@@ -16,12 +16,7 @@ from nanotorch._core.op import Array, hidden_op, method, new_node, observers, op
 from nanotorch._core.out import SAME, Out
 from nanotorch._core.sums import OF_BLAS, sum_over
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import (
-    need_tensors,
-    number_in,
-    tensors_given,
-    unsupported,
-)
+from nanotorch.ops.arguments import need_tensors, number_in, tensors_given, unsupported
 from nanotorch.ops.elementwise import check_factor
 from nanotorch.ops.joining import cannot_expand, common_shape, expand_to
 from nanotorch.ops.memory import contiguous

@@ -535,10 +535,7 @@ def nanmedian_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array
 
 
 @overloads(
-    {
-        "Tensor input": median_all,
-        "Tensor input, int dim, bool keepdim = False": median_along,
-    }
+    {"Tensor input": median_all, "Tensor input, int dim, bool keepdim = False": median_along}
 )
 def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
     """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it.
@@ -551,10 +548,7 @@ def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
 
 
 @overloads(
-    {
-        "Tensor input": nanmedian_all,
-        "Tensor input, int dim, bool keepdim = False": nanmedian_along,
-    }
+    {"Tensor input": nanmedian_all, "Tensor input, int dim, bool keepdim = False": nanmedian_along}
 )
 def nanmedian(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
     """`median` of the elements that are not nan."""

@@ -364,10 +364,7 @@ def resamplings(name: str, **declared: Any) -> tuple[Any, ...]:
 # Padding: a constant, or the input's own elements, around the last dimensions.
 
 
-@op(
-    input=lambda g, pad: constant_pad_nd(g, [-n for n in as_ints(pad)]),
-    method=False,
-)
+@op(input=lambda g, pad: constant_pad_nd(g, [-n for n in as_ints(pad)]), method=False)
 def constant_pad_nd(input: Array, pad: Sequence[int], value: Number = 0) -> Array:
     """``input`` with ``value`` around its last dimensions.
 

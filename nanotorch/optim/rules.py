@@ -707,7 +707,7 @@ class NAdam(Rule):
         d = np.sqrt(v / correction)
         d += eps
         products = state["mu_product"]._array
-        products *= mu
+        products *= scalar(mu, products.dtype)
         product = products.item()  # one per parameter, since betas may change between steps
         p += g * scalar(-lr * (1.0 - mu) / (1.0 - product), p.dtype) / d
         p += m * scalar(-lr * next_mu / (1.0 - product * next_mu), p.dtype) / d

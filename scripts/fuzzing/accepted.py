@@ -15,11 +15,7 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
         r".*",
         "a bug of PyTorch's, as its own text says",
     ),
-    (
-        r"RuntimeError: setStorage: .*",
-        None,
-        "PyTorch minds where a view of nothing begins",
-    ),
+    (r"RuntimeError: setStorage: .*", None, "PyTorch minds where a view of nothing begins"),
     (
         r"RuntimeError: one of the variables .*, which is output .*",
         r"RuntimeError: one of the variables .*",

@@ -22,8 +22,7 @@ OFTEN = ("add", "rsub", "twice")
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=[pytest.mark.slow] * (n not in OFTEN)) for n in OPERATIONS],
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in OFTEN)) for n in OPERATIONS]
 )
 @pytest.mark.parametrize(
     ("whole", "row"),

@@ -52,10 +52,7 @@ TOLD = {
         "CubeBackward saved it as a value@saved",
         "add_ changed it@changed",
     ],
-    "second_backward": [
-        "mul saved values@saved",
-        "a backward pass used and freed them@freed",
-    ],
+    "second_backward": ["mul saved values@saved", "a backward pass used and freed them@freed"],
     "backward_after_grad": ["exp saved values@saved", "a backward pass used and freed them@freed"],
     "state_kept_over_steps": [
         "tanh saved values@saved",

@@ -1,15 +1,6 @@
 """Samples of the further activations, and of the forms in place."""
 
-from tests.ops.sampling import (
-    Table,
-    at,
-    bad,
-    ints,
-    kink,
-    rows,
-    s,
-    x,
-)
+from tests.ops.sampling import Table, at, bad, ints, kink, rows, s, x
 
 KINKS = kink(at(0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 6.0, 0.5, -0.5, 30.0, -30.0))
 SMALL = kink(at(0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 0.5, -0.5))

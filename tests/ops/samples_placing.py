@@ -103,6 +103,4 @@ PLACING: Table = {
         s(2), s(2.5), s(True), s(2, dtype=Dtype("int64")), s(2.5, dtype=Dtype("int64")), bad("a")
     ),
 }
-PLACING_WRITES: Table = {
-    "put_": rows(*put()),
-}
+PLACING_WRITES: Table = {"put_": rows(*put())}

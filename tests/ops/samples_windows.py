@@ -256,9 +256,7 @@ EMBEDDING: Table = {
         s(x(4, 3), INDICES, -1, False), s(x(4, 3), INDICES, 1, True), torch=None
     ),
     "bag_sums": rows(
-        s(x(4, 3), None, SOME, BAGS, 3, False),
-        s(x(4, 3), x(4), SOME, BAGS, 3, False),
-        torch=None,
+        s(x(4, 3), None, SOME, BAGS, 3, False), s(x(4, 3), x(4), SOME, BAGS, 3, False), torch=None
     ),
     "bag_maxima": rows(s(x(4, 3), SOME, BAGS, FILLED), torch=None),
     "one_hot_rows": rows(s(INDICES, 5), torch=None),

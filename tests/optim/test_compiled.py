@@ -74,7 +74,7 @@ def scene(
 
         def state() -> list[Any]:
             held = [t for entry in optimizer.state.values() for t in entry.values()]
-            averages = [t for t in held if isinstance(t, torch.Tensor) and t.dim()]
+            averages = [t for t in held if isinstance(t, torch.Tensor)]
             return [*model.parameters(), *averages]
 
         if times == 0:
