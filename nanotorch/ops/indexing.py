@@ -654,9 +654,8 @@ def attained(
     g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
 ) -> tuple[Any, Any]:
     """The gradients of an extremum, in equal shares to the elements that attain it."""
-    mine, theirs = (input == out) * 1.0, (src == gather(out, dim, index)) * 1.0
-    if g.dtype != mine.dtype:
-        mine, theirs = mine * (g * 0 + 1), theirs * (gather(g, dim, index) * 0 + 1)
+    mine = (input == out) * (blank(input) + 1)
+    theirs = (src == gather(out, dim, index)) * (blank(src) + 1)
     share = g / scatter_add(mine, dim, index, theirs)
     return mine * share, theirs * gather(share, dim, index)
 

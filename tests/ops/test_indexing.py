@@ -160,3 +160,13 @@ def test_a_part_changed_in_place_is_written_back(index: Any) -> None:
     rows = torch.arange(16).reshape(4, 4)
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
         rows[:3] = rows[1:]
+
+
+def test_gradients_of_extrema_without_dimensions_are_in_double() -> None:
+    """As PyTorch: 1 for what attains the maximum, of which the divisor makes -0.5."""
+    x = torch.tensor([-1.5], dtype=torch.float64, requires_grad=True)
+    low = torch.tensor(-2.0, dtype=torch.float64)
+    most = low.scatter_reduce(-1, torch.tensor(0), x / low, "amax")
+    (g,) = torch.autograd.grad(most, x, create_graph=True)
+    assert g.tolist() == [-0.5]
+    assert g.dtype is torch.float64
