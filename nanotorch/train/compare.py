@@ -221,7 +221,8 @@ def found_runs(names: Sequence[str]) -> list[Path]:
         if (path / RECORD).is_file():
             inner = [path]
         else:
-            inner = [record.parent for record in sorted(path.rglob(RECORD))] if name else []
+            here = bool(name) and path.is_dir()
+            inner = [record.parent for record in sorted(path.rglob(RECORD))] if here else []
         if not inner:
             lacking = "has no runs in it" if path.is_dir() else "there is no such run"
             raise CommandError(f"{named(name)}: {lacking}")
