@@ -52,6 +52,7 @@ from nanotorch._core.tensor import Tensor as Tensor
 from nanotorch.amp.autocast_mode import autocast as autocast
 from nanotorch.amp.grad_scaler import GradScaler as GradScaler
 from nanotorch.autograd.backward import GradientEdge as GradientEdge
+from nanotorch.ops import generator as _generator
 from nanotorch.ops.generator import Generator as Generator
 from nanotorch.ops.memory import UntypedStorage as UntypedStorage
 from nanotorch.ops.memory import memory_format as memory_format
@@ -1670,6 +1671,8 @@ def randn_like(
     requires_grad: _bool | None = ...,
 ) -> Tensor:
     """Standard normal numbers, in the shape of ``input`` and, by default, its dtype."""
+
+random = _generator
 
 def randperm(
     n: _int,

@@ -12,6 +12,7 @@ import inspect
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Unpack, get_args, get_origin, get_type_hints
@@ -37,6 +38,7 @@ RESULTS: dict[str, str | dict[str, str]] = {
     "min": {ALL: TENSOR, ALONG: "return_types.min", f"other: Tensor, {ALL}": TENSOR},
     "median": {ALL: TENSOR, ALONG: "return_types.median"},
     "nanmedian": {ALL: TENSOR, ALONG: "return_types.nanmedian"},
+    "type": {"": "str", "dtype: Any, non_blocking: _bool = ...": TENSOR},
     "where": {"": TUPLE, f"input: Any, other: Any = ..., {ALL}": TENSOR},
     "nonzero": {
         "*, as_tuple: Literal[False] = ..., out: Any = ...": TENSOR,
@@ -177,7 +179,9 @@ def entry(module: ModuleType, name: str, value: Any) -> list[str]:
             return stub(name, written if isinstance(written, FunctionType) else value)
         case ModuleType():
             package, _, own = value.__name__.rpartition(".")
-            return [f"from {package} import {own} as {name}"]
+            if own == name:
+                return [f"from {package} import {own} as {name}"]
+            return [f"from {package} import {own} as _{own}", f"{name} = _{own}"]
         case type() if module is return_types:
             fields = [f"    {field}: Tensor" for field in vars(value)["_names"]]
             return [f"class {name}(NamedTuple):", *fields]
@@ -192,8 +196,8 @@ def module_stub(module: ModuleType) -> list[str]:
     """The lines of a module's stub, after its head."""
     names = [n for n in dir(module) if not n.startswith("_")] + ["__version__"]
     entries = [entry(module, n, getattr(module, n)) for n in names if hasattr(module, n)]
-    entries.sort(key=lambda lines: not lines[0].startswith("from "))
-    return [line for lines in entries for line in lines]
+    lines = [line for lines in entries for line in lines]
+    return sorted(lines, key=lambda line: not line.startswith("from "))
 
 
 def methods_stub() -> list[str]:
@@ -230,6 +234,8 @@ def stubs() -> dict[Path, str]:
 
 def main() -> None:
     """Write the stubs, in the project's format."""
+    if find_spec("ruff") is None:
+        raise SystemExit("stubs.py needs ruff: pip install -e '.[dev]'")
     for path, written in stubs().items():
         path.write_text(written, "utf-8")
         for step in (["check", "-q", "--fix", "--select=I,F401"], ["format", "-q"]):

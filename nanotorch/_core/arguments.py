@@ -535,3 +535,7 @@ class LazySignature(Signature):
     @property
     def _parameters(self) -> MappingProxyType[str, Parameter]:
         return MappingProxyType({parameter.name: parameter for parameter in self.make()})
+
+    def replace(self, **changes: Any) -> Signature:  # type: ignore[override]
+        """An ordinary signature, some of it changed: that of a bound method, for one."""
+        return Signature(self.make()).replace(**changes)

@@ -1248,7 +1248,11 @@ class Methods:
         """The integer part."""
     def trunc_(self) -> Tensor:
         """In-place `trunc`: writes its result into the tensor."""
-    def type(self, dtype: Any = ...) -> Tensor:
+    @overload
+    def type(self) -> str:
+        """The name of the tensor's type, or the tensor with another dtype."""
+    @overload
+    def type(self, dtype: Any, non_blocking: _bool = ...) -> Tensor:
         """The name of the tensor's type, or the tensor with another dtype."""
     def type_as(self, other: Tensor) -> Tensor:
         """This tensor with the dtype of ``other``."""

@@ -72,7 +72,8 @@ class Layer(Module):
         held = {name: getattr(self, name) for name in self._shown if name != "inplace"}
         if "inplace" in self._shown and self.inplace:
             held["inplace"] = True
-        return ", ".join(f"{name}={value!r}" for name, value in held.items())
+        shown = {n: repr(value) if isinstance(value, str) else value for n, value in held.items()}
+        return ", ".join(f"{name}={value}" for name, value in shown.items())
 
 
 def source_of_init(cls: Any, options: dict[str, Any], kw_only: bool) -> str:

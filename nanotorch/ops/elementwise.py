@@ -492,6 +492,8 @@ def power_slope(g: Any, input: Any, exponent: float) -> Any:
 def pow_number(input: Array, exponent: float) -> Array:
     """``input ** exponent`` for a Python number, which PyTorch computes apart."""
     kind: str = input.dtype.kind
+    if kind != "f" and isinstance(exponent, np.generic):
+        exponent = exponent.item()
     if kind != "f" and isinstance(exponent, float):
         input = input.astype(dtypes.default.numpy)
     elif kind == "b":

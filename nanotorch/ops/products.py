@@ -379,7 +379,6 @@ def block_diag(*tensors: Any) -> Any:
 def triangle_indices(name: str, side: str) -> Any:
     """`tril_indices` or `triu_indices`."""
 
-    @within_memory
     def maker(
         row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
         layout: Any = None,
@@ -414,7 +413,7 @@ def triangle_indices(name: str, side: str) -> Any:
     Raises:
         RuntimeError: for negative sizes.
     """
-    return public(maker)
+    return public(within_memory(maker))
 
 
 tril_indices = triangle_indices("tril_indices", "lower")

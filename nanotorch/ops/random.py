@@ -672,7 +672,7 @@ def normal(
         values *= std._array
     values += mean._array if isinstance(mean, Tensor) else np.array(mean, values.dtype)
     kind = NORMALS[isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)]
-    return recorded(wrap(values), kind, *tensors)
+    return recorded(leaf(values, **options), kind, *tensors)
 
 
 def recorded(out: Tensor, kind: Any, *inputs: Tensor) -> Tensor:

@@ -125,9 +125,10 @@ class Rule(Optimizer):
             if name in GREATEST and not 0.0 <= number(value) <= GREATEST[name]:
                 label = "epsilon" if name == "eps" else name
                 raise ValueError(f"Invalid {label} value: {value}")
-        for position, beta in enumerate(given.get("betas", ())[:2]):
-            if not 0.0 <= number(beta) < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
+            if name == "eps":  # next come the betas, as in PyTorch
+                for position, beta in enumerate(given.get("betas", ())[:2]):
+                    if not 0.0 <= number(beta) < 1.0:
+                        raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
 
     def _begin(self, p: Array, group: Group) -> State:
         """The state of a parameter before its first step, but for the count."""
@@ -816,6 +817,10 @@ class RMSprop(Rule):
         differentiable: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(params, locals())
+
+    def _check(self, given: dict[str, Any]) -> None:
+        order = ("lr", "eps", "momentum", "weight_decay", "alpha")
+        super()._check({name: given[name] for name in order})
 
     def _begin(self, p: Array, group: Group) -> State:
         momentum = ["momentum_buffer"] if group["momentum"] > 0 else []

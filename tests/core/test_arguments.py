@@ -1,9 +1,11 @@
 """Arguments: of the wrong kind, in their former order; and memory that is used again."""
 
+import inspect
 import platform
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import nanotorch as torch
@@ -60,3 +62,26 @@ def faults(first: str) -> int:
 def test_freed_memory_is_kept() -> None:
     assert faults("import nanotorch") < 100
     assert faults("") > 1000
+
+
+def test_unknown_keywords_of_options_are_refused() -> None:
+    for given in (torch.ones(2), 0.0):
+        with pytest.raises(TypeError, match="normal"):
+            torch.normal(given, 1.0, foo=1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+        torch.zeros(2, foo=1)
+    with pytest.raises(TypeError, match=r"^tril_indices\(\): argument 'row'"):
+        torch.tril_indices(torch.ones(2), 2)
+
+
+def test_a_bound_method_has_a_signature() -> None:
+    assert list(inspect.signature(torch.ones(2).sum).parameters) == ["dim", "keepdim", "dtype"]
+    assert list(inspect.signature(torch.ones(2).add).parameters) == ["other", "alpha"]
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_a_power_of_integers_by_a_number_of_numpy_is_a_float(kind: type) -> None:
+    x = torch.tensor([1, 4, 0])
+    assert torch.pow(x, kind(1.5)).tolist() == [1.0, 8.0, 0.0]
+    assert (x > 0).pow(kind(1.5)).tolist() == [1.0, 1.0, 0.0]
+    assert torch.pow(x, np.int64(2)).tolist() == [1, 16, 0]

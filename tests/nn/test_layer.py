@@ -3,6 +3,7 @@
 import inspect
 import pickle
 
+import numpy as np
 import pytest
 
 import nanotorch as torch
@@ -56,3 +57,8 @@ def test_a_function_that_is_replaced_is_the_one_called(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(activation, "softsign", lambda input: input * 5)
     assert nn.Softsign()(torch.ones(1)).item() == 5.0
+
+
+def test_numbers_of_numpy_are_shown_as_numbers() -> None:
+    assert repr(nn.MaxPool2d(np.int64(2))).startswith("MaxPool2d(kernel_size=2, stride=2,")
+    assert repr(nn.GELU("tanh")) == "GELU(approximate='tanh')"

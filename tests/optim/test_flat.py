@@ -235,3 +235,14 @@ def test_a_difference_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flats.Flat, "gather", lambda *args: True)  # old gradients
     with pytest.raises(AssertionError):
         compare("Adam")
+
+
+def test_wrong_options_are_told_in_pytorchs_order() -> None:
+    p = [torch.zeros(2, requires_grad=True)]
+    for kind in (torch.optim.Adam, torch.optim.NAdam, torch.optim.RAdam):
+        with pytest.raises(ValueError, match="Invalid beta parameter at index 0: 1"):
+            kind(p, betas=(1, 0.9), weight_decay=-1)
+        with pytest.raises(ValueError, match="Invalid epsilon value: -1"):
+            kind(p, betas=(1, 0.9), eps=-1)
+    with pytest.raises(ValueError, match="Invalid momentum value: -1"):
+        torch.optim.RMSprop(p, alpha=-1, weight_decay=-1, momentum=-1)
