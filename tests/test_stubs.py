@@ -26,6 +26,14 @@ reveal_type(torch.nn.functional.relu(x) + 1)
 torch.relux(x)
 x.summ()
 nn.Linear(3, 2)(x, x)
+
+
+@torch.no_grad()
+def shifted(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
+
+
+reveal_type(shifted(x))
 """
 
 

@@ -193,13 +193,16 @@ OTHER_NAMES = {
 
 
 class Absent:
-    """Stands for a required argument until it is known whether it came by another name."""
+    """Stands for an argument until it is known whether it came, shown in signatures as a text."""
+
+    def __init__(self, shown: str) -> None:
+        self.shown = shown
 
     def __repr__(self) -> str:
-        return "<required>"
+        return self.shown
 
 
-ABSENT = Absent()
+ABSENT = Absent("<required>")
 
 
 def other_names(names: Sequence[str]) -> dict[str, str]:

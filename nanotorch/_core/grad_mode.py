@@ -4,7 +4,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Generator
-from typing import Any, SupportsIndex, TypeVar, cast
+from typing import Any, Self, SupportsIndex, TypeVar, cast, overload
 
 import numpy as np
 
@@ -119,6 +119,10 @@ def _switched_generator(
 class _Recording(_Switch):
     """A switch that decorates a function without being called first, too."""
 
+    @overload
+    def __new__(cls) -> Self: ...
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, function: Any = None) -> Any:
         self = super().__new__(cls)
         return self if function is None else self(function)
@@ -178,6 +182,10 @@ class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
 
     mode: bool
 
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)
         self.mode = mode if isinstance(mode, bool) else True

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_ints, lacking, named
+from nanotorch._core.arguments import Absent, as_ints, lacking, named
 from nanotorch._core.batched import dimensions, in_rows, leading
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
@@ -116,7 +116,7 @@ def sum_along(
     return add_all(input, dim, kind, None, keepdim)
 
 
-NOT_GIVEN: Any = object()
+NOT_GIVEN: Any = Absent("<all>")
 NOT_KEPT: Any = 0  # the default of `keepdim`: false, but not the False that a call may give
 # The forms of `sum` and `mean`, as `overloads` takes them.
 WHOLE = "Tensor input, *, torch.dtype dtype = None"
