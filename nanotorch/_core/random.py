@@ -560,7 +560,7 @@ def _check_weights(values: Array, num_samples: int, replacement: bool) -> None:
 # (`Generator.normal`).
 
 
-# Ranges from here on take 64 bits, lest the remainder of 32 be visibly uneven.
+# Ranges from here on take 64 bits: the remainder of 32 would be visibly uneven.
 _WIDE_RANGE = 2**28
 
 

@@ -492,7 +492,7 @@ class Guards:
         self.gradients: list[int] = []
         self.optimizers: list[Optimizer] = []
         self.modules: list[Module] = []
-        self.kept: list[Any] = []  # what is in reach, lest an `id` be used again
+        self.kept: list[Any] = []  # what is in reach: its `id` stays its own
         self.seen: set[int] = set()
         self.queue: deque[tuple[Any, str]] = deque()
         # By `id` of the globals of a module: these, and which builtins they must not hide.

@@ -6,7 +6,7 @@ import pickle
 from typing import Any
 
 from tests.answers import numbers, raised
-from tests.optim.golden_sgd import feed, start, trajectory
+from tests.optim.golden_sgd import feed, start, trajectory, with_closures
 from tests.optim.golden_state import made, plain
 
 KINDS = ("Adadelta", "Adagrad", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
@@ -250,21 +250,7 @@ def not_finite(torch: Any) -> Any:
 
 
 def closures(torch: Any) -> Any:
-    answers = []
-    for kind in KINDS:
-        p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-        optimizer = getattr(torch.optim, kind)([p])
-
-        def closure() -> Any:
-            optimizer.zero_grad()
-            loss = (p**2).sum()
-            loss.backward()
-            return loss
-
-        with torch.no_grad():
-            losses = [optimizer.step(closure) for _ in range(3)]
-        answers.append([[numbers(loss) for loss in losses], numbers(p), optimizer.step()])
-    return answers
+    return with_closures(torch, *(getattr(torch.optim, kind) for kind in KINDS))
 
 
 def arguments(torch: Any) -> Any:

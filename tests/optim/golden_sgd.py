@@ -4,6 +4,7 @@ import copy
 import itertools
 import pickle
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from tests.answers import numbers, raised, warned
@@ -179,9 +180,10 @@ def zeroing(torch: Any) -> Any:
     return [*answers, [p.grad for p in params[1:]], params[0].grad]
 
 
-def closures(torch: Any) -> Any:
+def with_closures(torch: Any, *makes: Callable[[Any], Any]) -> Any:
+    """Three steps with a closure, and one without, of each optimizer."""
     answers = []
-    for make in (lambda ps: torch.optim.SGD(ps, 0.1), lambda ps: torch.optim.Adam(ps, 0.1)):
+    for make in makes:
         p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         optimizer = make([p])
 
@@ -195,6 +197,12 @@ def closures(torch: Any) -> Any:
             losses = [optimizer.step(closure) for _ in range(3)]
         answers.append([[numbers(loss) for loss in losses], numbers(p), optimizer.step()])
     return answers
+
+
+def closures(torch: Any) -> Any:
+    return with_closures(
+        torch, lambda ps: torch.optim.SGD(ps, 0.1), lambda ps: torch.optim.Adam(ps, 0.1)
+    )
 
 
 def hooks(torch: Any) -> Any:

@@ -45,8 +45,8 @@ from nanotorch.utils.data.reading import (
 
 # Smaller arrays are copied with the pickle: that costs less than another call of the system.
 LARGE = 1 << 16
-# The loaders' ends of all channels of this process. A forked worker closes its copies of them,
-# lest the other workers never hear that this process is gone.
+# The loaders' ends of all channels of this process. A forked worker closes its copies of them:
+# with one of them open, other workers never hear that this process is gone.
 ends: "weakref.WeakSet[socket.socket]" = weakref.WeakSet()
 
 Parts = list[Any]
